@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import jumpseat
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.answers import WORDS
-from tests.editors.neovim.child import PLUGIN, running_neovim
+from tests.editors.neovim.child import running_neovim
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -124,22 +123,6 @@ def test_the_health_check_names_the_program_and_the_providers(child):
     assert "fake: configured" in child.text
 
 
-def test_the_plug_in_installs_its_own_version() -> None:
-    assert f"M.version = '{jumpseat.__version__}'" in (PLUGIN / "lua/jumpseat/config.lua").read_text("utf-8")
-
-
-def test_a_failed_installation_says_why_and_leaves_no_half_environment(nvim_home, tmp_path):
-    uv = tmp_path / "bin" / "uv"
-    uv.parent.mkdir()
-    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('No such release.')\n")
-    uv.chmod(0o755)
-    with running_neovim(nvim_home, env={"PATH": f"{uv.parent}:/usr/bin:/bin"}) as child:
-        child.command("JumpseatInstall")
-        child.wait("#_G.messages == 2")
-        assert child.messages[1] == "jumpseat: The installation failed: No such release. See :JumpseatLog."
-        assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
-
-
 def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty_home):
     with running_neovim(empty_home) as child:
         child.lua("_G.pick = 'Not now'")
@@ -150,47 +133,3 @@ def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty
         assert child.lua("return _G.offered") == ["Sign in", "Install the local model", "Not now"]
         child.sees("✗ ")
         assert child.text == "## Me\n\nHello?"
-
-
-def test_a_user_without_the_program_is_offered_its_installation(nvim_home):
-    with running_neovim(nvim_home, env={"PATH": "/usr/bin:/bin"}) as child:
-        child.lua("_G.pick = 'Not now'")
-        child.lua(PICK)
-        child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
-        child.command("Jumpseat")
-        child.ask("Hello?")
-        child.wait("_G.offered and #_G.offered == 2")
-        assert child.lua("return _G.offered") == ["Install jumpseat", "Not now"]
-
-
-def test_an_installed_daemon_answers(nvim_home, provider):
-    provider.script(Reply.events(WORDS))
-    python = Path(sys.executable).resolve().parent
-    env = {"PATH": f"{python}:/usr/bin:/bin"}
-    with running_neovim(nvim_home, options={"package": str(PLUGIN.parents[1])}, env=env) as child:
-        child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
-        child.command("JumpseatInstall")
-        for _ in range(5):  # Within the time of one request of ours.
-            done = child.lua("return vim.wait(15000, function() return _G.messages[4] ~= nil end, 50)")
-            if done:
-                break
-        assert child.messages[-1] == f"jumpseat: jumpseat {jumpseat.__version__} is installed."
-        child.command("Jumpseat")
-        child.ask("Hello?")
-        child.idle()
-        assert "Hello there." in child.text
-        assert "daemon-" in child.lua("return require('jumpseat.config').command()[1]")
-
-
-def test_help_tags_are_made_without_an_error(child, tmp_path):
-    doc = tmp_path / "doc"
-    doc.mkdir()
-    (doc / "jumpseat.txt").write_bytes((PLUGIN / "doc/jumpseat.txt").read_bytes())
-    child.command(f"helptags {doc}")
-    tags = (doc / "tags").read_text("utf-8")
-    commands = child.lua(
-        "return vim.tbl_filter(function(name) return vim.startswith(name, 'Jumpseat') end, "
-        "vim.tbl_keys(vim.api.nvim_get_commands({})))"
-    )
-    assert len(commands) > 15
-    assert [name for name in commands if f"\n:{name}\t" not in f"\n{tags}"] == []

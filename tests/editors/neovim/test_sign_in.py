@@ -96,3 +96,35 @@ async def test_a_sign_out_in_another_neovim_is_noticed(neovims, emulator):
     await run(second.wait, "#_G.messages > 0")
     assert "You are signed out of copilot." in (await run(lambda: second.messages))[0]
     assert len(await run(lambda: first.messages)) == 2
+
+
+PICK = """
+    _G.prompts, _G.choices = {}, ...
+    vim.ui.select = function(items, options, choose)
+      table.insert(_G.prompts, options.prompt)
+      local wanted = table.remove(_G.choices, 1)
+      for _, item in ipairs(items) do
+        if (options.format_item or tostring)(item):find(wanted, 1, true) then return choose(item) end
+      end
+      choose(nil)
+    end
+"""
+
+
+@pytest.mark.parametrize("answer", ["Accept", "No"])
+async def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(neovims, emulator, answer):
+    child = await neovims.start()
+    await sign_in(child, emulator)
+    await run(child.command, "Jumpseat")
+    await run(child.lua, PICK, ["terms not accepted", answer])
+    await run(child.command, "JumpseatModel")
+    await run(child.wait, "#_G.choices == 0")
+    terms = (await run(child.lua, "return _G.prompts"))[1]
+    assert terms.endswith("\nAccept the terms for your account?")
+    assert len(terms) > 60
+    if answer == "Accept":
+        named = "vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == 'model: copilot:claude-haiku-4.5'"
+        await run(child.wait, named)
+    sent = [request.json for request in emulator.requests() if request.path.endswith("/policy")]
+    assert sent == ([{"state": "enabled"}] if answer == "Accept" else [])
+    assert ("model:" in await run(lambda: child.text)) is (answer == "Accept")

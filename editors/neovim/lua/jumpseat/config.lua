@@ -16,6 +16,7 @@ M.version = '0.1.0'
 ---@field log_level? string of the daemon
 ---@field package? string what `:JumpseatInstall` installs, as a requirement for pip
 
+--- The options, with defaults for those that are not set.
 ---@return jumpseat.Options
 function M.get()
   local data = vim.fn.stdpath('data') --[[@as string]]
@@ -29,6 +30,10 @@ function M.get()
     package = 'jumpseat[local,keyring]==' .. M.version,
   }, vim.g.jumpseat or {})
 end
+
+--- What `:JumpseatInstall` installs.
+---@return string
+function M.package() return (M.get().package:gsub('^~/', vim.uv.os_homedir() .. '/')) end
 
 --- Where `:JumpseatInstall` puts this version. A virtual environment cannot be moved, so each version has its own.
 ---@return string

@@ -1,5 +1,6 @@
 --- `:JumpseatInstall`: the daemon in a virtual environment of its own.
 local config = require('jumpseat.config')
+local event = require('jumpseat.event')
 local log = require('jumpseat.log')
 
 local M = {}
@@ -18,7 +19,7 @@ end
 ---@param directory string
 ---@return string[][]?
 local function steps(directory)
-  local package, python = config.get().package, python_of(directory)
+  local package, python = config.package(), python_of(directory)
   if vim.fn.executable('uv') == 1 then
     return {
       { 'uv', 'venv', '--clear', '--python', '>=3.11', directory },
@@ -45,7 +46,39 @@ end
 local function done(message, ok)
   installing = false
   log.notify(message, ok and vim.log.levels.INFO or vim.log.levels.ERROR)
-  vim.api.nvim_exec_autocmds('User', { pattern = 'JumpseatInstalled', data = { ok = ok }, modeline = false })
+  event('Installed', { ok = ok })
+end
+
+---@param directory string
+---@param reason string
+local function failed(directory, reason)
+  -- A half environment would be found and started.
+  vim.fn.delete(directory, 'rf')
+  local what = ('%s could not be installed: %s'):format(config.package(), reason)
+  done(
+    what .. ' vim.g.jumpseat.package names another version, or a checkout; :JumpseatLog has all of it.',
+    false
+  )
+end
+
+--- Run a command; its last line of output is shown meanwhile.
+---@param command string[]
+---@param callback fun(code: integer, output: string)
+local function run(command, callback)
+  local pieces = {}
+  local function read(_, piece)
+    table.insert(pieces, piece)
+    local line = piece and vim.trim(piece):match('[^\r\n]*$') or ''
+    if line == '' then return end
+    vim.schedule(function()
+      if installing then vim.api.nvim_echo({ { line:sub(1, vim.o.columns - 12), 'Comment' } }, false, {}) end
+    end)
+  end
+  local options = { text = true, timeout = STEP_MS, stdout = read, stderr = read }
+  local ran, err = pcall(vim.system, command, options, function(result)
+    vim.schedule(function() callback(result.code, table.concat(pieces)) end)
+  end)
+  if not ran then callback(-1, tostring(err)) end
 end
 
 --- Install the daemon; with `again` also if this version is there.
@@ -67,23 +100,12 @@ function M.run(again)
     local command = commands[number]
     if not command then return done(('jumpseat %s is installed.'):format(config.version), true) end
     log.notify(('Installing jumpseat, step %d of %d …'):format(number, #commands))
-    local ran, err = pcall(vim.system, command, { text = true, timeout = STEP_MS }, function(result)
-      vim.schedule(function()
-        log.write(
-          '%s: %d\n%s%s',
-          table.concat(command, ' '),
-          result.code,
-          result.stdout or '',
-          result.stderr or ''
-        )
-        if result.code == 0 then return step(number + 1) end
-        -- A half environment would be found and started.
-        vim.fn.delete(directory, 'rf')
-        local lines = vim.split(vim.trim(result.stderr or ''), '\n')
-        done(('The installation failed: %s See :JumpseatLog.'):format(lines[#lines]), false)
-      end)
+    run(command, function(code, output)
+      log.write('%s: %d\n%s', table.concat(command, ' '), code, output)
+      if code == 0 then return step(number + 1) end
+      local reason = vim.trim(output):match('[^\r\n]*$')
+      failed(directory, vim.trim((reason:gsub('[^.!?]$', '%0.'))))
     end)
-    if not ran then done('The installation failed: ' .. tostring(err), false) end
   end
   step(1)
 end

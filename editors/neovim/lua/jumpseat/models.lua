@@ -33,7 +33,8 @@ function M.describe(model)
   end
   table.sort(abilities)
   if #abilities > 0 then table.insert(parts, table.concat(abilities, ', ')) end
-  if model.policy and model.policy ~= 'enabled' then table.insert(parts, 'terms not accepted') end
+  if model.policy == 'unconfigured' then table.insert(parts, 'terms not accepted') end
+  if model.policy == 'disabled' then table.insert(parts, 'disabled') end
   if model.isDefault then table.insert(parts, 'default') end
   return table.concat(parts, ' · ')
 end
@@ -63,7 +64,9 @@ end
 ---@param buf integer
 ---@param model table
 local function use_with_terms(buf, model)
-  if model.policy ~= 'unconfigured' or not model.policyTerms then return use(buf, model.id) end
+  if model.policy == nil or model.policy == 'enabled' or not model.policyTerms then
+    return use(buf, model.id)
+  end
   local prompt = model.policyTerms .. '\nAccept the terms for your account?'
   vim.ui.select({ 'No', 'Accept' }, { prompt = prompt }, function(choice)
     if choice ~= 'Accept' then return end

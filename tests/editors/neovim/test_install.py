@@ -1,0 +1,171 @@
+"""The installation of the daemon, and the form of the plug-in: options, help, status line, oldest Neovim."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import jumpseat
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.answers import WORDS, held
+from tests.editors.neovim.child import PLUGIN, Child, running_neovim
+from tests.editors.neovim.test_account import PICK
+from tests.editors.programs import program
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+@pytest.fixture(params=["uv", "python3"])
+def installer(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """An environment in which one of the two ways to install is there."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    found = program("uv") if request.param == "uv" else str(Path(sys.executable).resolve())
+    (programs / request.param).symlink_to(found)
+    return {"PATH": f"{programs}:/usr/bin:/bin", "UV_SYSTEM_CERTS": "1"}
+
+
+def install(child: Child) -> None:
+    child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
+    child.lua("""
+        vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatInstalled',
+          callback = function(args) _G.installed = args.data.ok end })
+    """)
+    child.command("JumpseatInstall")
+    for _ in range(10):  # Within the time of one request of ours.
+        if child.lua("return vim.wait(15000, function() return _G.installed ~= nil end, 50)"):
+            break
+
+
+def test_the_plug_in_installs_its_own_version() -> None:
+    assert f"M.version = '{jumpseat.__version__}'" in (PLUGIN / "lua/jumpseat/config.lua").read_text("utf-8")
+
+
+def test_a_failed_installation_says_why_and_leaves_no_half_environment(nvim_home, tmp_path):
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('No such release.')\n")
+    uv.chmod(0o755)
+    with running_neovim(nvim_home, env={"PATH": f"{uv.parent}:/usr/bin:/bin"}) as child:
+        child.command("JumpseatInstall")
+        child.wait("#_G.messages == 2")
+        assert "could not be installed: No such release. vim.g.jumpseat.package names" in child.messages[1]
+        assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
+
+
+def test_a_user_without_the_program_is_offered_its_installation(nvim_home):
+    with running_neovim(nvim_home, env={"PATH": "/usr/bin:/bin"}) as child:
+        child.lua("_G.pick = 'Not now'")
+        child.lua(PICK)
+        child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.wait("_G.offered and #_G.offered == 2")
+        assert child.lua("return _G.offered") == ["Install jumpseat", "Not now"]
+
+
+def test_an_installed_daemon_answers(nvim_home, provider, installer):
+    provider.script(Reply.events(WORDS))
+    with running_neovim(nvim_home, options={"package": str(PLUGIN.parents[1])}, env=installer) as child:
+        install(child)
+        assert child.messages[-1] == f"jumpseat: jumpseat {jumpseat.__version__} is installed."
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.idle()
+        assert "Hello there." in child.text
+        assert "daemon-" in child.lua("return require('jumpseat.config').command()[1]")
+
+
+def test_a_package_that_is_not_there_is_named_with_a_way_on(nvim_home, installer, tmp_path):
+    with running_neovim(nvim_home, options={"package": "~/no-such-checkout"}, env=installer) as child:
+        install(child)
+        (message,) = [text for text in child.messages if "could not" in text]
+        assert message.startswith(f"jumpseat: {nvim_home}/no-such-checkout could not be installed: ")
+        assert message.endswith(
+            " vim.g.jumpseat.package names another version, or a checkout; :JumpseatLog has all of it."
+        )
+        child.command("JumpseatLog")
+        assert "no-such-checkout" in child.text
+
+
+def test_help_tags_are_made_without_an_error(child, tmp_path):
+    doc = tmp_path / "doc"
+    doc.mkdir()
+    (doc / "jumpseat.txt").write_bytes((PLUGIN / "doc/jumpseat.txt").read_bytes())
+    child.command(f"helptags {doc}")
+    tags = (doc / "tags").read_text("utf-8")
+    commands = child.lua(
+        "return vim.tbl_filter(function(name) return vim.startswith(name, 'Jumpseat') end, "
+        "vim.tbl_keys(vim.api.nvim_get_commands({})))"
+    )
+    assert len(commands) > 15
+    assert [name for name in commands if f"\n:{name}\t" not in f"\n{tags}"] == []
+
+
+def test_setup_sets_options_and_keeps_the_others(nvim_home):
+    with running_neovim(nvim_home, options={"log_level": "info"}) as child:
+        child.lua("require('jumpseat').setup({ model = 'fake:fake-model', window = 'enew' })")
+        child.lua("require('jumpseat').setup()")
+        child.command("Jumpseat")
+        assert child.text.startswith("---\nmodel: fake:fake-model\n---\n\n## Me\n")
+        assert child.lua("return require('jumpseat.config').get().log_level") == "info"
+        # The daemon that checks the model is there before Neovim ends.
+        child.wait("require('jumpseat.client').info() ~= nil")
+
+
+def test_the_status_line_shows_the_model_and_the_state_of_the_chat(child, provider):
+    gate = Gate()
+    provider.script(held("Half", gate=gate))
+    child.command("set statusline=%{v:lua.require'jumpseat'.statusline()}.")
+    line = "return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str"
+    assert child.lua(line) == "."
+    child.ask("Hello?")
+    child.sees("Half")
+    assert child.lua(line) == "fake-model streaming."
+    provider.open(gate)
+    child.idle()
+    assert child.lua(line) == "fake-model."
+    child.command("enew")
+    assert child.lua(line) == "."
+
+
+API_OF_0_10 = 12
+"""The level of the API of Neovim 0.10; each function names the one that it came with."""
+
+NEWER = {"vim.fn.getregionpos": "region.lua", "vim.text.diff": "diff.lua"}
+"""What is newer than Neovim 0.10, and the module that uses it only where it is there."""
+
+
+def test_only_functions_of_neovim_0_10_are_called(child):
+    since = child.lua("""
+        local since = {}
+        for _, each in ipairs(vim.fn.api_info().functions) do since[each.name] = each.since end
+        return since
+    """)
+    used = {
+        (name, file.name)
+        for file in PLUGIN.rglob("*.lua")
+        for name in re.findall(r"\bvim\.api\.(nvim_\w+)\(", file.read_text("utf-8"))
+    }
+    assert len(used) > 20
+    # Names with two underscores are not public, and have no level.
+    assert {(name, file) for name, file in used if since.get(name, 0) > API_OF_0_10} == set()
+    for name, module in NEWER.items():
+        places = [file.name for file in PLUGIN.rglob("*.lua") if name in file.read_text("utf-8")]
+        assert places == [module]
+
+
+def test_a_selection_is_whole_lines_in_neovim_0_10(child, provider, tmp_path):
+    """As far as a newer Neovim can show it: `getregionpos` is the function that 0.10 lacks."""
+    child.command("enew")
+    child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'ab', 'cd' })")
+    child.lua("""
+        local exists = vim.fn.exists
+        vim.fn.exists = function(name) return name == '*getregionpos' and 0 or exists(name) end
+    """)
+    child.keys("gg0lvj<Esc>")
+    region = child.lua("return require('jumpseat.region').last_selection(0)")
+    assert (region["kind"], [span["last"] for span in region["spans"]]) == ("line", [2, 2])
