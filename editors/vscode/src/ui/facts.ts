@@ -79,17 +79,23 @@ export class FactsReader implements Disposable {
     this.#update({ providers });
   }
 
+  /** The models come from the providers, one of which may be slow: the accounts do not wait for them. */
   async #read(): Promise<void> {
     const reading = ++this.#reading;
-    try {
-      const [{ providers }, { models }] = await Promise.all([
-        this.#daemon.request('providers/list', {}),
-        this.#daemon.request('models/list', {}),
-      ]);
-      const model = models.find((each) => each.isDefault);
+    const show = (change: Partial<Facts>): void => {
       if (reading === this.#reading) {
-        this.#update({ providers, model });
+        this.#update(change);
       }
+    };
+    try {
+      await Promise.all([
+        this.#daemon.request('providers/list', {}).then(({ providers }) => {
+          show({ providers });
+        }),
+        this.#daemon.request('models/list', {}).then(({ models }) => {
+          show({ model: models.find((each) => each.isDefault) });
+        }),
+      ]);
     } catch {
       // The daemon ended meanwhile: its next state says so, or starts another reading.
     }

@@ -44,18 +44,24 @@ function isSame(one: readonly Block[], other: readonly Block[]): boolean {
 /** A turn that no model has seen: a list of prompts, a question that could not be sent. */
 export const NOT_SENT: TurnRecord = { user: [], assistant: [] };
 
+function questionOf(turn: PastTurn): Block[] {
+  return turn.record?.user ?? [{ type: 'text', text: turn.prompt }];
+}
+
+function answerOf(turn: PastTurn): Block[] {
+  return turn.record?.assistant ?? (turn.answer === '' ? [] : [{ type: 'text', text: turn.answer }]);
+}
+
 /** The conversation to send: the past turns, and the question. */
 export function messagesOf(past: readonly PastTurn[], question: Block[]): Message[] {
   const messages: Message[] = [];
-  for (const [index, turn] of past.entries()) {
-    const user = turn.record?.user ?? [{ type: 'text', text: turn.prompt }];
-    const assistant: Block[] =
-      turn.record?.assistant ?? (turn.answer === '' ? [] : [{ type: 'text', text: turn.answer }]);
-    if (user.length === 0) {
-      continue;
-    }
-    const isRetried = index === past.length - 1 && assistant.length === 0 && isSame(user, question);
-    if (isRetried) {
+  const sent = past.filter((turn) => questionOf(turn).length > 0);
+  for (const [index, turn] of sent.entries()) {
+    const user = questionOf(turn);
+    const assistant = answerOf(turn);
+    const following = sent[index + 1];
+    const isAskedAgain = isSame(user, following ? questionOf(following) : question);
+    if (assistant.length === 0 && isAskedAgain) {
       continue;
     }
     messages.push({ role: 'user', content: user });

@@ -49,6 +49,19 @@ test('a question that failed without an answer and is asked again is sent once',
   ]);
 });
 
+test('a question that failed and was asked again is sent once, in later turns too', () => {
+  const failed: TurnRecord = { user: text('First'), assistant: [], failed: true };
+  const past = [
+    { prompt: 'First', answer: '', record: failed },
+    { prompt: 'First', answer: '1', record: { user: text('First'), assistant: text('1') } },
+  ];
+  assert.deepEqual(messagesOf(past, QUESTION), [
+    { role: 'user', content: text('First') },
+    { role: 'assistant', content: text('1') },
+    { role: 'user', content: QUESTION },
+  ]);
+});
+
 test('a question that failed before another one is sent too', () => {
   const record: TurnRecord = { user: text('First'), assistant: [], failed: true };
   assert.deepEqual(messagesOf([{ prompt: 'First', answer: '', record }], QUESTION), [
