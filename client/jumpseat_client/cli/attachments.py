@@ -5,8 +5,11 @@ from __future__ import annotations
 import base64
 import glob
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import click
 
 Block: TypeAlias = dict[str, Any]
 
@@ -35,11 +38,11 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
-class CannotAttach(Exception):  # noqa: N818 - it is printed, not handled
+class CannotAttach(click.UsageError):
     """A file cannot be sent; the message says why."""
 
 
-def attached(files: tuple[str, ...], images: tuple[str, ...]) -> list[Block]:
+def attached(files: Sequence[str], images: Sequence[str]) -> list[Block]:
     """The blocks of all files and images of a question.
 
     Raises:
@@ -75,12 +78,20 @@ def image_of(argument: str) -> Block:
     if re.match(r"https?://|data:", argument):
         return {"type": "image", "source": argument}
     path = _path(argument)
-    data = _read(path, LARGEST_IMAGE)
+    return image_block(_read(path, LARGEST_IMAGE), str(path))
+
+
+def image_block(data: bytes, name: str) -> Block:
+    """The block of an image in PNG, JPEG, GIF or WebP.
+
+    Raises:
+        CannotAttach: it is none of these; the message has the name.
+    """
     for start, media_type in _IMAGES:
         if start.match(data):
             source = base64.b64encode(data).decode("ascii")
             return {"type": "image", "source": source, "mediaType": media_type}
-    raise CannotAttach(f"{path} is no image that models take: PNG, JPEG, GIF or WebP.")
+    raise CannotAttach(f"{name} is no image that models take: PNG, JPEG, GIF or WebP.")
 
 
 def _matching(argument: str) -> list[Path]:
@@ -111,7 +122,8 @@ def _context(path: Path, lines: tuple[int, int | None] | None) -> Block:
     first, last = lines[0], count if lines[1] is None else lines[1]
     if not 1 <= first <= last <= count:
         part = f"line {first}" if first == last else f"part {first}-{'' if lines[1] is None else last}"
-        raise CannotAttach(f"{path} has {count} lines; there is no {part}.")
+        lines_of_it = "1 line" if count == 1 else f"{count} lines"
+        raise CannotAttach(f"{path} has {lines_of_it}; there is no {part}.")
     place = {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
     return {**block, "text": "".join(rows[first - 1 : last]), "range": place}
 

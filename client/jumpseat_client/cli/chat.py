@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jumpseat_client import ChatFailed, ChatStream, Client
 from jumpseat_client.cli.failures import (
@@ -17,10 +16,13 @@ from jumpseat_client.cli.failures import (
     print_json,
     say,
 )
-from jumpseat_client.cli.output import AnswerOutput, Spinner, make_output, make_spinner
+from jumpseat_client.cli.output import AnswerOutput, PlainOutput, Spinner, make_output, make_spinner
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.connection import OnNotification, OnRequest
 from jumpseat_client.results import ChatResult, Delta
+
+if TYPE_CHECKING:
+    from jumpseat_client.cli.question import AskedQuestion
 
 CLIENT_NAME = "jumpseat-cli"
 
@@ -40,68 +42,91 @@ def daemon(
     )
 
 
-def read_messages(question: Sequence[str]) -> list[dict[str, Any]] | None:
-    """Build the conversation from the command line and stdin; None without a question."""
-    typed, piped = " ".join(question).strip(), _read_stdin(bool(question))
-    if not typed and not piped.strip():
-        return None
-    content: list[dict[str, Any]] = []
-    if typed and piped.strip():
-        content.append({"type": "context", "text": piped, "label": "stdin"})
-    content.append({"type": "text", "text": typed or piped})
-    return [{"role": "user", "content": content}]
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """How an answer is printed."""
 
+    as_json: bool = False
+    """The whole result, as JSON."""
 
-def _read_stdin(optional: bool) -> str:
-    """Read piped input; with `optional`, only from a pipe or a file."""
-    # A script may have a socket or a device as stdin, which may never end.
-    try:
-        mode = os.fstat(0).st_mode
-    except OSError:
-        return ""
-    if os.isatty(0) or (optional and not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode))):
-        return ""
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    is_raw: bool = False
+    """Plain text on a terminal too."""
+
+    streams: bool = True
+    shows_usage: bool = False
+    """Tokens, time and cost on stderr."""
 
 
 async def ask(
-    messages: Sequence[Mapping[str, Any]],
+    question: AskedQuestion,
     options: Mapping[str, Any],
     *,
+    settings: Mapping[str, str],
+    prompt: str | None,
     keep: bool,
     continued: Continued | None,
     daemon_command: Sequence[str],
-    as_json: bool,
+    form: AnswerForm,
 ) -> int:
     """Ask, print the answer as it arrives, and return the exit code.
 
     Args:
-        messages: the new ones.
-        options: those of `Client.chat`; the ones that are None come from the continued conversation.
+        question: the question, or the input of the prompt.
+        options: those of `Client.chat`; the ones that are None come from the prompt, and then from the
+            continued conversation.
+        settings: the texts of settings of the chat, by key.
+        prompt: the name of a prompt of the configuration.
         keep: keep the turn.
         continued: returns the kept conversation to continue; None to begin a new one.
         daemon_command: the daemon's command line.
-        as_json: print the result as JSON.
+        form: how to print the answer.
 
     Raises:
-        ClientError: the daemon cannot be used; with `as_json` also every other failure.
+        ClientError: the daemon cannot be used; with JSON also every other failure.
     """
     spinner = make_spinner("Starting")
     try:
         async with daemon(daemon_command) as client:
-            if continued is not None:
-                kept = await continued(client)
-                messages = [*kept["messages"], *messages]
-                given = {key: value for key, value in options.items() if value is not None}
-                options = {**options_of_kept(kept), **given}
+            kept = {} if continued is None else await continued(client)
+            filled = {} if prompt is None else await client.get_prompt(prompt, question.as_input)
+            of_kept = options_of_kept(kept) if kept else {}
+            of_prompt: dict[str, Any] = {
+                key: filled[key] for key in ("model", "system", "settings") if key in filled
+            }
+            merged = await options_of_chat(client, [of_kept, of_prompt, options], settings)
+            messages = [*kept.get("messages", ()), question.message(filled.get("text"))]
             spinner.show("Waiting for the model")
-            stream = client.chat(messages, keep=keep, on_progress=spinner.progress, **options)
-            if as_json:
-                print_json((await wait_for_result(stream, spinner))[0])
-                return OK
-            return await _print_answer(stream, spinner)
+            stream = client.chat(
+                messages, keep=keep, stream=form.streams, on_progress=spinner.progress, **merged
+            )
+            return await _print_answer(stream, spinner, form)
     finally:
         spinner.stop()
+
+
+async def options_of_chat(
+    client: Client, layers: Sequence[Mapping[str, Any]], settings: Mapping[str, str]
+) -> dict[str, Any]:
+    """The options of `Client.chat`, without those that are None.
+
+    Args:
+        client: gives the types of settings.
+        layers: options of which later ones take precedence, for `settings` key by key.
+        settings: the texts of further settings by key, which take precedence.
+
+    Raises:
+        ClientError: there are settings, and no provider for the model.
+    """
+    merged: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for layer in layers:
+        merged |= {key: value for key, value in layer.items() if value is not None}
+        values |= layer.get("settings") or {}
+    if settings:
+        from jumpseat_client.cli.setting_values import typed_settings
+
+        values |= typed_settings(settings, await client.settings_schema(merged.get("model")))
+    return {**merged, "settings": values} if values else merged
 
 
 def options_of_kept(kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,9 +148,16 @@ async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatRes
     return await stream.response(), notes
 
 
-async def _print_answer(stream: ChatStream, spinner: Spinner) -> int:
+async def _print_answer(stream: ChatStream, spinner: Spinner, form: AnswerForm) -> int:
+    began = time.monotonic()
+    if form.as_json:
+        result, _ = await wait_for_result(stream, spinner)
+        print_json(result)
+        if form.shows_usage:
+            _print_usage(result, began)
+        return OK
     deltas = aiter(stream)  # Sends the chat: rich is imported while the model answers.
-    output = make_output()
+    output = PlainOutput() if form.is_raw else make_output()
     notes: list[str] = []
     failure: ChatFailed | None = None
     try:
@@ -135,16 +167,30 @@ async def _print_answer(stream: ChatStream, spinner: Spinner) -> int:
                 output.write(delta.text)
             elif note := note_of(delta, spinner):
                 notes.append(note)
+        if not form.streams:
+            result = await stream.response()
+            spinner.stop()
+            output.write(result.text)
+            notes = notes_of(result)
     except ChatFailed as error:
         failure = error
     finally:
         # After Ctrl-C too: the text so far stays on the screen.
         spinner.stop()
         _finish(output, notes)
+    if form.shows_usage:
+        _print_usage((stream.result if failure is None else failure.partial) or {}, began)
     if failure is not None:
         print_client_error(failure, as_json=False)
         return FAILED
     return OK
+
+
+def _print_usage(result: Mapping[str, Any], began: float) -> None:
+    from jumpseat_client.cli.usage import usage_line
+
+    model = f"{result['provider']}:{result['model']}" if "model" in result else ""
+    say(usage_line(result.get("usage") or {}, time.monotonic() - began, model))
 
 
 def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
@@ -166,9 +212,25 @@ def note_of(delta: Delta, spinner: Spinner) -> str | None:
         case "thinking_start":
             spinner.show("Thinking")
         case "warning":
-            return f"warning: {clean_line(str(delta.get('message', '')))}"
-        case "done" if delta.get("stopReason") == "max_tokens":
+            return _warning(delta)
+        case "done":
+            return _cut_off(delta.get("stopReason"))
+    return None
+
+
+def notes_of(result: ChatResult) -> list[str]:
+    """The warnings of an answer that was not streamed."""
+    return [*map(_warning, result.warnings), *filter(None, [_cut_off(result.stop_reason)])]
+
+
+def _warning(warning: Mapping[str, Any]) -> str:
+    return f"warning: {clean_line(str(warning.get('message', '')))}"
+
+
+def _cut_off(stop_reason: str | None) -> str | None:
+    match stop_reason:
+        case "max_tokens":
             return "warning: the answer reached the output limit; --max-tokens sets a higher one."
-        case "done" if delta.get("stopReason") in ("content_filter", "refusal", "context_exceeded"):
-            return f"warning: the answer was cut off ({delta.get('stopReason')})."
+        case "content_filter" | "refusal" | "context_exceeded":
+            return f"warning: the answer was cut off ({stop_reason})."
     return None

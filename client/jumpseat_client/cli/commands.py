@@ -13,8 +13,9 @@ import click
 
 from jumpseat import __version__
 from jumpseat_client.cli.account_commands import accept_terms, login, logout
+from jumpseat_client.cli.chat_command import chat
 from jumpseat_client.cli.config_commands import config_group
-from jumpseat_client.cli.conversations_commands import complete_id, conversations
+from jumpseat_client.cli.conversations_commands import conversations
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.doctor_commands import doctor
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure
@@ -23,6 +24,7 @@ from jumpseat_client.cli.keys_commands import keys
 from jumpseat_client.cli.local_commands import local
 from jumpseat_client.cli.models_commands import models
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
+from jumpseat_client.cli.prompts_commands import prompts
 from jumpseat_client.cli.settings_commands import settings
 from jumpseat_client.cli.status_commands import status, tokens
 
@@ -88,86 +90,6 @@ def jumpseat() -> None:
 
 
 @jumpseat.command()
-@click.argument("question", nargs=-1)
-@click.option("-m", "--model", metavar="NAME", help="The model, as 'jumpseat models' lists it.")
-@click.option("-s", "--system", metavar="TEXT", help="The system prompt.")
-@click.option(
-    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
-)
-@click.option("-c", "--continue", "is_continued", is_flag=True, help="Continue this directory's last chat.")
-@click.option("--conversation", metavar="ID", shell_complete=complete_id, help="Continue this conversation.")
-@click.option("--no-keep", is_flag=True, help="Do not keep the question and the answer.")
-@click.option(
-    "--show-thinking", is_flag=True, help="In a conversation: print thinking, not one line about it."
-)
-@daemon_options
-@json_option
-def chat(
-    question: tuple[str, ...],
-    model: str | None,
-    system: str | None,
-    max_tokens: int | None,
-    is_continued: bool,
-    conversation: str | None,
-    no_keep: bool,
-    show_thinking: bool,
-    daemon_command: list[str],
-    as_json: bool,
-) -> int:
-    """Ask a question and stream the answer; without a question, have a conversation.
-
-    Piped input is added to the question as context; without a question it is the question. On a terminal
-    the answer is rendered as Markdown; in a pipe it is plain text. Ctrl-C cancels the turn and keeps the text
-    so far.
-
-    On a terminal, 'jumpseat chat' alone begins a conversation; in it, /help shows the commands and the keys.
-
-    The conversation is kept on this machine; 'jumpseat conversations' lists those that are kept. A continued
-    one goes on with its messages, system prompt, settings and model.
-
-    \b
-    examples:
-      jumpseat chat
-      jumpseat chat "Why is the sky blue?"
-      jumpseat chat -c "And at sunset?"
-      cat main.py | jumpseat chat "Explain this"
-      jumpseat chat -m local:smollm2-135m-instruct -s "Answer in one sentence." "What is a monad?"
-      jumpseat chat --no-keep "What is 1Password?"
-      jumpseat chat --json "Say hello" | jq -r .text
-    """
-    from jumpseat_client.cli.chat import ask, read_messages
-    from jumpseat_client.cli.conversations import continued
-
-    if is_continued and conversation is not None:
-        raise click.UsageError("--continue and --conversation exclude each other.")
-    options = {"model": model, "system": system, "max_tokens": max_tokens}
-    to_continue = continued(conversation, last=is_continued)
-    messages = read_messages(question)
-    if messages is not None:
-        work = ask(
-            messages,
-            options,
-            keep=not no_keep,
-            continued=to_continue,
-            daemon_command=daemon_command,
-            as_json=as_json,
-        )
-        return run_work(work, as_json=as_json)
-    if question or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
-    from jumpseat_client.cli.repl.loop import converse
-
-    work = converse(
-        options,
-        keep=not no_keep,
-        continued=to_continue,
-        daemon_command=daemon_command,
-        shows_thinking=show_thinking,
-    )
-    return run_work(work, as_json=False)
-
-
-@jumpseat.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("instruction", nargs=-1, required=True)
 @click.option("-l", "--lines", metavar="A:B", help="Only these lines, counted from 1: 3, 3:7 or 3: .")
@@ -213,6 +135,8 @@ def edit(
 
 
 for command in (
+    chat,
+    prompts,
     login,
     logout,
     accept_terms,

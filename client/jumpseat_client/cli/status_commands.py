@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from jumpseat_client.cli.chat_inputs import complete_file
 from jumpseat_client.cli.completion import complete_model
-from jumpseat_client.cli.failures import FAILED, print_failure
 from jumpseat_client.cli.options import daemon_options, json_option, run_work
 
 
@@ -37,8 +35,9 @@ def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
     "--file",
     "files",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
-    help="Count this file, or - for piped input; may be repeated.",
+    metavar="PATH[:A-B]",
+    shell_complete=complete_file,
+    help="Count this file or some of its lines, a pattern's files, or - for piped input. Repeatable.",
 )
 @click.option("-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model that counts.")
 @click.option("-s", "--system", metavar="TEXT", help="Count this system prompt too.")
@@ -47,7 +46,7 @@ def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
 @json_option
 def tokens(
     text: tuple[str, ...],
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     model: str | None,
     system: str | None,
     exact: bool,
@@ -68,15 +67,15 @@ def tokens(
     \b
     exit codes: 0 success; 1 a failure, or with --exact no count; 2 wrong usage.
     """
-    from jumpseat_client.cli.tokens import CannotReadError, message_of, show_tokens
+    from jumpseat_client.cli.question import STDIN, read_question
+    from jumpseat_client.cli.tokens import show_tokens
 
-    try:
-        messages = message_of(text, files)
-    except CannotReadError as error:
-        print_failure(str(error), None)
-        return FAILED
-    if messages is None:
+    # With files, only `-` reads stdin: in a loop of a script it has the names of the files.
+    asked = read_question(text, files, with_stdin=not files or STDIN in (*text, *files))
+    if asked.is_empty and not asked.blocks:
         raise click.UsageError("There is no text. Try: jumpseat tokens -f README.md")
     options = {"model": model, "system": system}
-    work = show_tokens(messages, options, exact=exact, daemon_command=daemon_command, as_json=as_json)
+    work = show_tokens(
+        [asked.message()], options, exact=exact, daemon_command=daemon_command, as_json=as_json
+    )
     return run_work(work, as_json=as_json)

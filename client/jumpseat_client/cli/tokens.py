@@ -4,43 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from jumpseat_client import Client, ClientError
-from jumpseat_client.cli.chat import daemon, read_messages
+from jumpseat_client.cli.chat import daemon
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json
 from jumpseat_client.cli.models import short_count
 
 HOW = {"provider": "counted by the provider", "estimate": "estimated"}
-
-
-class CannotReadError(Exception):
-    """A file cannot be counted; the message says why."""
-
-
-def message_of(text: Sequence[str], files: Sequence[Path]) -> list[dict[str, Any]] | None:
-    """The chat to count: files, then the text, or the text and stdin; None if there is nothing.
-
-    Raises:
-        CannotReadError: a file cannot be read, or is not text.
-    """
-    blocks = [{"type": "context", "text": _read(file), "label": str(file)} for file in files]
-    # With files, only `-` reads stdin: a script's may never end.
-    typed = read_messages(text) if not files else None
-    blocks += [{"type": "text", "text": " ".join(text)}] if files and text else []
-    blocks += typed[0]["content"] if typed is not None else []
-    return [{"role": "user", "content": blocks}] if blocks else None
-
-
-def _read(file: Path) -> str:
-    try:
-        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return content.decode("utf-8")
-    except OSError as error:
-        raise CannotReadError(f"{file} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise CannotReadError(f"{file} is not UTF-8 text.") from None
 
 
 async def show_tokens(

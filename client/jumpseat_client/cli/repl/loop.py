@@ -10,7 +10,8 @@ from typing import Any
 
 from jumpseat import __version__
 from jumpseat.system.paths import places_of_process
-from jumpseat_client.cli.chat import Continued, options_of_kept
+from jumpseat_client.cli.attachments import Block
+from jumpseat_client.cli.chat import Continued, options_of_chat, options_of_kept
 from jumpseat_client.cli.failures import OK, print_client_error, say
 from jumpseat_client.cli.output import make_spinner
 from jumpseat_client.cli.repl.actions import Actions
@@ -33,6 +34,8 @@ from jumpseat_client.errors import ClientError
 async def converse(
     options: Mapping[str, Any],
     *,
+    settings: Mapping[str, str],
+    attached: Sequence[Block],
     keep: bool,
     continued: Continued | None,
     daemon_command: Sequence[str],
@@ -42,6 +45,8 @@ async def converse(
 
     Args:
         options: those of `Client.chat`; the ones that are None come from the continued conversation.
+        settings: the texts of settings of the chat, by key.
+        attached: files and images for the first question.
         keep: keep the turns, and store what is typed for the history.
         continued: returns the kept conversation to continue; None to begin a new one.
         daemon_command: the daemon's command line.
@@ -59,7 +64,8 @@ async def converse(
             # The import takes about as long as the start of the daemon.
             reader_made = asyncio.to_thread(_reader, link, history, is_plain=is_plain)
             client, reader = await asyncio.gather(link.client(), reader_made)
-            conversation = await _conversation(client, options, continued)
+            conversation = await _conversation(client, options, settings, continued)
+            conversation.waiting += attached
             conversation.shows_thinking = shows_thinking
             providers = await client.list_providers()
             spinner.stop()
@@ -79,13 +85,13 @@ async def converse(
 
 
 async def _conversation(
-    client: Client, options: Mapping[str, Any], continued: Continued | None
+    client: Client, options: Mapping[str, Any], settings: Mapping[str, str], continued: Continued | None
 ) -> TerminalConversation:
     if continued is None:
-        return TerminalConversation(dict(options))
+        return TerminalConversation(await options_of_chat(client, [options], settings))
     kept = await continued(client)
-    given = {key: value for key, value in options.items() if value is not None}
-    return TerminalConversation.of_kept(kept, {**options_of_kept(kept), **given})
+    given = await options_of_chat(client, [options_of_kept(kept), options], settings)
+    return TerminalConversation.of_kept(kept, given)
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:

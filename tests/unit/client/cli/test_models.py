@@ -188,5 +188,5 @@ def test_nothing_to_count_and_a_file_that_is_no_text_are_reported(tmp_path: Path
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     assert run(Scenario(tmp_path), "tokens").returncode == 2
     done = run(Scenario(tmp_path), "tokens", "-f", str(tmp_path / "binary"))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "is not UTF-8 text" in done.stderr

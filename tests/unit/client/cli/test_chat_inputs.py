@@ -1,0 +1,399 @@
+"""What goes into `jumpseat chat`, and how: files, images, stdin, prompts, settings, schemas, tools."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.shell_completion import BashComplete
+
+from jumpseat_client import client
+from jumpseat_client.cli import commands
+from jumpseat_client.cli.setting_values import typed_settings
+from tests.fakes.scenario import Scenario, answer_steps
+from tests.fakes.terminal import Terminal
+from tests.unit.client.cli.test_cli import HANGING, REPOSITORY, argv, asked, run
+
+pytestmark = pytest.mark.timeout(60)
+
+PNG = b"\x89PNG\r\n\x1a\n\0"
+ROWS = [
+    {"key": "temperature", "type": "number", "description": "Higher is more random."},
+    {"key": "seed", "type": "integer", "description": ""},
+    {"key": "keep_alive", "type": "string", "description": ""},
+    {"key": "logprobs", "type": "boolean", "description": ""},
+    {"key": "verbosity", "type": "enum", "choices": ["low", "high"], "description": ""},
+    {"key": "stop", "type": "list", "description": ""},
+]
+ANSWERS: dict[str, Any] = {
+    "settings/schema": {"provider": "fake", "settingsSchema": ROWS},
+    "prompts/get": {
+        "name": "review",
+        "text": "Review: x = 1",
+        "system": "Be careful.",
+        "model": "fake:p",
+        "settings": {"seed": 1, "temperature": 1},
+    },
+    "prompts/list": {
+        "prompts": [
+            {"name": "explain", "usesInput": False},
+            {"name": "review", "usesInput": True, "description": "A diff", "model": "fake:p"},
+        ]
+    },
+    "conversations/get": {
+        "id": "c1",
+        "title": "T",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "model": "fake:k",
+        "system": "Kept.",
+        "settings": {"keep_alive": "1m", "seed": 7},
+    },
+}
+
+
+@dataclass
+class CommandLine:
+    """The command line in this process, with a scripted daemon."""
+
+    folder: Path
+    patch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def __post_init__(self) -> None:
+        self.scripted(Scenario.chat(self.folder, answer_steps("ok"), answers=ANSWERS))
+
+    def scripted(self, scenario: Scenario) -> None:
+        """Use another daemon."""
+        self.scenario = scenario
+        self.patch.setattr(client, "default_command", lambda **_: scenario.command)
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """The exit code, stdout and stderr."""
+        code = commands.run(arguments)
+        return code, *self.capture.readouterr()
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The params of the chat."""
+        return asked(self.scenario)
+
+    @property
+    def blocks(self) -> list[Any]:
+        """The blocks of the chat's last message."""
+        return content(self.scenario)
+
+
+@pytest.fixture
+def jumpseat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> CommandLine:
+    monkeypatch.chdir(REPOSITORY)
+    return CommandLine(tmp_path, monkeypatch, capsys)
+
+
+def scripted(folder: Path) -> Scenario:
+    return Scenario.chat(folder, answer_steps("ok"), answer_steps("ok"), answers=ANSWERS)
+
+
+def content(scenario: Scenario) -> list[Any]:
+    blocks: list[Any] = asked(scenario)["messages"][-1]["content"]
+    return blocks
+
+
+def test_files_and_images_come_before_the_question(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one\ntwo\n", "utf-8")
+    (tmp_path / "i.png").write_bytes(PNG)
+    scenario = scripted(tmp_path)
+    files = ("-f", f"{tmp_path}/*.py:2", "-a", f"{tmp_path}/i.png", "-a", "https://example.com/i.png")
+    done = run(scenario, "chat", *files, "why", piped="piped")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+    file, piped, image, link, question = content(scenario)
+    assert (file["text"], file["range"]["start"]["line"], file["languageId"]) == ("two\n", 1, "python")
+    assert piped == {"type": "context", "text": "piped", "label": "stdin"}
+    assert image["source"] == base64.b64encode(PNG).decode()
+    assert link == {"type": "image", "source": "https://example.com/i.png"}
+    assert question == {"type": "text", "text": "why"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-f", "none.py", "x"),
+        ("-a", "README.md", "x"),
+        ("-o", "temperature", "x"),
+        ("-o", "=1", "x"),
+        ("--schema", "README.md", "x"),
+        ("--schema", "none.json", "x"),
+        ("--json", "--tool", "README.md", "x"),
+        ("--thinking", "enormous", "x"),
+        ("--no-stdin",),
+        ("--no-stdin", "-", "x"),
+        ("-f", "README.md"),
+    ],
+)
+def test_wrong_inputs_are_wrong_usage(jumpseat: CommandLine, arguments: tuple[str, ...]) -> None:
+    code, out, error = jumpseat("chat", *arguments)
+
+    assert (code, out) == (2, "")
+    assert "Error: " in error
+    assert jumpseat.scenario.received() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "message"),
+    [
+        (("--json-mode", "--schema"), "{}", "--schema and --json-mode exclude each other"),
+        (("--schema",), "[]", "must have a JSON object"),
+        (("--tool",), '{"name": "f"}', "--tool needs --json"),
+        (("--json", "--tool"), '{"type": "function"}', "must have a tool, with name, description and"),
+        (("--json", "--tool"), "[1]", "or a list of tools"),
+    ],
+)
+def test_files_with_the_wrong_content_and_options_that_exclude_each_other_are_reported(
+    jumpseat: CommandLine, arguments: tuple[str, ...], text: str, message: str
+) -> None:
+    file = jumpseat.folder / "s.json"
+    file.write_text(text, "utf-8")
+    code, _, error = jumpseat("chat", *arguments, str(file), "x")
+
+    assert (code, message in error) == (2, True)
+
+
+def test_a_pattern_that_the_shell_has_replaced_is_reported(jumpseat: CommandLine) -> None:
+    code, _, error = jumpseat("chat", "-f", "README.md", "CHANGELOG.md", "explain")
+
+    assert code == 0
+    assert error.startswith("warning: CHANGELOG.md is part of the question; repeat -f")
+
+
+def test_a_dash_reads_stdin_and_no_stdin_leaves_it_alone(tmp_path: Path) -> None:
+    scenario = scripted(tmp_path)
+    assert run(scenario, "chat", "-", "why", piped="x = 1").returncode == 0
+    assert [block["text"] for block in content(scenario)] == ["x = 1", "why"]
+
+    assert run(scenario, "chat", "--no-stdin", "why", piped="x = 1").returncode == 0
+    params = scenario.received("chat/start")[1]["params"]
+    assert params["messages"][0]["content"] == [{"type": "text", "text": "why"}]
+
+
+def test_a_dash_after_attach_is_an_image_on_stdin(tmp_path: Path) -> None:
+    (tmp_path / "i.png").write_bytes(PNG)
+    scenario = scripted(tmp_path)
+    with (tmp_path / "i.png").open("rb") as image:
+        subprocess.run(
+            argv(scenario, "chat", "-a", "-", "why"), stdin=image, timeout=30, cwd=REPOSITORY, check=True,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    assert [block["type"] for block in content(scenario)] == ["image", "text"]
+
+
+def test_a_pipe_that_sends_nothing_is_reported_and_waited_for(tmp_path: Path) -> None:
+    scenario = scripted(tmp_path)
+    with subprocess.Popen(
+        argv(scenario, "chat", "why"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=REPOSITORY,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"Waiting for stdin; --no-stdin leaves it out.\n"
+        process.stdin.write(b"late")
+        process.stdin.close()
+        assert (process.stdout.read(), process.stderr.read()) == (b"ok\n", b"")
+    assert process.returncode == 0
+    assert [block["text"] for block in content(scenario)] == ["late", "why"]
+
+
+def test_a_non_blocking_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    scenario = scripted(tmp_path)
+    near, far = os.pipe()
+    os.set_blocking(near, False)
+    with subprocess.Popen(
+        argv(scenario, "chat", "why"),
+        stdin=near,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=REPOSITORY,
+    ) as process:
+        os.close(near)
+        assert process.stderr is not None
+        process.stderr.readline()
+        os.write(far, b"late")
+        os.close(far)
+        assert process.wait(30) == 0
+    assert [block["text"] for block in content(scenario)] == ["late", "why"]
+
+
+def test_settings_have_the_types_of_their_rows() -> None:
+    texts = {"temperature": "0.5", "seed": "3", "keep_alive": "10", "logprobs": "True", "verbosity": "LOW"}
+
+    assert typed_settings({**texts, "stop": '["a"]', "unknown": "1"}, ROWS) == {
+        "temperature": 0.5,
+        "seed": 3,
+        "keep_alive": "10",
+        "logprobs": True,
+        "verbosity": "low",
+        "stop": ["a"],
+        "unknown": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("temperature", "hot"), ("temperature", "NaN"), ("seed", ""), ("logprobs", "2"), ("stop", "a")],
+)
+def test_a_value_of_another_type_stays_a_text_for_the_daemon_to_refuse(key: str, text: str) -> None:
+    assert typed_settings({key: text}, ROWS) == {key: text}
+
+
+def test_settings_are_those_of_the_model(jumpseat: CommandLine) -> None:
+    assert jumpseat("chat", "-m", "fake:m", "-o", "seed=3", "-o", "x=1=2", "why")[0] == 0
+    assert jumpseat.asked["settings"] == {"seed": 3, "x": "1=2"}
+    assert jumpseat.scenario.received("settings/schema")[0]["params"] == {"model": "fake:m"}
+
+
+def test_a_chat_without_settings_needs_no_schema(jumpseat: CommandLine) -> None:
+    assert jumpseat("chat", "why")[0] == 0
+    assert [message["method"] for message in jumpseat.scenario.received()] == [
+        "initialize", "initialized", "chat/start", "shutdown", "exit",
+    ]  # fmt: skip
+
+
+def test_a_schema_thinking_and_tools_are_passed_on(jumpseat: CommandLine) -> None:
+    schema, tool, tools = (jumpseat.folder / f"{name}.json" for name in ("schema", "tool", "tools"))
+    schema.write_text('{"type": "object"}', "utf-8")
+    tool.write_text('{"name": "f", "parameters": {}}', "utf-8")
+    tools.write_text('[{"name": "g"}, {"name": "h"}]', "utf-8")
+    offered = ("--json", "--tool", str(tool), "--tool", str(tools))
+    assert jumpseat("chat", "--schema", str(schema), "--thinking", "high", *offered, "x")[0] == 0
+
+    params = jumpseat.asked
+    assert (params["outputMode"], params["thinking"]) == ({"schema": {"type": "object"}}, "high")
+    assert [each["name"] for each in params["tools"]] == ["f", "g", "h"]
+
+
+def test_a_prompt_asks_with_the_words_and_stdin_as_its_input(tmp_path: Path) -> None:
+    scenario = scripted(tmp_path)
+    done = run(scenario, "chat", "-p", "review", "briefly", "-f", "LICENSE", piped="x = 1\n")
+
+    assert done.returncode == 0
+    assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "briefly\n\nx = 1\n"}
+    params = asked(scenario)
+    assert [block["type"] for block in content(scenario)] == ["context", "text"]
+    assert content(scenario)[1]["text"] == "Review: x = 1"
+    assert (params["model"], params["system"]) == ("fake:p", "Be careful.")
+    assert params["settings"] == {"seed": 1, "temperature": 1}
+
+
+def test_options_take_precedence_over_a_prompt_and_that_over_a_kept_conversation(
+    jumpseat: CommandLine,
+) -> None:
+    given = ("--conversation", "c1", "-p", "review", "-m", "fake:o", "-o", "temperature=0")
+    assert jumpseat("chat", *given)[0] == 0
+
+    params = jumpseat.asked
+    assert [message["role"] for message in params["messages"]] == ["user", "user"]
+    assert (params["conversationId"], params["model"], params["system"]) == ("c1", "fake:o", "Be careful.")
+    assert params["settings"] == {"keep_alive": "1m", "seed": 1, "temperature": 0}
+
+
+def test_a_prompt_alone_waits_for_no_stdin_of_a_script(tmp_path: Path) -> None:
+    scenario = scripted(tmp_path)
+    near, far = os.openpty()
+    os.close(far)
+    try:
+        done = subprocess.run(argv(scenario, "chat", "-p", "review"), stdin=near, timeout=30, cwd=REPOSITORY,
+                              capture_output=True, check=False)  # fmt: skip
+    finally:
+        os.close(near)
+    assert done.returncode == 0
+    assert scenario.received("prompts/get")[0]["params"]["input"] == ""
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_usage_is_one_line_on_stderr(jumpseat: CommandLine, as_json: bool) -> None:
+    _, out, error = jumpseat("chat", "--usage", *(["--json"] if as_json else []), "x")
+    tokens, output, time, model = error.strip().split(" · ")
+
+    assert (tokens, output, model) == ("3 tokens in", "1 out", "fake:m")
+    assert time.endswith(" s")
+    assert (json.loads(out)["text"] if as_json else out) == ("ok" if as_json else "ok\n")
+
+
+def test_the_usage_of_a_failed_chat_is_printed_too(jumpseat: CommandLine) -> None:
+    usage = {"inputTokens": 9, "outputTokens": 1}
+    partial = {"provider": "fake", "model": "m", "text": "Hel", "usage": usage}
+    failed = {"code": 1007, "message": "Broken.", "data": {"kind": "server", "partial": partial}}
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, [HANGING[1], {"error": failed}]))
+    code, out, error = jumpseat("chat", "--usage", "x")
+
+    assert (code, out) == (1, "Hel\n")
+    line, failure = error.splitlines()
+    assert (line.startswith("9 tokens in · 1 out · "), failure) == (True, "jumpseat: Broken.")
+
+
+def test_an_answer_that_is_not_streamed_is_printed_whole_with_its_warnings(jumpseat: CommandLine) -> None:
+    result = {
+        **answer_steps("Hello")[-1]["result"],
+        "stopReason": "max_tokens",
+        "warnings": [{"code": "dropped", "message": "Images\x1b[2J were dropped."}],
+    }
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, [{"result": result}]))
+    code, out, error = jumpseat("chat", "--no-stream", "x")
+
+    assert (code, out) == (0, "Hello\n")
+    dropped, limit = error.splitlines()
+    assert dropped == "warning: Images were dropped."
+    assert limit.startswith("warning: the answer reached the output limit")
+    assert jumpseat.asked["stream"] is False
+
+
+@pytest.mark.parametrize("option", ["--raw", "--json-mode"])
+def test_raw_text_and_json_are_not_rendered_on_a_terminal(tmp_path: Path, option: str) -> None:
+    scenario = Scenario.chat(tmp_path, answer_steps("# *H*\n"))
+    code, output = Terminal(argv(scenario, "chat", option, "x")).finish()
+    assert (code, "# *H*" in output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "incomplete", "expected"),
+    [
+        (["chat", "-o"], "se", ["seed="]),
+        (["chat", "-m", "fake:m", "-o"], "verbosity=", ["verbosity=low", "verbosity=high"]),
+        (["chat", "-o"], "logprobs=t", ["logprobs=true"]),
+        (["chat", "-p"], "r", ["review"]),
+        (["prompts", "show"], "e", ["explain"]),
+        (["chat", "-f"], "READ", ["READ"]),
+    ],
+)
+def test_keys_values_prompts_and_files_are_completed(
+    jumpseat: CommandLine, arguments: list[str], incomplete: str, expected: list[str]
+) -> None:
+    shell = BashComplete(commands.jumpseat, {}, "jumpseat", "_JUMPSEAT_COMPLETE")
+
+    assert [item.value for item in shell.get_completions(arguments, incomplete)] == expected
+
+
+def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
+    assert jumpseat("prompts")[1] == "explain\t\t\nreview\tA diff\tfake:p\n"
+    assert json.loads(jumpseat("prompts", "list", "--json")[1]) == ANSWERS["prompts/list"]
+
+    _, out, error = jumpseat("prompts", "show", "review", "x", "=", "1")
+    assert out == "Review: x = 1"
+    assert error == "model: fake:p\nsystem: Be careful.\nseed: 1\ntemperature: 1\n"
+    assert jumpseat.scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "x = 1"}
+    assert json.loads(jumpseat("prompts", "show", "--json", "review")[1]) == ANSWERS["prompts/get"]
+
+
+def test_no_prompts_and_wrong_places_of_options_are_reported(jumpseat: CommandLine) -> None:
+    jumpseat.scripted(Scenario(jumpseat.folder, answers={"prompts/list": {"prompts": []}}))
+    assert "[prompts.NAME]" in jumpseat("prompts")[2]
+    assert jumpseat("prompts", "--json", "list")[0] == 2
