@@ -2,6 +2,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import * as esbuild from 'esbuild';
 
+/** The README says how small it is. */
+const MOST_BYTES = 200_000;
+
 const production = process.argv.includes('--production');
 const options = {
   entryPoints: ['src/extension.ts'],
@@ -21,6 +24,10 @@ if (process.argv.includes('--watch')) {
 } else {
   const { metafile } = await esbuild.build({ ...options, metafile: true });
   writeFileSync('dist/NOTICES.txt', noticesOf(Object.keys(metafile.inputs)));
+  const size = metafile.outputs[options.outfile].bytes;
+  if (production && size > MOST_BYTES) {
+    throw new Error(`The bundle has grown to ${size} bytes.`);
+  }
 }
 
 /** The licences of the packages in the bundle, which ask to be in every copy. */
