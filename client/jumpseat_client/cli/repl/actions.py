@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 from jumpseat_client.cli.attachments import Block, CannotAttach, files_of, image_of
 from jumpseat_client.cli.failures import print_failure, say
@@ -18,6 +21,7 @@ from jumpseat_client.cli.repl.reader import Reader
 from jumpseat_client.cli.repl.thinking import print_thinking
 from jumpseat_client.cli.repl.transcript import free_path, transcript_of
 from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.client import Client
 from jumpseat_client.errors import RequestFailed
 
 KEYS = """\
@@ -72,13 +76,11 @@ class Actions:
         if not name:
             say(f"The model is {options.get('model') or 'the default one'}.")
             return
-        try:
-            # The daemon finds the model as it does for a chat, and names near ones.
-            await self._link.request(lambda client: client.count_tokens("Hi", model=name))
-        except RequestFailed as error:
-            # A model that cannot be reached at the moment may be chosen.
-            if error.kind in ("request", "config", "invalid_params"):
-                raise
+        for found in await self._link.request(lambda client: _check_model(client, name)):
+            if found["severity"] == 1 and found["code"] in ("request", "config", "invalid_params"):
+                print_failure(found["message"], None)
+                return
+            note(f"warning: {found['message']}")
         options["model"] = name
         note(f"The next answers come from {name}.")
 
@@ -164,11 +166,8 @@ class Actions:
     async def _clear(self, _: str) -> None:
         conversation = self._conversation
         if conversation.id is not None:
-            note(
-                f"A new conversation. The one before is kept: jumpseat chat --conversation {conversation.id}"
-            )
-        else:
-            note("A new conversation.")
+            note(f"The conversation is kept: jumpseat chat --conversation {conversation.id}")
+        note("A new conversation begins.")
         conversation.id = self._saved = None
         conversation.messages, conversation.waiting, conversation.question = [], [], []
         conversation.before, conversation.thinking, conversation.totals = 0, "", Totals()
@@ -182,6 +181,14 @@ class Actions:
         )
 
 
+async def _check_model(client: Client, name: str) -> list[dict[str, Any]]:
+    # Once the daemon has the lists of models, it reports a name that is in none.
+    with suppress(RequestFailed):
+        await client.list_models()
+    chat = await client.render_transcript([{"role": "user", "content": "Hi"}], model=name)
+    return await client.check_transcript(chat)
+
+
 def _unquoted(path: str) -> str:
     """A path that was typed, or dropped by a file manager, as in a shell."""
     return path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "\"'" else path
@@ -190,7 +197,7 @@ def _unquoted(path: str) -> str:
 def _name_of(block: Block) -> str:
     if block["type"] == "image":
         return f"an image ({block.get('mediaType', block['source'][:40])})"
-    name = Path(block["uri"]).name if "uri" in block else block.get("label", "a text")
+    name = unquote(Path(block["uri"]).name) if "uri" in block else block.get("label", "a text")
     if place := block.get("range"):
         return f"{name}:{place['start']['line'] + 1}-{place['end']['line']}"
     return str(name)

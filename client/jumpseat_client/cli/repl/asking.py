@@ -45,6 +45,7 @@ class Asker:
         self._terminal = terminal
         self._history = history
         self._keep = keep
+        self._not_kept: str | None = None
         self.unanswered = ""
         """A question that was stopped before its answer began, for the next prompt."""
 
@@ -149,8 +150,11 @@ class Asker:
         if outcome.conversation_id is not None:
             conversation.id = outcome.conversation_id
             self._history.allow()
-        if outcome.not_kept:
+        if outcome.not_kept is not None:
             self._history.forbid()
+            if outcome.not_kept != self._not_kept:  # Without an id it comes with every turn.
+                outcome.notes.append(outcome.not_kept)
+            self._not_kept = outcome.not_kept
         conversation.thinking = outcome.thinking
         if outcome.content or outcome.error is None:
             conversation.answered(outcome.content)

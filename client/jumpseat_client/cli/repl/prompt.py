@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import Condition, completion_is_selected, is_searching
 from prompt_toolkit.formatted_text import FormattedText
@@ -67,6 +68,12 @@ class PromptReader:
             enable_open_in_editor=True,
             tempfile_suffix=".md",
         )
+        self._completes = False
+        """Whether Tab was pressed before there was anything to choose."""
+
+        buffer = self._session.default_buffer
+        buffer.on_text_changed += self._forget_tab
+        buffer.on_completions_changed += self._choose
 
     async def read(self, text: str = "") -> str | None:
         """The next input; None after Ctrl-D, or at the end of the terminal."""
@@ -96,6 +103,17 @@ class PromptReader:
     def _is_command(self) -> bool:
         return self._session.default_buffer.text.startswith("/")
 
+    def _has_a_choice(self) -> bool:
+        state = self._session.default_buffer.complete_state
+        return state is not None and len(state.completions) > 1
+
+    def _forget_tab(self, _: Buffer) -> None:
+        self._completes = False
+
+    def _choose(self, buffer: Buffer) -> None:
+        if self._completes and buffer.complete_state is not None and buffer.complete_state.completions:
+            buffer.complete_next()
+
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
 
@@ -108,11 +126,22 @@ class PromptReader:
             else:
                 buffer.validate_and_handle()
 
-        @keys.add("enter", filter=completion_is_selected)
+        @keys.add("enter", filter=completion_is_selected & Condition(self._has_a_choice))
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.complete_state = None
 
+        @keys.add("tab", filter=Condition(self._is_command))
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if buffer.complete_state is not None:
+                buffer.complete_next()
+            else:
+                # The daemon's models may take a moment; a second start is ignored then.
+                self._completes = True
+                buffer.start_completion()
+
         @keys.add("escape", "enter")
+        @keys.add("escape", "c-j")  # As it was typed before the prompt.
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 

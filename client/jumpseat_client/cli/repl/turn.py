@@ -30,8 +30,8 @@ class TurnOutcome:
     """As `provider:model`; empty if the daemon did not accept the turn."""
 
     conversation_id: str | None = None
-    not_kept: bool = False
-    """Whether the daemon reported that it does not keep the turn."""
+    not_kept: str | None = None
+    """The daemon's warning that it does not keep the turn."""
 
     thinking: str = ""
     notes: list[str] = field(default_factory=list)
@@ -103,9 +103,11 @@ class TerminalTurn:
         elif delta.type == "start":
             self._outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
             self._outcome.conversation_id = delta.get("conversationId")
-        elif delta.get("code") == "conversation_not_kept":
-            self._outcome.not_kept = True
-        if note := note_of(delta, self._spinner):
+        note = note_of(delta, self._spinner)
+        if delta.get("code") == "conversation_not_kept":
+            self._outcome.not_kept = note
+        # A question that was edited or dropped makes a fork, as the user wanted.
+        elif note is not None and delta.get("code") != "conversation_forked":
             self._outcome.notes.append(note)
 
     def _end(self, result: Mapping[str, Any]) -> None:

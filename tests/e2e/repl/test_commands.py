@@ -1,0 +1,319 @@
+"""The commands of a conversation, on a real terminal with the real daemon."""
+
+from __future__ import annotations
+
+import base64
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+from tests.e2e.repl.chats import PATH, answer, asked, questions
+from tests.fakes.typist import ALT_ENTER, CTRL_C, TAB, UP, Typist
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("ignored_interrupts")]
+
+Start = Callable[..., Typist]
+
+
+def models(upstream: ThreadedUpstream) -> list[str]:
+    return [request.json["model"] for request in upstream.requests if request.path == PATH]
+
+
+def test_help_shows_the_commands_the_prompts_and_the_keys(typist: Start) -> None:
+    person = typist(size=(60, 80))
+    person.enter("/help")
+    person.see("put a space before it.")
+    shown = person.leave()
+
+    for text in ("/model [NAME]", "/quit", "/shout: ", "Alt-Enter", "Ctrl-D: leave"):
+        assert text in shown
+
+
+def test_model_and_system_are_for_the_next_questions(typist: Start, upstream: ThreadedUpstream) -> None:
+    person = typist("--model", "fake:first")
+    person.enter("/model")
+    person.see("The model is fake:first.")
+    person.enter("/model fake:second")
+    person.enter(f"/system Be brief.{ALT_ENTER}Be kind.")
+    person.enter("Hi")
+    person.see("fake:second")
+    person.see("Hello")
+    person.enter("/system -")
+    person.enter("/model nonsense")
+    person.see("warning: fake does not list a model 'nonsense'.")
+    person.enter("/model fake:second")
+    person.see("come from fake:second.", times=2)
+    person.enter("Bye")
+    person.see("Hello", times=2)
+    person.leave()
+
+    assert models(upstream) == ["second", "second"]
+    assert asked(upstream, 0) == [("system", "Be brief.\nBe kind."), ("user", "Hi")]
+    assert asked(upstream, 1)[0] == ("user", "Hi")
+
+
+def test_an_unknown_command_is_never_a_question(typist: Start, upstream: ThreadedUpstream) -> None:
+    person = typist()
+    person.enter("/modl fake:m")
+    person.see("There is no command /modl. Did you mean /model?")
+    person.enter(" /modl is what?")
+    person.see("Hello")
+    person.leave()
+
+    assert questions(upstream) == ["/modl is what?"]
+
+
+def test_files_and_images_go_with_the_next_question_only(
+    typist: Start, upstream: ThreadedUpstream, tmp_path: Path
+) -> None:
+    code, image = tmp_path / "a b.py", tmp_path / "image"
+    code.write_text("one\ntwo\nthree\n", "utf-8")
+    image.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8))
+    person = typist()
+    person.enter(f"/file {code}:2-3")
+    person.see("With the next question: a b.py:2-3.")
+    person.enter("/file none.py")
+    person.see("There is no file none.py.")
+    person.enter(f"/attach '{image}'")
+    person.see("With the next question: a b.py:2-3, an image (image/png).")
+    person.enter("Explain")
+    person.see("Hello")
+    person.enter("And?")
+    person.see("Hello", times=2)
+    person.leave()
+
+    sent = json.dumps(asked(upstream, 0))
+    assert "two\\nthree" in sent
+    assert "one\\n" not in sent
+    assert base64.b64encode(image.read_bytes()).decode() in sent
+    assert asked(upstream, 1)[-1] == ("user", "And?")
+
+
+def test_what_waits_can_be_dropped(typist: Start, upstream: ThreadedUpstream) -> None:
+    person = typist()
+    person.enter("/file README.md")
+    person.see("README.md.")
+    person.enter("/attach -")
+    person.see("Nothing goes with the next question.")
+    person.enter("Hi")
+    person.see("Hello")
+    person.leave()
+
+    assert asked(upstream) == [("user", "Hi")]
+
+
+def test_a_prompt_of_the_configuration_is_asked_by_its_name(
+    typist: Start, upstream: ThreadedUpstream
+) -> None:
+    person = typist()
+    person.enter("/shout for joy")
+    person.see("> Shout: for joy")
+    person.see("Hello")
+    person.enter("/prompt shout again")
+    person.see("Hello", times=2)
+    person.enter("/prompt")
+    person.see("/shout: no description")
+    person.enter("/prompt shuot")
+    person.see("did you mean shout?")
+    person.leave()
+
+    assert questions(upstream) == ["Shout: for joy", "Shout: again"]
+
+
+def test_retry_replaces_the_answer_and_may_ask_another_model(
+    typist: Start, upstream: ThreadedUpstream
+) -> None:
+    upstream.script(answer("First"), answer("Second"), answer("Third"), path=PATH)
+    person = typist()
+    person.enter("/retry")
+    person.see("There is no question yet.")
+    person.enter("Hi")
+    person.see("First")
+    person.enter("/retry fake:big")
+    person.see("Second")
+    person.enter("And?")
+    person.see("Third")
+    person.leave()
+
+    assert models(upstream) == ["m", "big", "m"]
+    assert asked(upstream) == [("user", "Hi"), ("assistant", "Second"), ("user", "And?")]
+
+
+def test_edit_opens_the_last_question_in_the_editor(
+    typist: Start, upstream: ThreadedUpstream, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/sky/sea/ "$1"\n', "utf-8")
+    editor.chmod(0o700)
+    person = typist(VISUAL=str(editor))
+    person.enter("Why is the sky blue?")
+    person.see("Hello")
+    person.enter("/edit")
+    person.see("> Why is the sea blue?")
+    person.see("Hello", times=2)
+    person.enter("/edit")
+    person.see("The question is unchanged; it is not asked again.")
+    person.leave()
+
+    assert asked(upstream, 1) == [("user", "Why is the sea blue?")]
+    assert len(questions(upstream)) == 2
+
+
+def test_an_editor_that_cannot_be_started_is_reported(typist: Start) -> None:
+    person = typist(VISUAL="/nonexistent/editor")
+    person.enter("/edit")
+    person.see("hint: Set $EDITOR to the command of your editor.")
+    person.leave()
+
+
+def test_save_writes_a_transcript_and_asks_before_it_replaces_a_file(typist: Start, tmp_path: Path) -> None:
+    path = tmp_path / "chat of today.md"
+    path.write_text("mine", "utf-8")
+    person = typist()
+    person.enter(f"/save {path}")
+    person.see("there is nothing to save")
+    person.enter("Hi")
+    person.see("Hello")
+    person.enter(f"/save {path}")
+    person.see("Replace it? [y/N]")
+    person.enter("n")
+    person.see("Nothing was written.")
+    assert path.read_text("utf-8") == "mine"
+    person.enter(f"/save {path}")
+    person.see("Replace it? [y/N]", times=2)
+    person.enter("y")
+    person.see("Saved to")
+    person.enter("/save /nonexistent/x.md")
+    person.see("cannot be written")
+    person.enter(f"/save {tmp_path}")
+    person.see("hi.md.")
+    person.leave()
+
+    text = path.read_text("utf-8")
+    assert "conversation: 2" in text
+    assert text.endswith("## Me\n\nHi\n\n## Assistant\n\nHello\n")
+    assert (tmp_path / "hi.md").read_text("utf-8") == text
+
+
+def test_usage_adds_up_and_clear_begins_again(typist: Start, upstream: ThreadedUpstream) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cost": 0.0123}
+    upstream.default(Reply.events(completion_stream(["Hello"], usage=usage)), PATH)
+    person = typist()
+    person.enter("One")
+    person.see("$0.0123 · fake:m")
+    person.enter("Two")
+    person.see("$0.0123 · fake:m", times=2)
+    person.enter("/usage")
+    person.see("2 turns · 20 tokens in · 10 out")
+    person.see("$0.0246")
+    person.enter("/clear")
+    person.see("A new conversation begins.")
+    person.enter("/history")
+    person.see("The conversation is empty.")
+    person.enter("Three")
+    person.see("Hello", times=3)
+    person.enter("/history")
+    person.see("Assistant")
+    person.leave()
+
+    assert asked(upstream) == [("user", "Three")]
+
+
+def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) -> None:
+    first = typist("--model", "fake:big")
+    first.enter("Hi")
+    first.see("Hello")
+    first.leave()
+    second = typist("-c")
+    second.see("Going on with “Hi” (1 question). /history shows it.")
+    second.enter("/retry")
+    second.see("Hello")
+    second.enter("And?")
+    second.see("Hello", times=2)
+    shown = second.leave()
+
+    assert asked(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
+    assert models(upstream) == ["big"] * 3
+    assert shown.splitlines()[-2:][0].split("--conversation ")[-1] in first.shown + shown
+
+
+def test_input_is_there_in_the_next_run_and_only_for_the_user(typist: Start, home: Path) -> None:
+    first = typist()
+    first.enter(f"one{ALT_ENTER}two")
+    first.see("Hello")
+    first.enter("/usage")
+    first.see("1 turn")
+    first.leave()
+    file = home / "chat-history"
+    assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == ["one\ntwo", "/usage"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+    second = typist("--no-keep")
+    second.see("> Ask something")
+    second.type(UP)
+    second.see("> /usage")
+    second.type(f"{CTRL_C}secret\r")
+    second.see("Hello")
+    shown = second.leave()
+
+    assert "secret" not in file.read_text("utf-8")
+    assert "Kept." not in shown
+
+
+def test_no_input_is_stored_if_the_configuration_keeps_nothing(
+    typist: Start, home: Path, configuration: Path
+) -> None:
+    configuration.write_text(
+        f"{configuration.read_text('utf-8')}[conversations]\nkeep = false\n", encoding="utf-8"
+    )
+    person = typist()
+    person.enter("/usage")
+    person.enter("Hi")
+    person.see("Hello")
+    person.enter("More")
+    person.see("Hello", times=2)
+    shown = person.leave()
+
+    assert not (home / "chat-history").exists()
+    assert shown.count("warning:") == 1
+
+
+def test_tab_completes_commands_models_and_paths(
+    typist: Start, upstream: ThreadedUpstream, tmp_path: Path
+) -> None:
+    (tmp_path / "transcript of it.md").write_text("context", "utf-8")
+    person = typist()
+    person.see("> ")
+    person.type(f"/mod{TAB}")
+    person.see("> /model")
+    person.type(f" oth{TAB}")
+    person.see("> /model fake:other-model")
+    person.enter("")
+    person.see("come from fake:other-model")
+    person.type(f"/file {tmp_path}/tran{TAB}")
+    person.see("transcript of it.md")
+    person.enter("")
+    person.see("With the next question: transcript of it.md.")
+    person.enter("Hi")
+    person.see("Hello")
+    person.leave()
+
+    assert models(upstream) == ["other-model"]
+
+
+def test_a_sign_in_is_offered_if_no_provider_is_ready(home: Path) -> None:
+    person = Typist("chat")
+    person.see("Sign in to GitHub Copilot now? [y/N]")
+    assert "No provider is ready:" in person.shown
+    assert "local install" in person.text
+    person.enter("n")
+    person.see("> Ask something")
+    person.enter("Hi")
+    person.see("hint:")
+    person.leave()
