@@ -1,0 +1,94 @@
+"""A conversation on a real terminal with a scripted daemon."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.escapes import ESCAPES
+from tests.fakes.scenario import Scenario, answer_steps
+from tests.fakes.typist import CTRL_C, Typist
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("home")]
+
+PROVIDERS = {
+    "providers/list": {
+        "providers": [
+            {
+                "id": "fake",
+                "name": "F\x1b[2Jake",
+                "configured": True,
+                "isDefault": True,
+                "auth": {"state": "configured"},
+            }
+        ]
+    },
+    "prompts/list": {"prompts": []},
+}
+ERASED = re.compile(rb"\x1b\[2J|\x1b\]|\x9b|\x07")
+
+
+def conversation(folder: Path, *chats: list[dict[str, Any]], **more: Any) -> Typist:
+    return Typist("chat", daemon=Scenario.chat(folder, *chats, answers=PROVIDERS, **more).command)
+
+
+def thinking(text: str) -> dict[str, Any]:
+    return {"delta": {"type": "thinking_delta", "block": 0, "text": text}}
+
+
+def test_no_control_sequence_of_a_provider_reaches_the_terminal(tmp_path: Path) -> None:
+    hostile = "".join(f"{sequence}\n\n" for sequence, _ in ESCAPES)
+    warning = {"delta": {"type": "warning", "code": "x", "message": f"Careful {hostile}"}}
+    failure = {
+        "error": {"code": 1002, "message": f"No {hostile}", "data": {"kind": "rate_limit", "hint": hostile}}
+    }
+    person = conversation(
+        tmp_path,
+        [warning, thinking(hostile), *answer_steps(f"{hostile}\n\nDone.")],
+        [warning, failure],
+    )
+    person.enter("/thinking show")
+    person.enter("Hi")
+    person.see("Done.")
+    person.enter("Again")
+    person.see("jumpseat: No")
+    person.leave()
+
+    # The prompt has sequences of its own; these are none of them.
+    assert ERASED.search(person.output) is None
+
+
+def test_thinking_is_counted_while_it_arrives(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    waits = {"wait": "file", "path": str(go)}
+    person = conversation(tmp_path, [thinking("one\ntwo\n"), waits, *answer_steps("Done.")])
+    person.enter("Hi")
+    person.see("Thinking (2 lines)")
+    go.touch()
+    person.see("Done.")
+    assert "Thinking … (2 lines; /thinking shows them)\nDone." in person.leave()
+
+
+@pytest.mark.usefixtures("ignored_interrupts")
+def test_a_second_ctrl_c_leaves_a_daemon_that_does_not_answer(tmp_path: Path) -> None:
+    never = {"wait": "file", "path": str(tmp_path / "never")}
+    person = conversation(tmp_path, [{"delta": {"type": "text_delta", "block": 0, "text": "One"}}, never])
+    person.enter("Hi")
+    person.see("One")
+    person.type(CTRL_C)
+    person.type(CTRL_C)
+    person.see("Stopped.")
+    person.enter("/usage")
+    person.see("0 turns")
+    person.leave()
+
+
+def test_a_daemon_that_cannot_start_is_an_error_and_no_conversation(tmp_path: Path) -> None:
+    person = Typist("chat", daemon=Scenario(tmp_path, initialize="die").command)
+    shown = person.finish(1)
+
+    assert "jumpseat: The daemon ended" in shown
+    assert ">" not in shown
