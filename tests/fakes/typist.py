@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from tests.fakes.screen import Screen
 from tests.fakes.terminal import Terminal
@@ -15,6 +17,24 @@ UP, ALT_ENTER, CTRL_C, CTRL_D, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\t"
 
 # Some shells export the size, which does not follow a resize.
 SIZE_VARIABLES = ("COLUMNS", "LINES", "TMUX")
+
+
+@contextmanager
+def typists() -> Iterator[Callable[..., Typist]]:
+    """Starts typists, and ends the programs that a failed test leaves."""
+    started: list[Typist] = []
+
+    def start(*arguments: str, **more: Any) -> Typist:
+        started.append(Typist(*arguments, **more))
+        return started[-1]
+
+    try:
+        yield start
+    finally:
+        for process in (each.terminal.process for each in started):
+            if process.poll() is None:
+                process.kill()
+                process.wait(20)
 
 
 class Typist:

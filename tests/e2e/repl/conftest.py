@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from tests.fakes.typist import Typist
+from tests.fakes.typist import Typist, typists
 
 
 @pytest.fixture
@@ -36,16 +37,6 @@ def configuration(home: Path, upstream: ThreadedUpstream) -> Path:
 
 @pytest.fixture
 def typist(configuration: Path) -> Iterator[Callable[..., Typist]]:
-    """Starts conversations, and ends those that a failed test leaves."""
-    started: list[Typist] = []
-
-    def start(*arguments: str, **more: object) -> Typist:
-        typist = Typist("chat", *arguments, **more)  # type: ignore[arg-type]
-        started.append(typist)
-        return typist
-
-    yield start
-    for each in started:
-        if each.terminal.process.poll() is None:
-            each.terminal.process.kill()
-            each.terminal.process.wait(20)
+    """Starts conversations."""
+    with typists() as start:
+        yield partial(start, "chat")

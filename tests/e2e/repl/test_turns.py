@@ -203,6 +203,22 @@ def test_what_is_typed_during_an_answer_is_for_the_next_prompt(
     assert "One two\n10 tokens in" in shown
 
 
+def test_what_is_typed_before_ctrl_c_in_an_answer_is_not_lost(
+    typist: Start, upstream: ThreadedUpstream
+) -> None:
+    upstream.script(held(Gate(), ["One "], ["never"]), path=PATH)
+    person = typist()
+    person.enter("First")
+    person.see("One")
+    person.type(f"Sec{CTRL_C}")
+    person.see("Stopped; what came is kept.")
+    person.enter("ond")
+    person.see("Hello")
+    person.leave()
+
+    assert questions(upstream) == ["First", "Second"]
+
+
 async def test_a_daemon_that_dies_in_mid_turn_is_replaced(
     typist: Start, upstream: ThreadedUpstream, home: Path
 ) -> None:

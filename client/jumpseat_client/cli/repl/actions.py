@@ -16,7 +16,7 @@ from jumpseat_client.cli.output import make_output
 from jumpseat_client.cli.repl.commands import COMMANDS, LEVELS
 from jumpseat_client.cli.repl.conversation import TerminalConversation, Totals
 from jumpseat_client.cli.repl.link import Link
-from jumpseat_client.cli.repl.notes import note, totals_text
+from jumpseat_client.cli.repl.notes import note, totals_text, wrapped
 from jumpseat_client.cli.repl.reader import Reader
 from jumpseat_client.cli.repl.thinking import print_thinking
 from jumpseat_client.cli.repl.transcript import free_path, transcript_of
@@ -24,11 +24,14 @@ from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.client import Client
 from jumpseat_client.errors import RequestFailed
 
-KEYS = """\
-Enter sends. Alt-Enter, or a backslash at the end of the line, begins a new line; pasted lines stay together.
-Up and Down: earlier input. Ctrl-R: search it. Tab: complete. Ctrl-X Ctrl-E: write in your editor.
-Ctrl-C: stop the answer, or clear the line. Ctrl-D: leave.
-A question that begins with a slash: put a space before it."""
+KEYS = (
+    "Enter sends. Alt-Enter, or a backslash at the end of the line, begins a new line; pasted lines stay "
+    "together.",
+    "Up and Down: earlier input. Ctrl-R: search it. Tab: complete. Ctrl-X Ctrl-E: finish it in your editor.",
+    "Ctrl-C: stop the answer, or clear the line. Ctrl-D: leave.",
+    "A question that begins with a slash: put a space before it.",
+)
+INDENT = "    "
 
 
 class Actions:
@@ -62,14 +65,15 @@ class Actions:
         await self._by_name[name](argument.strip())
 
     async def _help(self, _: str) -> None:
-        width = max(len(f"/{command.name} {command.argument}") for command in COMMANDS)
         for command in COMMANDS:
-            print(f"{f'/{command.name} {command.argument}':{width}}  {command.help}")
+            print(wrapped(f"{f'/{command.name} {command.argument}':28} {command.help}", INDENT))
         prompts = await self._link.or_nothing(lambda client: client.list_prompts())
         for row in prompts or ():
             about = row.get("description") or "A prompt of the configuration."
-            print(clean_line(f"/{row['name']}: {about}"))
-        print(f"\n{KEYS}")
+            print(wrapped(clean_line(f"/{row['name']}: {about}"), INDENT))
+        print()
+        for line in KEYS:
+            print(wrapped(line, INDENT))
 
     async def _model(self, name: str) -> None:
         options = self._conversation.options
@@ -131,7 +135,8 @@ class Actions:
         if not self._conversation.messages:
             note("The conversation is empty.")
             return
-        text = await self._link.request(lambda client: transcript_of(client, self._conversation))
+        messages = self._conversation.messages
+        text = await self._link.request(lambda client: client.render_transcript(messages))
         output = make_output()
         output.write(text)
         output.finish()

@@ -16,7 +16,7 @@ from prompt_toolkit.styles import Style
 
 from jumpseat_client.cli.repl.history import InputHistory
 
-HINT = "Ask something; /help shows the commands."
+HINT = "Ask something, or /help"
 HOW_TO_LEAVE = "Ctrl-D leaves."
 MENU_ROWS = 6
 
@@ -123,7 +123,7 @@ class PromptReader:
             if buffer.document.text_before_cursor.endswith("\\"):
                 buffer.delete_before_cursor()
                 buffer.insert_text("\n")
-            else:
+            elif buffer.text.strip():
                 buffer.validate_and_handle()
 
         @keys.add("enter", filter=completion_is_selected & Condition(self._has_a_choice))

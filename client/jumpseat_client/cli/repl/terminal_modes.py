@@ -48,6 +48,7 @@ class QuietTerminal:
             modes = [*self._before]
             # In canonical mode the kernel would take Ctrl-D for itself, and with ICRNL change Enter.
             modes[3] &= ~(termios.ECHO | termios.ICANON)
+            modes[3] |= termios.NOFLSH  # Ctrl-C and Ctrl-Z keep what was typed before them.
             modes[0] &= ~termios.ICRNL
             termios.tcsetattr(0, termios.TCSANOW, modes)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.daemon import WAIT_SECONDS
 from tests.fakes.escapes import ESCAPES
 from tests.fakes.scenario import Scenario, answer_steps
-from tests.fakes.typist import CTRL_C, Typist
+from tests.fakes.typist import CTRL_C, Typist, typists
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("home")]
 
@@ -31,22 +34,27 @@ PROVIDERS = {
 ERASED = re.compile(rb"\x1b\[2J|\x1b\]|\x9b|\x07")
 
 
-def conversation(folder: Path, *chats: list[dict[str, Any]], **more: Any) -> Typist:
-    return Typist("chat", daemon=Scenario.chat(folder, *chats, answers=PROVIDERS, **more).command)
+Converse = Callable[..., Typist]
+
+
+@pytest.fixture
+def conversation(tmp_path: Path) -> Iterator[Converse]:
+    """Starts a conversation with a daemon that has these chats."""
+    with typists() as start:
+        yield lambda *chats: start("chat", daemon=Scenario.chat(tmp_path, *chats, answers=PROVIDERS).command)
 
 
 def thinking(text: str) -> dict[str, Any]:
     return {"delta": {"type": "thinking_delta", "block": 0, "text": text}}
 
 
-def test_no_control_sequence_of_a_provider_reaches_the_terminal(tmp_path: Path) -> None:
+def test_no_control_sequence_of_a_provider_reaches_the_terminal(conversation: Converse) -> None:
     hostile = "".join(f"{sequence}\n\n" for sequence, _ in ESCAPES)
     warning = {"delta": {"type": "warning", "code": "x", "message": f"Careful {hostile}"}}
     failure = {
         "error": {"code": 1002, "message": f"No {hostile}", "data": {"kind": "rate_limit", "hint": hostile}}
     }
     person = conversation(
-        tmp_path,
         [warning, thinking(hostile), *answer_steps(f"{hostile}\n\nDone.")],
         [warning, failure],
     )
@@ -61,10 +69,10 @@ def test_no_control_sequence_of_a_provider_reaches_the_terminal(tmp_path: Path) 
     assert ERASED.search(person.output) is None
 
 
-def test_thinking_is_counted_while_it_arrives(tmp_path: Path) -> None:
+def test_thinking_is_counted_while_it_arrives(conversation: Converse, tmp_path: Path) -> None:
     go = tmp_path / "go"
     waits = {"wait": "file", "path": str(go)}
-    person = conversation(tmp_path, [thinking("one\ntwo\n"), waits, *answer_steps("Done.")])
+    person = conversation([thinking("one\ntwo\n"), waits, *answer_steps("Done.")])
     person.enter("Hi")
     person.see("Thinking (2 lines)")
     go.touch()
@@ -73,12 +81,16 @@ def test_thinking_is_counted_while_it_arrives(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("ignored_interrupts")
-def test_a_second_ctrl_c_leaves_a_daemon_that_does_not_answer(tmp_path: Path) -> None:
+def test_a_second_ctrl_c_leaves_a_daemon_that_does_not_answer(conversation: Converse, tmp_path: Path) -> None:
     never = {"wait": "file", "path": str(tmp_path / "never")}
-    person = conversation(tmp_path, [{"delta": {"type": "text_delta", "block": 0, "text": "One"}}, never])
+    person = conversation([{"delta": {"type": "text_delta", "block": 0, "text": "One"}}, never])
     person.enter("Hi")
     person.see("One")
     person.type(CTRL_C)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while b"$/cancelRequest" not in (tmp_path / "messages.jsonl").read_bytes():
+        assert time.monotonic() < deadline
+        person.terminal.process.poll()
     person.type(CTRL_C)
     person.see("Stopped.")
     person.enter("/usage")
