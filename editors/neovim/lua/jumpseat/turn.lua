@@ -3,7 +3,9 @@ local client = require('jumpseat.client')
 
 local M = {}
 
-local FRAME_MS = 16
+local FRAME_MS, LONGEST_PAUSE_MS = 16, 250
+--- The part of the time that writing deltas, and drawing them, may take: highlighting a long chat takes longer than a frame.
+local SHARE = 0.25
 
 ---@class jumpseat.Outcome
 ---@field result table? the result, if the turn succeeded
@@ -17,6 +19,7 @@ local FRAME_MS = 16
 ---@field private on_end fun(outcome: jumpseat.Outcome)
 ---@field private queued table[]
 ---@field private scheduled boolean
+---@field private pause_ms number until the deltas that come next are written
 ---@field private begun boolean
 ---@field private ended boolean
 ---@field private stopped boolean
@@ -33,7 +36,13 @@ function Turn:_flush()
   local queued = self.queued
   if #queued == 0 then return end
   self.queued = {}
+  local begun = vim.uv.hrtime()
   self.on_deltas(queued)
+  -- Runs after the screen was drawn.
+  vim.defer_fn(function()
+    local took = (vim.uv.hrtime() - begun) / 1e6
+    self.pause_ms = math.min(math.max(FRAME_MS, took / SHARE), LONGEST_PAUSE_MS)
+  end, 0)
 end
 
 ---@param outcome jumpseat.Outcome
@@ -56,7 +65,7 @@ function Turn:_receive(delta)
   end
   if not self.scheduled then
     self.scheduled = true
-    vim.defer_fn(function() self:_flush() end, FRAME_MS)
+    vim.defer_fn(function() self:_flush() end, math.floor(self.pause_ms))
   end
 end
 
@@ -102,6 +111,7 @@ function M.start(method, params, on_deltas, on_end)
     on_end = on_end,
     queued = {},
     scheduled = false,
+    pause_ms = FRAME_MS,
     begun = false,
     ended = false,
     stopped = false,
