@@ -16,7 +16,9 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
+from tests.fakes.terminal import Terminal
 
+SERVE = json.dumps([sys.executable, "-P", "-m", "jumpseat", "serve"])
 BEFORE = b"a = 1\r\n    b = 2\r\n    c = 3\r\nd = 4"
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
@@ -44,9 +46,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def run(environment: dict[str, str], *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+def run(
+    environment: dict[str, str], *arguments: str | Path, piped: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "jumpseat", "edit", *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+        [sys.executable, "-m", "jumpseat", "edit", *arguments], input=piped, capture_output=True,
         env=environment, timeout=30, check=False,
     )  # fmt: skip
 
@@ -64,7 +68,7 @@ def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     answers(upstream, "Sure:\n```python\nb = 20\n\nc = '\x0c'\n```\n")
-    done = run(environment, file, "--lines", "2:3", "Change", "them.")
+    done = run(environment, "--stdout", f"{file}:2-3", "Change", "them.")
 
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"    b = 20\r\n\r\n    c = '\x0c'\r\n"
@@ -74,24 +78,99 @@ def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     assert file.read_bytes() == BEFORE
 
 
-def test_in_place_changes_only_these_lines_and_keeps_the_mode(
+def test_yes_changes_only_these_lines_and_shows_the_change(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     answers(upstream, "```\nd = 5\n```")
-    done = run(environment, file, "-l", "4", "--in-place", "Change it.")
+    done = run(environment, f"{file}:4", "--yes", "Change it.")
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines()[2:] == [
+        "@@ -1,4 +1,4 @@",
+        " a = 1",
+        "     b = 2",
+        "     c = 3",
+        "-d = 4",
+        "\\ No newline at end of file",
+        "+d = 5",
+        "\\ No newline at end of file",
+    ]
     assert file.read_bytes() == BEFORE[:-1] + b"5"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640 or sys.platform == "win32"
     assert sorted(each.name for each in file.parent.iterdir()) == ["a file.py", "home"]
 
 
-def test_without_lines_the_whole_file_is_edited(
-    environment: dict[str, str], upstream: ThreadedUpstream, file: Path
+@pytest.mark.parametrize(("answer", "code", "content"), [(b"y", 0, b"x"), (b"n", 1, BEFORE)])
+def test_on_a_terminal_the_change_is_a_coloured_diff_and_a_question(
+    environment: dict[str, str],
+    upstream: ThreadedUpstream,
+    file: Path,
+    answer: bytes,
+    code: int,
+    content: bytes,
 ) -> None:
     answers(upstream, "```\nx\n```")
-    assert run(environment, file, "-i", "Shorten it.").returncode == 0
-    assert file.read_bytes() == b"x"
+    command = [sys.executable, "-m", "tests.fakes.cli", SERVE, "edit"]
+    terminal = Terminal([*command, str(file), "Shorten it."], environment)
+    terminal.read_until(lambda output: b"[y/N]" in output)
+    assert b"\x1b[31m-a = 1\x1b[0m" in terminal.output
+    assert b"\x1b[32m+x\x1b[0m" in terminal.output
+    assert file.read_bytes() == BEFORE
+    terminal.type(answer + b"\n")
+
+    assert terminal.finish()[0] == code
+    assert file.read_bytes() == content
+
+
+def test_without_a_terminal_nothing_is_requested_that_could_not_be_confirmed(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path
+) -> None:
+    done = run(environment, file, "Shorten it.")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"Add --yes" in done.stderr
+    assert upstream.requests == []
+
+
+def test_piped_input_is_rewritten(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
+    answers(upstream, "```\nHallo\n```")
+    done = run(environment, "-", "Translate it.", piped="Hellö\n".encode())
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"Hallo\n", b"")
+    assert "Hellö" in question(upstream)
+
+
+def test_an_answer_that_changes_nothing_is_reported(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path
+) -> None:
+    before = file.stat()
+    answers(upstream, "```\na = 1\n```")
+    done = run(environment, f"{file}:1", "-y", "Shorten it.")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"The model changed nothing.\n")
+    assert file.stat().st_ino == before.st_ino
+
+
+def test_a_link_and_an_encoding_stay(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path
+) -> None:
+    file.write_bytes("\ufeffä = 1\r\n".encode("utf-16-le"))
+    link = file.with_name("link.py")
+    link.symlink_to(file)
+    answers(upstream, "```\nö = 1\n```")
+
+    assert run(environment, link, "-y", "Rename it.").returncode == 0
+    assert link.is_symlink()
+    assert file.read_bytes() == "\ufeffö = 1\r\n".encode("utf-16-le")
+
+
+def test_a_character_that_the_encoding_lacks_changes_nothing(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path
+) -> None:
+    file.write_bytes("ä\n".encode("latin-1"))
+    answers(upstream, "```\n€\n```")
+    done = run(environment, file, "-y", "--encoding", "latin-1", "Change it.")
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert "which iso8859-1 lacks" in done.stderr.decode()
+    assert file.read_bytes() == "ä\n".encode("latin-1")
 
 
 @pytest.mark.parametrize(("text", "reason"), [("```\nx", "length"), ("", "stop")])
@@ -99,7 +178,7 @@ def test_an_incomplete_answer_changes_nothing(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path, text: str, reason: str
 ) -> None:
     answers(upstream, text, reason)
-    done = run(environment, file, "--in-place", "Change it.")
+    done = run(environment, file, "--yes", "Change it.")
 
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"There is no replacement" in done.stderr
@@ -112,8 +191,8 @@ def test_a_file_that_was_changed_in_the_meantime_is_not_changed(
     gate = Gate()
     upstream.script(Reply.events([gate, *completion_stream(["```\nx\n```"])]))
     with subprocess.Popen(
-        [sys.executable, "-m", "jumpseat", "edit", file, "--in-place", "Change it."],
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
+        [sys.executable, "-m", "jumpseat", "edit", file, "--yes", "Change it."],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
     ) as process:  # fmt: skip
         upstream.wait_for_request()
         file.write_bytes(b"mine")
@@ -125,38 +204,15 @@ def test_a_file_that_was_changed_in_the_meantime_is_not_changed(
     assert b"changed in the meantime" in message
 
 
-def test_the_result_as_json(environment: dict[str, str], upstream: ThreadedUpstream, file: Path) -> None:
+@pytest.mark.parametrize("more", [[], ["--yes"]])
+def test_the_result_as_json(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path, more: list[str]
+) -> None:
     answers(upstream, "```\nx\n```")
-    result = json.loads(run(environment, "--json", file, "Shorten it.").stdout)
+    result = json.loads(run(environment, "--json", *more, file, "Shorten it.").stdout)
 
     assert (result["replacement"], result["text"], result["stopReason"]) == ("x", "```\nx\n```", "end_turn")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["--lines", "0", "x"], 2, b"--lines 0: give one line or a range"),
-        (["--lines", "3:2", "x"], 2, b"--lines 3:2"),
-        (["--lines", "a", "x"], 2, b"--lines a"),
-        (["--lines", "9:", "x"], 1, b"has 4 lines; there is no line 9."),
-        ([], 2, b"INSTRUCTION"),
-    ],
-)
-def test_wrong_usage_is_reported(
-    environment: dict[str, str], file: Path, arguments: list[str], code: int, words: bytes
-) -> None:
-    done = run(environment, file, *arguments)
-
-    assert (done.returncode, done.stdout) == (code, b"")
-    assert words in done.stderr
-
-
-def test_a_file_that_is_not_text_is_rejected(environment: dict[str, str], file: Path) -> None:
-    file.write_bytes(b"\xff\xfe\x00")
-    done = run(environment, file, "x")
-
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"is not UTF-8 text" in done.stderr
+    assert file.read_bytes() == (b"x" if more else BEFORE)
 
 
 async def test_the_library_edits(environment: dict[str, str], upstream: ThreadedUpstream) -> None:

@@ -6,8 +6,6 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,12 +16,13 @@ from jumpseat_client.cli.config_commands import config_group
 from jumpseat_client.cli.conversations_commands import conversations
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.doctor_commands import doctor
+from jumpseat_client.cli.edit_commands import edit
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure
 from jumpseat_client.cli.first_word import CommandsOrQuestion
 from jumpseat_client.cli.keys_commands import keys
 from jumpseat_client.cli.local_commands import local
 from jumpseat_client.cli.models_commands import models
-from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
+from jumpseat_client.cli.options import HELP
 from jumpseat_client.cli.prompts_commands import prompts
 from jumpseat_client.cli.settings_commands import settings
 from jumpseat_client.cli.status_commands import status, tokens
@@ -89,51 +88,6 @@ def jumpseat() -> None:
     """
 
 
-@jumpseat.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("instruction", nargs=-1, required=True)
-@click.option("-l", "--lines", metavar="A:B", help="Only these lines, counted from 1: 3, 3:7 or 3: .")
-@click.option("-i", "--in-place", is_flag=True, help="Change the file instead of printing the new text.")
-@click.option("-m", "--model", metavar="NAME", help="The model, as 'jumpseat models' lists it.")
-@click.option(
-    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
-)
-@daemon_options
-@json_option
-def edit(
-    file: Path,
-    instruction: tuple[str, ...],
-    lines: str | None,
-    in_place: bool,
-    daemon_command: list[str],
-    as_json: bool,
-    **options: Any,
-) -> int:
-    """Rewrite FILE, or some of its lines, following INSTRUCTION.
-
-    Prints only the new text of these lines. With --in-place the file is not changed if the answer was cut
-    off or refused, or if the file changed in the meantime.
-
-    \b
-    examples:
-      jumpseat edit main.py "Add type annotations" | diff main.py -
-      jumpseat edit main.py --lines 10:24 --in-place "Simplify this loop"
-      jumpseat edit --json README.md "Correct the spelling" | jq -r .replacement
-    """
-    from jumpseat_client.cli.edit import CannotEdit, edit_file, parse_lines, read_piece
-
-    try:
-        piece = read_piece(file, parse_lines(lines) if lines is not None else None)
-    except ValueError:
-        raise click.UsageError(f"--lines {lines}: give one line or a range, such as 3, 3:7 or 3: .") from None
-    except CannotEdit as error:
-        print_failure(str(error), None)
-        return FAILED
-    words = " ".join(instruction)
-    work = edit_file(piece, words, options, in_place=in_place, daemon_command=daemon_command, as_json=as_json)
-    return run_work(work, as_json=as_json)
-
-
 for command in (
     chat,
     prompts,
@@ -146,6 +100,7 @@ for command in (
     attach,
     daemon_group,
     doctor,
+    edit,
     keys,
     local,
     models,
