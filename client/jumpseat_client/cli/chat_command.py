@@ -163,6 +163,7 @@ def chat(
             continued=to_continue,
             daemon_command=daemon_command,
             shows_thinking=show_thinking,
+            is_raw=raw or "output_mode" in options,
         )
         return run_work(conversing, as_json=False)
     form = AnswerForm(

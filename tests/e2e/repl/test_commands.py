@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +16,10 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
+from tests.copilot import configure, table
 from tests.e2e.repl.chats import PATH, answer, asked, questions
-from tests.fakes.typist import ALT_ENTER, CTRL_C, TAB, UP, Typist
+from tests.emulator import CopilotEmulator
+from tests.fakes.typist import ALT_ENTER, CTRL_C, TAB, UP, Typist, typists
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("ignored_interrupts")]
 
@@ -201,6 +206,36 @@ def test_save_writes_a_transcript_and_asks_before_it_replaces_a_file(typist: Sta
     assert (tmp_path / "hi.md").read_text("utf-8") == text
 
 
+def test_the_inputs_of_a_question_are_those_of_a_conversation_too(
+    typist: Start, upstream: ThreadedUpstream, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("one\n", "utf-8")
+    upstream.script(answer("*raw*"), path=PATH)
+    person = typist("-f", str(tmp_path / "a.py"), "-o", "temperature=0.5", "--raw")
+    person.see("> ")
+    person.type(f"/option temp{TAB}")
+    person.see("> /option temperature=")
+    person.enter("1")
+    person.see("with temperature 1.")
+    person.enter("/option seed=7")
+    person.see("with seed 7.")
+    person.enter("/option temperature=")
+    person.see("temperature is no longer set.")
+    person.enter("/option nonsense=1")
+    person.see("sets no setting of this model")
+    person.enter("/option")
+    person.see("seed=7")
+    person.enter("Hi")
+    person.see("*raw*")
+    person.see("fake:m")
+    person.leave()
+
+    (sent,) = [request.json for request in upstream.requests if request.path == PATH]
+    assert "one" in json.dumps(sent["messages"])
+    assert sent["seed"] == 7
+    assert "temperature" not in sent
+
+
 def test_usage_adds_up_and_clear_begins_again(typist: Start, upstream: ThreadedUpstream) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cost": 0.0123}
     upstream.default(Reply.events(completion_stream(["Hello"], usage=usage)), PATH)
@@ -305,6 +340,36 @@ def test_tab_completes_commands_models_and_paths(
     person.leave()
 
     assert models(upstream) == ["other-model"]
+
+
+async def test_a_sign_in_is_offered_and_done_in_the_conversation(
+    home: Path, emulator: CopilotEmulator, tmp_path: Path
+) -> None:
+    emulator.devices.interval = 0.05
+    configure(home, table(emulator))
+    browser = tmp_path / "xdg-open"
+    browser.write_text("#!/bin/sh\n", "utf-8")
+    browser.chmod(0o700)
+    with typists() as start:
+        person = start("chat", PATH=f"{tmp_path}:{os.environ['PATH']}")
+
+        def sign_in() -> None:
+            person.see("Sign in to GitHub Copilot now? [y/N]")
+            person.enter("y")
+            person.see("Then open this page and enter it:")
+
+        await asyncio.to_thread(sign_in)
+        found = re.search("First copy this code: ([A-Z0-9-]+)", person.shown)
+        assert found is not None
+        emulator.approve(found[1])
+
+        def chat() -> str:
+            person.see("Signed in to")
+            person.enter("Hi")
+            person.see("tokens in")
+            return person.leave()
+
+        assert "as octocat" in await asyncio.to_thread(chat)
 
 
 def test_a_sign_in_is_offered_if_no_provider_is_ready(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from jumpseat_client.cli.repl.notes import note, totals_text, wrapped
 from jumpseat_client.cli.repl.reader import Reader
 from jumpseat_client.cli.repl.thinking import print_thinking
 from jumpseat_client.cli.repl.transcript import free_path, transcript_of
+from jumpseat_client.cli.setting_values import typed_settings
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.client import Client
 from jumpseat_client.errors import RequestFailed
@@ -49,6 +51,7 @@ class Actions:
             "file": self._file,
             "attach": self._attach,
             "thinking": self._thinking,
+            "option": self._option,
             "history": self._history,
             "save": self._save,
             "usage": self._usage,
@@ -130,6 +133,25 @@ class Actions:
             print_thinking(self._conversation.thinking)
         else:
             note("The last answer has no thinking.")
+
+    async def _option(self, argument: str) -> None:
+        options = self._conversation.options
+        rows = await self._link.request(lambda client: client.settings_schema(options.get("model")))
+        values = dict(options.get("settings") or {})
+        key, equals, text = (part.strip() for part in argument.partition("="))
+        if not key:
+            for row in rows:
+                value = f"={json.dumps(values[row['key']])}" if row["key"] in values else ""
+                about = clean_line(str(row["description"]))
+                print(wrapped(f"{clean_line(row['key'] + value):28} {about}", INDENT))
+            return
+        if not equals or key not in {row["key"] for row in rows} | values.keys():
+            known = ", ".join(str(row["key"]) for row in rows)
+            print_failure(f"{argument} sets no setting of this model.", f"KEY=VALUE, with one of: {known}")
+            return
+        values.pop(key, None)
+        options["settings"] = {**values, **(typed_settings({key: text}, rows) if text else {})}
+        note(f"The next answers are made with {key} {text}." if text else f"{key} is no longer set.")
 
     async def _history(self, _: str) -> None:
         if not self._conversation.messages:

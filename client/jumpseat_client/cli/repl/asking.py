@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -109,9 +110,9 @@ class Asker:
     async def _ask_prompt(self, name: str, given: str) -> None:
         found = await self._link.request(lambda client: client.get_prompt(name, given))
         options = self._conversation.options
-        for key in ("model", "system", "settings"):
-            if key in found:
-                options[key] = found[key]
+        options |= {key: found[key] for key in ("model", "system") if key in found}
+        if "settings" in found:
+            options["settings"] = {**(options.get("settings") or {}), **found["settings"]}
         _echo(found["text"], LONGEST_ECHO)
         await self._turn(self._conversation.ask(found["text"]))
 
@@ -138,9 +139,16 @@ class Asker:
                 **options,
             )
 
-        turn = TerminalTurn(chat, shows_thinking=self._conversation.shows_thinking)
+        conversation = self._conversation
+        turn = TerminalTurn(chat, shows_thinking=conversation.shows_thinking, is_raw=conversation.is_raw)
         with self._interrupts.stopped_by(turn.stop):
-            outcome = await turn.run()
+            try:
+                outcome = await turn.run()
+            except asyncio.CancelledError:
+                # A second Ctrl-C: the daemon has not answered the first one.
+                if turn.outcome.content:
+                    conversation.answered(turn.outcome.content)
+                raise
         if isinstance(outcome.error, DaemonDied):
             await self._link.close()
         return outcome

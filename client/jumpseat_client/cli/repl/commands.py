@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking"]
+Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option"]
 """What completes the argument of a command."""
 
 LEVELS = ("off", "low", "medium", "high")
@@ -40,6 +40,7 @@ COMMANDS = (
     Command("retry", "[MODEL]", "Ask the last question again; the new answer replaces the old one.", "model"),
     Command("edit", "", "Change the last question in your editor and ask it again."),
     Command("thinking", "[show|hide|LEVEL]", "Show the last thinking, or change what is shown.", "thinking"),
+    Command("option", "[KEY=VALUE]", "Show or change a setting of the model; KEY= drops it.", "option"),
     Command("history", "", "Show the conversation so far."),
     Command("save", "[PATH]", "Write the conversation to a file, as a transcript.", "path"),
     Command("usage", "", "Show the tokens, the time and the cost so far."),
@@ -47,7 +48,7 @@ COMMANDS = (
     Command("login", "[PROVIDER]", "Sign in to GitHub Copilot."),
     Command("quit", "", "Leave; so does Ctrl-D."),
 )
-OTHER_NAMES = {"exit": "quit", "new": "clear", "?": "help", "image": "attach"}
+OTHER_NAMES = {"exit": "quit", "new": "clear", "?": "help", "image": "attach", "set": "option"}
 
 _BY_NAME = {command.name: command for command in COMMANDS}
 

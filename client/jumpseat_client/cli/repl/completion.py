@@ -11,6 +11,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from jumpseat_client.cli.repl.commands import COMMANDS, LEVELS, Completes, command_named
+from jumpseat_client.cli.repl.conversation import TerminalConversation
 from jumpseat_client.cli.repl.link import Link
 from jumpseat_client.cli.terminal import clean_line
 
@@ -100,7 +101,7 @@ def paths(typed: str) -> Iterator[Completion]:
             yield Completion(name, -len(start))
 
 
-def lookups_of(link: Link) -> dict[Completes, Lookup]:
+def lookups_of(link: Link, conversation: TerminalConversation) -> dict[Completes, Lookup]:
     """What the daemon offers; nothing while it cannot be reached."""
 
     models_at = -LIST_SECONDS
@@ -123,4 +124,9 @@ def lookups_of(link: Link) -> dict[Completes, Lookup]:
     async def thinking() -> Words:
         return [("show", ""), ("hide", ""), *((level, "") for level in LEVELS)]
 
-    return {"model": models, "prompt": prompts, "thinking": thinking}
+    async def settings() -> Words:
+        model = conversation.options.get("model")
+        rows = await link.or_nothing(lambda client: client.settings_schema(model))
+        return [(f"{row['key']}=", str(row["description"])) for row in rows or ()]
+
+    return {"model": models, "prompt": prompts, "thinking": thinking, "option": settings}

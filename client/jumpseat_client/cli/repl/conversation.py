@@ -58,18 +58,18 @@ class TerminalConversation:
     """The thinking of the last answer."""
 
     shows_thinking: bool = False
+    is_raw: bool = False
+    """Print answers without rendering their Markdown."""
+
     totals: Totals = field(default_factory=Totals)
 
-    @classmethod
-    def of_kept(cls, kept: Mapping[str, Any], options: dict[str, Any]) -> TerminalConversation:
-        """Continue a kept conversation with these options."""
-        options.pop("conversation_id", None)
-        conversation = cls(options, kept["id"], kept["title"], list(kept["messages"]))
-        for number, message in enumerate(conversation.messages):
+    def go_on(self, kept: Mapping[str, Any]) -> None:
+        """Take the messages of a kept conversation."""
+        self.id, self.title, self.messages = kept["id"], kept["title"], list(kept["messages"])
+        for number, message in enumerate(self.messages):
             blocks = blocks_of(message)
             if message["role"] == "user" and any(block["type"] == "text" for block in blocks):
-                conversation.question, conversation.before = blocks, number
-        return conversation
+                self.question, self.before = blocks, number
 
     def ask(self, text: str) -> list[dict[str, Any]]:
         """The messages of a turn with a new question."""

@@ -40,6 +40,7 @@ async def converse(
     continued: Continued | None,
     daemon_command: Sequence[str],
     shows_thinking: bool,
+    is_raw: bool,
 ) -> int:
     """Have a conversation on the terminal, and return the exit code.
 
@@ -51,6 +52,7 @@ async def converse(
         continued: returns the kept conversation to continue; None to begin a new one.
         daemon_command: the daemon's command line.
         shows_thinking: print the thinking instead of one line about it.
+        is_raw: print answers without rendering their Markdown.
 
     Raises:
         ClientError: the daemon cannot be used, or there is nothing to continue.
@@ -59,14 +61,13 @@ async def converse(
     is_plain = _is_plain(os.environ)
     spinner = make_spinner("Starting")
     link = Link(daemon_command)
+    conversation = TerminalConversation(waiting=[*attached], shows_thinking=shows_thinking, is_raw=is_raw)
     try:
         with QuietTerminal(is_plain=is_plain) as terminal:
             # The import takes about as long as the start of the daemon.
-            reader_made = asyncio.to_thread(_reader, link, history, is_plain=is_plain)
+            reader_made = asyncio.to_thread(_reader, link, conversation, history, is_plain=is_plain)
             client, reader = await asyncio.gather(link.client(), reader_made)
-            conversation = await _conversation(client, options, settings, continued)
-            conversation.waiting += attached
-            conversation.shows_thinking = shows_thinking
+            await _begin(conversation, client, options, settings, continued)
             providers = await client.list_providers()
             spinner.stop()
             _greet(conversation, providers)
@@ -84,14 +85,20 @@ async def converse(
     return OK
 
 
-async def _conversation(
-    client: Client, options: Mapping[str, Any], settings: Mapping[str, str], continued: Continued | None
-) -> TerminalConversation:
-    if continued is None:
-        return TerminalConversation(await options_of_chat(client, [options], settings))
-    kept = await continued(client)
-    given = await options_of_chat(client, [options_of_kept(kept), options], settings)
-    return TerminalConversation.of_kept(kept, given)
+async def _begin(
+    conversation: TerminalConversation,
+    client: Client,
+    options: Mapping[str, Any],
+    settings: Mapping[str, str],
+    continued: Continued | None,
+) -> None:
+    layers = [options]
+    if continued is not None:
+        kept = await continued(client)
+        conversation.go_on(kept)
+        layers = [options_of_kept(kept), options]
+    conversation.options = await options_of_chat(client, layers, settings)
+    conversation.options.pop("conversation_id", None)  # It changes if the conversation is forked.
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:
@@ -99,13 +106,15 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
     return sys.platform != "win32" and environ.get("TERM", "dumb") in ("dumb", "unknown")
 
 
-def _reader(link: Link, history: InputHistory, *, is_plain: bool) -> Reader:
+def _reader(
+    link: Link, conversation: TerminalConversation, history: InputHistory, *, is_plain: bool
+) -> Reader:
     if is_plain:
         return PlainReader()
     from jumpseat_client.cli.repl.completion import CommandCompleter, lookups_of
     from jumpseat_client.cli.repl.prompt import PromptReader
 
-    return PromptReader(history, CommandCompleter(lookups_of(link)))
+    return PromptReader(history, CommandCompleter(lookups_of(link, conversation)))
 
 
 def _greet(conversation: TerminalConversation, providers: Sequence[Mapping[str, Any]]) -> None:

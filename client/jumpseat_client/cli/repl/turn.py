@@ -9,7 +9,7 @@ from typing import Any
 
 from jumpseat_client.cli.attachments import Block
 from jumpseat_client.cli.chat import note_of
-from jumpseat_client.cli.output import AnswerOutput, make_output, make_spinner
+from jumpseat_client.cli.output import AnswerOutput, PlainOutput, make_output, make_spinner
 from jumpseat_client.cli.repl.thinking import Thinking
 from jumpseat_client.connection import OnProgress
 from jumpseat_client.errors import ChatFailed, ClientError
@@ -49,22 +49,27 @@ class TurnOutcome:
 class TerminalTurn:
     """A turn that prints its answer. It is run once."""
 
-    def __init__(self, chat: Callable[[OnProgress], ChatStream], *, shows_thinking: bool) -> None:
+    def __init__(
+        self, chat: Callable[[OnProgress], ChatStream], *, shows_thinking: bool, is_raw: bool
+    ) -> None:
         """
         Args:
             chat: makes the chat, whose progress goes to the callback.
             shows_thinking: print the thinking instead of one line about it.
+            is_raw: print the answer without rendering its Markdown.
         """
+        self._is_raw = is_raw
         self._spinner = make_spinner("Waiting for the model")
         self._stream = chat(self._progress)
         self._thinking = Thinking(self._spinner, shown=shows_thinking)
         self._output: AnswerOutput | None = None
         self._text = ""
-        self._outcome = TurnOutcome()
+        self.outcome = TurnOutcome()
+        """What the turn has brought so far."""
 
     async def run(self) -> TurnOutcome:
         """Print the answer as it arrives. A failure is in the outcome."""
-        outcome = self._outcome
+        outcome = self.outcome
         started = time.monotonic()
         try:
             async for delta in self._stream:
@@ -92,7 +97,8 @@ class TerminalTurn:
         if delta.text:
             self._thinking.finish()
             self._spinner.pause()
-            self._output = self._output or make_output()
+            if self._output is None:
+                self._output = PlainOutput() if self._is_raw else make_output()
             self._output.write(delta.text)
             self._text += delta.text
             return
@@ -101,27 +107,27 @@ class TerminalTurn:
         if delta.type == "thinking_delta":
             self._thinking.write(str(delta.get("text", "")))
         elif delta.type == "start":
-            self._outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
-            self._outcome.conversation_id = delta.get("conversationId")
+            self.outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
+            self.outcome.conversation_id = delta.get("conversationId")
         note = note_of(delta, self._spinner)
         if delta.get("code") == "conversation_not_kept":
-            self._outcome.not_kept = note
+            self.outcome.not_kept = note
         # A question that was edited or dropped makes a fork, as the user wanted.
         elif note is not None and delta.get("code") != "conversation_forked":
-            self._outcome.notes.append(note)
+            self.outcome.notes.append(note)
 
     def _end(self, result: Mapping[str, Any]) -> None:
-        self._outcome.content = list(result.get("content") or [])
-        self._outcome.usage = result.get("usage") or {}
+        self.outcome.content = list(result.get("content") or [])
+        self.outcome.usage = result.get("usage") or {}
 
     def _finish(self) -> None:
         self._thinking.finish()
         self._spinner.stop()
         self._finish_output()
-        self._outcome.thinking = self._thinking.text
-        if not self._outcome.content and self._text:
+        self.outcome.thinking = self._thinking.text
+        if not self.outcome.content and self._text:
             # The daemon died, and the partial with it.
-            self._outcome.content = [{"type": "text", "text": self._text}]
+            self.outcome.content = [{"type": "text", "text": self._text}]
 
     def _finish_output(self) -> None:
         if self._output is not None:

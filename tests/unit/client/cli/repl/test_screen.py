@@ -17,7 +17,7 @@ from tests.fakes.typist import CTRL_C, Typist, typists
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("home")]
 
-PROVIDERS = {
+ANSWERS = {
     "providers/list": {
         "providers": [
             {
@@ -41,7 +41,7 @@ Converse = Callable[..., Typist]
 def conversation(tmp_path: Path) -> Iterator[Converse]:
     """Starts a conversation with a daemon that has these chats."""
     with typists() as start:
-        yield lambda *chats: start("chat", daemon=Scenario.chat(tmp_path, *chats, answers=PROVIDERS).command)
+        yield lambda *chats: start("chat", daemon=Scenario.chat(tmp_path, *chats, answers=ANSWERS).command)
 
 
 def thinking(text: str) -> dict[str, Any]:
@@ -81,21 +81,26 @@ def test_thinking_is_counted_while_it_arrives(conversation: Converse, tmp_path: 
 
 
 @pytest.mark.usefixtures("ignored_interrupts")
-def test_a_second_ctrl_c_leaves_a_daemon_that_does_not_answer(conversation: Converse, tmp_path: Path) -> None:
+def test_a_second_ctrl_c_leaves_a_turn_that_does_not_end(tmp_path: Path) -> None:
     never = {"wait": "file", "path": str(tmp_path / "never")}
-    person = conversation([{"delta": {"type": "text_delta", "block": 0, "text": "One"}}, never])
-    person.enter("Hi")
-    person.see("One")
-    person.type(CTRL_C)
-    deadline = time.monotonic() + WAIT_SECONDS
-    while b"$/cancelRequest" not in (tmp_path / "messages.jsonl").read_bytes():
-        assert time.monotonic() < deadline
-        person.terminal.process.poll()
-    person.type(CTRL_C)
-    person.see("Stopped.")
-    person.enter("/usage")
-    person.see("0 turns")
-    person.leave()
+    piece = {"delta": {"type": "text_delta", "block": 0, "text": "One"}}
+    scenario = Scenario.chat(tmp_path, [piece, never], answer_steps("Done."), answers=ANSWERS)
+    with typists() as start:
+        person = start("chat", daemon=scenario.command)
+        person.enter("Hi")
+        person.see("One")
+        person.type(CTRL_C)
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not scenario.received("$/cancelRequest"):
+            assert time.monotonic() < deadline
+        person.type(CTRL_C)
+        person.see("Stopped.")
+        person.enter("And?")
+        person.see("Done.")
+        person.leave()
+
+    messages = scenario.received("chat/start")[1]["params"]["messages"]
+    assert [message["content"][0]["text"] for message in messages] == ["Hi", "One", "And?"]
 
 
 def test_a_daemon_that_cannot_start_is_an_error_and_no_conversation(tmp_path: Path) -> None:
