@@ -130,6 +130,22 @@ def test_the_diff_is_shown_while_the_answer_streams(editing, provider):
     ready(editing)
 
 
+def test_lines_that_come_above_the_first_one_are_shown(editing, provider):
+    provider.script(answer("# One or two.\ndef f(x):\n"))
+    editing.command("1JumpseatEdit Comment it.")
+    ready(editing)
+    assert editing.screen().startswith("# One or two.\ndef f(x):\n    if x")
+    editing.command("JumpseatAccept")
+    assert editing.text == "# One or two.\n" + BEFORE.rstrip("\n")
+
+
+def test_an_answer_without_text_is_reported(editing, provider):
+    provider.script(Reply.events(completion_stream(["  \n"])))
+    editing.command("2,3JumpseatEdit Simplify.")
+    ready(editing)
+    assert editing.messages == ["jumpseat: The model gave no text to apply."]
+
+
 def test_a_stopped_edit_applies_nothing(editing, provider):
     provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
     editing.command("2,3JumpseatEdit Simplify.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -91,6 +92,25 @@ def test_a_package_that_is_not_there_is_named_with_a_way_on(nvim_home, installer
         assert "no-such-checkout" in child.text
 
 
+def test_the_lines_of_the_readme_for_plug_in_managers_load_the_plug_in(nvim_home, tmp_path):
+    blocks = re.findall(
+        r"^```lua\n(.*?)^```", (PLUGIN / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    lazy, pack, path = blocks[:3]
+    checkout = tmp_path / "jumpseat"
+    shutil.copytree(PLUGIN, checkout / "editors" / "neovim")
+    with running_neovim(nvim_home) as child:
+        # Neovim 0.11 has no vim.pack: this calls `load` with what its help names.
+        child.lua("vim.pack = { add = function(_, options) options.load({ path = _G.checkout }) end }")
+        child.lua("_G.checkout, vim.g.loaded_jumpseat = ...", str(checkout))
+        child.lua("vim.api.nvim_del_user_command('Jumpseat')")
+        child.lua(f"return {lazy}")
+        child.lua(path)
+        child.lua(pack)
+        assert child.lua("return vim.fn.exists(':Jumpseat')") == 2
+        child.command("help jumpseat-chats")
+
+
 def test_help_tags_are_made_without_an_error(child, tmp_path):
     doc = tmp_path / "doc"
     doc.mkdir()
@@ -124,7 +144,7 @@ def test_the_status_line_shows_the_model_and_the_state_of_the_chat(child, provid
     assert child.lua(line) == "."
     child.ask("Hello?")
     child.sees("Half")
-    assert child.lua(line) == "fake-model streaming."
+    assert child.lua(line) == "fake-model answering."
     provider.open(gate)
     child.idle()
     assert child.lua(line) == "fake-model."

@@ -18,6 +18,18 @@ end
 ---@param buf integer
 function M.clear(buf) vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1) end
 
+--- Scroll to lines that are shown above the first line, where a window begins with that.
+---@param buf integer
+---@param number integer of those lines
+local function reveal(buf, number)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.api.nvim_win_call(win, function()
+      if vim.fn.line('w0') ~= 1 then return end
+      vim.fn.winrestview({ topline = 1, topfill = math.min(number, vim.api.nvim_win_get_height(win) - 1) })
+    end)
+  end
+end
+
 --- Show what lines would become: removed ones are marked, new ones are shown below.
 ---@param buf integer
 ---@param row integer the first of the old lines, from 0
@@ -46,6 +58,7 @@ function M.show(buf, row, old, new)
         virt_lines = lines,
         virt_lines_above = at < row,
       })
+      if at < 0 then reveal(buf, added) end
     end
   end
 end

@@ -168,7 +168,8 @@ local function finish(edit, outcome)
     elseif replacement then
       log.warn('The answer has another number of lines than the block, so it cannot be applied.')
     else
-      log.warn('The model gave no text to apply: ' .. vim.trim(outcome.result.text))
+      local text = vim.trim(outcome.result.text)
+      log.warn('The model gave no text to apply' .. (text ~= '' and ': ' .. text or '.'))
     end
   end
   event('EditEnded', { buf = buf, error = outcome.error, ready = new_lines ~= nil })

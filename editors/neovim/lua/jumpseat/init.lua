@@ -9,12 +9,10 @@ function M.setup(options) vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpsea
 ---@return string
 function M.statusline()
   local view = package.loaded['jumpseat.view']
-  local status = view and view.status(vim.api.nvim_get_current_buf()) or {}
-  local model = status.model and status.model:gsub('^[^:]*:', '') or nil
-  return table.concat(
-    vim.tbl_filter(function(part) return part end, { model or false, status.state or false }),
-    ' '
-  )
+  if not view then return '' end
+  local buf = vim.api.nvim_get_current_buf()
+  local model = (view.status(buf).model or ''):gsub('^[^:]*:', '')
+  return vim.trim(model .. ' ' .. (view.label(buf) or ''))
 end
 
 return M

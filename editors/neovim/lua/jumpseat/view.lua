@@ -46,7 +46,7 @@ function M.winbar()
   local status = statuses[buf]
   if not status then return '' end
   local parts = { status.model or 'default model' }
-  vim.list_extend(parts, { status.detail or LABELS[status.state] })
+  vim.list_extend(parts, { status.detail or M.label(buf) })
   vim.list_extend(parts, { tokens(status.usage) })
   vim.list_extend(parts, { status.quota })
   local left = ' ' .. table.concat(parts, ' · ')
@@ -70,6 +70,11 @@ function M.update(buf, changes)
     pcall(vim.api.nvim__redraw, { win = win, winbar = true })
   end
 end
+
+--- What a chat does, in a word or two; nil while nothing runs.
+---@param buf integer
+---@return string?
+function M.label(buf) return LABELS[M.status(buf).state] end
 
 ---@param buf integer
 ---@return jumpseat.Status
