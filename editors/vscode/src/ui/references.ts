@@ -6,7 +6,8 @@ import { binaryData } from '../untyped';
 import { directoryBlock, documentBlock, imageBlock, imageType } from './contexts';
 
 function unreadable(what: string, why: unknown): DaemonError {
-  const reason = why instanceof Error ? why.message : String(why);
+  // VS Code puts the address and a detail around the reason.
+  const reason = (why instanceof Error ? why.message : String(why)).replace(/^.*Detail: /, '');
   const hint = `Take it out of the question, or ask again when it can be read (${reason}).`;
   return new DaemonError(Code.request, `${what} cannot be read.`, {
     kind: 'request',
