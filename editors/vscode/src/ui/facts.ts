@@ -10,6 +10,7 @@ export interface Facts {
   /** Why the state is `failed`. */
   failure?: string;
   providers: Provider[];
+  models: ModelInfo[];
   /** The model of a chat that names none. */
   model?: ModelInfo | undefined;
 }
@@ -29,7 +30,7 @@ export class FactsReader implements Disposable {
 
   constructor(daemon: Daemon) {
     this.#daemon = daemon;
-    this.#facts = { state: daemon.state, providers: [] };
+    this.#facts = { state: daemon.state, providers: [], models: [] };
     const again = (): void => {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.#read(), SETTLE_MS);
@@ -93,7 +94,7 @@ export class FactsReader implements Disposable {
           show({ providers });
         }),
         this.#daemon.request('models/list', {}).then(({ models }) => {
-          show({ model: models.find((each) => each.isDefault) });
+          show({ models, model: models.find((each) => each.isDefault) });
         }),
       ]);
     } catch {
@@ -105,6 +106,7 @@ export class FactsReader implements Disposable {
     const { state, failure, info } = this.#daemon;
     this.#facts = {
       providers: this.#facts.providers,
+      models: this.#facts.models,
       model: this.#facts.model,
       ...change,
       state,

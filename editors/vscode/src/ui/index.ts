@@ -15,6 +15,7 @@ import { runInTerminal, type FindProgram } from './programs';
 import { TranscriptSender } from './sendTranscript';
 import { Account } from './signIn';
 import { showStatus, statusBar, watchSignOut } from './status';
+import { TranscriptHelp } from './transcriptHelp';
 import { Transcripts } from './transcripts';
 import { watchSteps } from './walkthrough';
 
@@ -47,6 +48,7 @@ export function registerUi(
     new Edits(daemon).register(),
     transcripts.register(),
     new TranscriptSender(daemon, transcripts, ended).register(),
+    new TranscriptHelp(daemon, facts).register(),
     new Conversations(daemon).register(actions),
     command('jumpseat.ask', (question?: unknown) => ask(text(question))),
     command('jumpseat.usePrompt', (name?: unknown) => usePrompt(daemon, text(name))),

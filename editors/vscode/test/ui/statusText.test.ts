@@ -29,7 +29,7 @@ const MODEL = {
 } as ModelInfo;
 
 function ready(more: Partial<Facts>): Facts {
-  return { state: 'ready', version: '0.1.0', providers: [provider({})], model: MODEL, ...more };
+  return { state: 'ready', version: '0.1.0', providers: [provider({})], models: [], model: MODEL, ...more };
 }
 
 const QUOTA = { name: 'premium_interactions', unlimited: false, percentRemaining: 41.7 };
@@ -75,6 +75,7 @@ test('a daemon that cannot be started is an error with its reason', () => {
     state: 'failed',
     failure: 'The program was not found',
     providers: [],
+    models: [],
   });
   assert.equal(look, 'error');
   assert.match(tooltip, /The program was not found/);
