@@ -127,6 +127,7 @@ def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_p
     assert "## Me\n\nWhy is the sky blue?\n\n## Assistant\n\nHello" in shown
     exported = run("conversations", "export", sky).stdout
     assert "sky \x1b[31mblue?" in exported
+    assert f"\nconversation: {sky}\n" in exported
     as_json = json.loads(run("conversations", "export", "--json", sky).stdout)
     assert as_json["messages"][0]["content"][0]["text"] == "Why is the sky \x1b[31mblue?"
 

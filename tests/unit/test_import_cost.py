@@ -183,3 +183,27 @@ def test_a_question_loads_nothing_of_a_conversation_and_no_terminal(
     assert "jumpseat_client.cli.chat" in modules
     assert {name for name in modules if name.startswith("jumpseat_client.cli.repl")} == set()
     assert {"prompt_toolkit", "rich", "difflib"} & modules == set()
+
+
+CHAT = """\
+import sys
+from jumpseat_client.cli.commands import jumpseat
+jumpseat.main(["chat", "--help"], standalone_mode=False)
+import jumpseat_client.cli.chat, jumpseat_client.cli.continuing, jumpseat_client.cli.question
+print("loaded:", *(name for name in sys.modules if name.startswith("jumpseat_client.cli.")))
+print("libraries:", *{"rich", "prompt_toolkit", "tomlkit", "pydantic"} & set(sys.modules))
+"""
+
+
+def test_a_question_imports_no_other_command_and_no_library_but_click(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHAT], capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
+    )
+    *_, loaded, libraries = done.stdout.splitlines()
+    names = {name.removeprefix("jumpseat_client.cli.") for name in loaded.split()[1:]}
+
+    assert {name for name in names if name.endswith("_commands")} == set()
+    assert names.isdisjoint(
+        {"attachments", "lists", "prompts", "repl", "setting_values", "usage", "markdown"}
+    )
+    assert libraries.split() == ["libraries:"]

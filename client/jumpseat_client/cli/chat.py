@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jumpseat_client import ChatFailed, ChatStream, Client
 from jumpseat_client.cli.failures import (
@@ -42,8 +41,7 @@ def daemon(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerForm:
+class AnswerForm(NamedTuple):
     """How an answer is printed."""
 
     as_json: bool = False

@@ -9,10 +9,8 @@ from typing import Any
 import click
 
 from jumpseat_client.cli.chat_inputs import complete_file, complete_setting, schema_of, settings_of, tools_of
-from jumpseat_client.cli.completion import complete_model
-from jumpseat_client.cli.conversations_commands import complete_id
+from jumpseat_client.cli.completion import complete_conversation, complete_model, complete_prompt
 from jumpseat_client.cli.options import daemon_options, json_option, run_work
-from jumpseat_client.cli.prompts_commands import complete_prompt
 
 JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -79,7 +77,7 @@ JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Offer the tools that this file defines; needs --json. Repeatable.",
 )
 @click.option("-c", "--continue", "is_continued", is_flag=True, help="Continue this directory's last chat.")
-@click.option("--conversation", metavar="ID", shell_complete=complete_id, help="Continue this conversation.")
+@click.option("--conversation", metavar="ID", shell_complete=complete_conversation, help="Continue this one.")
 @click.option("--no-keep", is_flag=True, help="Do not keep the question and the answer.")
 @click.option(
     "--show-thinking", is_flag=True, help="In a conversation: print thinking, not one line about it."
@@ -137,7 +135,7 @@ def chat(
       jumpseat chat --json "Say hello" | jq -r .text
     """
     from jumpseat_client.cli.chat import AnswerForm, ask
-    from jumpseat_client.cli.conversations import continued
+    from jumpseat_client.cli.continuing import continued
     from jumpseat_client.cli.question import read_question
 
     _refuse(is_continued and conversation is not None, "--continue and --conversation exclude each other.")

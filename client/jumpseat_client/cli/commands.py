@@ -10,22 +10,9 @@ from collections.abc import Sequence
 import click
 
 from jumpseat import __version__
-from jumpseat_client.cli.account_commands import accept_terms, login, logout
-from jumpseat_client.cli.chat_command import chat
-from jumpseat_client.cli.config_commands import config_group
-from jumpseat_client.cli.conversations_commands import conversations
-from jumpseat_client.cli.daemon_commands import attach, daemon_group
-from jumpseat_client.cli.doctor_commands import doctor
-from jumpseat_client.cli.edit_commands import edit
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure
 from jumpseat_client.cli.first_word import CommandsOrQuestion
-from jumpseat_client.cli.keys_commands import keys
-from jumpseat_client.cli.local_commands import local
-from jumpseat_client.cli.models_commands import models
 from jumpseat_client.cli.options import HELP
-from jumpseat_client.cli.prompts_commands import prompts
-from jumpseat_client.cli.settings_commands import settings
-from jumpseat_client.cli.status_commands import status, tokens
 
 
 def run(argv: Sequence[str]) -> int:
@@ -62,7 +49,29 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends
 
 
-@click.group(cls=CommandsOrQuestion, context_settings=HELP, no_args_is_help=True)
+MODULES = {
+    "accept-terms": "account_commands:accept_terms",
+    "attach": "daemon_commands:attach",
+    "chat": "chat_command:chat",
+    "config": "config_commands:config_group",
+    "conversations": "conversations_commands:conversations",
+    "daemon": "daemon_commands:daemon_group",
+    "doctor": "doctor_commands:doctor",
+    "edit": "edit_commands:edit",
+    "keys": "keys_commands:keys",
+    "local": "local_commands:local",
+    "login": "account_commands:login",
+    "logout": "account_commands:logout",
+    "models": "models_commands:models",
+    "prompts": "prompts_commands:prompts",
+    "settings": "settings_commands:settings",
+    "status": "status_commands:status",
+    "tokens": "status_commands:tokens",
+}
+"""Where each command is."""
+
+
+@click.group(cls=CommandsOrQuestion, modules=MODULES, context_settings=HELP, no_args_is_help=True)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def jumpseat() -> None:
     """Chat with any model provider; the same daemon serves editors.
@@ -86,28 +95,6 @@ def jumpseat() -> None:
     \b
     exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted.
     """
-
-
-for command in (
-    chat,
-    prompts,
-    login,
-    logout,
-    accept_terms,
-    conversations,
-    settings,
-    config_group,
-    attach,
-    daemon_group,
-    doctor,
-    edit,
-    keys,
-    local,
-    models,
-    status,
-    tokens,
-):
-    jumpseat.add_command(command)
 
 
 # `main` runs the daemon without click; this command serves the help and completion.

@@ -1,4 +1,4 @@
-"""Completion of values that the daemon knows: models, providers."""
+"""Completion of values that the daemon knows: models, providers, prompts, conversations."""
 
 from __future__ import annotations
 
@@ -67,5 +67,31 @@ async def _models(client: Client, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(row["id"], help=clean_line(row["name"])) for row in named]
 
 
+async def _prompts(client: Client, incomplete: str) -> list[CompletionItem]:
+    from jumpseat_client.cli.terminal import clean_line
+
+    rows = await client.list_prompts()
+    return [
+        CompletionItem(row["name"], help=clean_line(row.get("description", "")))
+        for row in rows
+        if row["name"].startswith(incomplete)
+    ]
+
+
+async def _conversations(client: Client, incomplete: str) -> list[CompletionItem]:
+    from jumpseat_client.cli.continuing import LARGEST_PAGE
+    from jumpseat_client.cli.conversations import list_rows
+    from jumpseat_client.cli.terminal import clean_line
+
+    rows = await list_rows(client, limit=LARGEST_PAGE)
+    return [
+        CompletionItem(row["id"], help=clean_line(row["title"]))
+        for row in rows
+        if row["id"].startswith(incomplete)
+    ]
+
+
 complete_provider = completing(_providers)
 complete_model = completing(_models)
+complete_prompt = completing(_prompts)
+complete_conversation = completing(_conversations)

@@ -8,25 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jumpseat_client.cli.chat import CLIENT_NAME, Continued, daemon
+from jumpseat_client.cli.chat import daemon
+from jumpseat_client.cli.continuing import LARGEST_PAGE, LIST_HINT
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.lists import print_rows
 from jumpseat_client.cli.output import make_output, print_text
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.client import Client
-from jumpseat_client.errors import ClientError
-
-LARGEST_PAGE = 200
-LIST_HINT = "'jumpseat conversations' lists those that are kept."
-
-
-class NothingToContinue(ClientError):  # noqa: N818 - reads as what happened
-    """The command line has kept no conversation in this directory."""
-
-    hint = LIST_HINT
-
-    def __init__(self) -> None:
-        super().__init__("There is no conversation in this directory to continue.")
 
 
 async def list_rows(
@@ -123,41 +111,11 @@ async def remove_conversations(ids: Sequence[str], *, daemon_command: Sequence[s
     return OK if all(deleted.values()) else FAILED
 
 
-def continued(conversation_id: str | None, *, last: bool) -> Continued | None:
-    """The kept conversation that a chat continues, for `ask`; None if it begins a new one."""
-    if conversation_id is not None:
-        return lambda client: client.get_conversation(conversation_id)
-    return _last_conversation if last else None
-
-
-async def _last_conversation(client: Client) -> dict[str, Any]:
-    """The conversation of the command line that changed last in this directory or below it."""
-    cursor = None
-    while True:
-        page = await client.list_conversations(cwd=".", limit=LARGEST_PAGE, cursor=cursor)
-        for row in page["conversations"]:
-            if row.get("client") == CLIENT_NAME:
-                return await client.get_conversation(row["id"])
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            raise NothingToContinue
-
-
-async def complete_ids(daemon_command: Sequence[str], incomplete: str) -> list[dict[str, Any]]:
-    """The rows whose ids begin so, among those that changed last.
-
-    Raises:
-        ClientError: they cannot be listed.
-    """
-    async with daemon(daemon_command) as client:
-        rows = await list_rows(client, limit=LARGEST_PAGE)
-    return [row for row in rows if row["id"].startswith(incomplete)]
-
-
 async def _transcript(client: Client, kept: Mapping[str, Any]) -> str:
     return await client.render_transcript(
         kept["messages"],
         system=kept.get("system"),
         model=kept.get("model"),
         settings=kept.get("settings"),
+        conversation_id=kept["id"],
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
 
+from jumpseat_client.cli.completion import complete_conversation
 from jumpseat_client.cli.failures import OK
 from jumpseat_client.cli.options import (
     HELP,
@@ -18,25 +17,11 @@ from jumpseat_client.cli.options import (
     own_option,
     run_work,
 )
-from jumpseat_client.errors import ClientError
 
 LIMIT = 50
 
 
-def complete_id(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the id of a kept conversation; shells that show help show its title."""
-    from jumpseat_client.cli.conversations import complete_ids
-    from jumpseat_client.cli.terminal import clean_line
-
-    command = daemon_command_of(context.params.get("config"), own=bool(context.params.get("own")))
-    try:
-        rows = asyncio.run(complete_ids(command, incomplete))
-    except (ClientError, OSError):
-        return []  # The shell would show a message in the middle of the command line.
-    return [CompletionItem(row["id"], help=clean_line(row["title"])) for row in rows]
-
-
-_id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_id)
+_id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_conversation)
 _limit_option = click.option(
     "-n",
     "--limit",
@@ -173,7 +158,7 @@ def export(conversation: str, daemon_command: list[str], as_json: bool) -> int:
 
 
 @conversations.command("rm")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_id)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_conversation)
 @daemon_options
 @json_option
 def remove(ids: tuple[str, ...], daemon_command: list[str], as_json: bool) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from jumpseat_client.cli.lazy_group import LazyGroup
 
-class CommandsOrQuestion(click.Group):
+
+class CommandsOrQuestion(LazyGroup):
     """Runs `chat` for a first argument with white space in it, which no command has.
 
     So a mistyped command is never sent to a model, and a question of one word needs `chat`.
@@ -19,13 +21,13 @@ class CommandsOrQuestion(click.Group):
         if any(map(str.isspace, first.strip())):
             return "chat", self.get_command(ctx, "chat"), args
         if self.get_command(ctx, first) is None and not first.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(self._no_such_command(first, args[1:]), ctx)
+            raise click.UsageError(self._no_such_command(ctx, first, args[1:]), ctx)
         return super().resolve_command(ctx, args)
 
-    def _no_such_command(self, word: str, more: list[str]) -> str:
+    def _no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
         from difflib import get_close_matches
 
-        near = get_close_matches(word, self.commands, 1)
+        near = get_close_matches(word, self.list_commands(ctx), 1)
         if near:
             return f"No such command {word!r}. Did you mean {near[0]!r}?"
         question = " ".join([word, *(each for each in more if not each.startswith("-"))])

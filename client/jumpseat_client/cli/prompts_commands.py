@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
-from jumpseat_client.cli.completion import completing
+from jumpseat_client.cli.completion import complete_prompt
 from jumpseat_client.cli.failures import OK
 from jumpseat_client.cli.options import (
     HELP,
@@ -21,21 +20,7 @@ from jumpseat_client.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from jumpseat_client.client import Client
-
-
-async def _prompts(client: Client, incomplete: str) -> list[CompletionItem]:
-    from jumpseat_client.cli.terminal import clean_line
-
-    rows = await client.list_prompts()
-    return [
-        CompletionItem(row["name"], help=clean_line(row.get("description", "")))
-        for row in rows
-        if row["name"].startswith(incomplete)
-    ]
-
-
-complete_prompt = completing(_prompts)
+    pass
 
 
 @click.group(invoke_without_command=True, context_settings=HELP)

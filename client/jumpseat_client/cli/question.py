@@ -8,8 +8,7 @@ import stat
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -25,8 +24,8 @@ SILENT_SECONDS = 1.0
 """How long stdin may be silent before the user learns what the command waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
+# Not a dataclass: its making, and that of `AnswerForm`, would be a percent of the start of a chat.
+class AskedQuestion(NamedTuple):
     """One question."""
 
     words: str
