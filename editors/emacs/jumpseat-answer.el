@@ -61,7 +61,8 @@
                                  (and overlay (overlay-buffer overlay) overlay)))))
 
 (defun jumpseat-answer--begin (answer thinking)
-  "Begin a block of ANSWER, of THINKING or of text, and return what is before it."
+  "Begin a block of ANSWER, of THINKING or of text.
+Return what is before it."
   (let ((lead (cond ((= 0 (jumpseat-answer-blocks answer)) "")
                     ((jumpseat-answer-folded answer) "\n")
                     (t "\n\n"))))
@@ -72,7 +73,7 @@
     (if thinking (concat lead jumpseat-answer--thinking) lead)))
 
 (defun jumpseat-answer--restart (answer)
-  "Make the blocks of ANSWER void, because the provider starts again."
+  "Make the blocks of ANSWER void: the provider begins its answer again."
   (jumpseat-writer-replace (jumpseat-answer-writer answer) (jumpseat-answer-lead answer))
   (setf (jumpseat-answer-blocks answer) 0
         (jumpseat-answer-thinking answer) nil
@@ -94,7 +95,7 @@
         (when status (apply #'jumpseat-view-update status))))))
 
 (defun jumpseat-answer--write (answer deltas)
-  "Write DELTAS of ANSWER, and return changes of the status."
+  "Write DELTAS of ANSWER, and return a property list for the status."
   (let* ((writer (jumpseat-answer-writer answer))
          (text nil)
          (status nil)

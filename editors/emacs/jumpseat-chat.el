@@ -99,7 +99,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (mapc #'jumpseat-view-clear '(message heading fold)))))
 
 (defun jumpseat-chat-fold ()
-  "Fold the thinking in this chat, as the daemon finds it."
+  "Fold the thinking in this chat, at the lines that the daemon names."
   (jumpseat-view-clear 'fold)
   (let ((buffer (current-buffer))
         (tick (buffer-chars-modified-tick))

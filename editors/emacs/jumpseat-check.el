@@ -45,7 +45,7 @@ All else is text, and may be long."
              (jumpseat-transcript-text))))))
 
 (defun jumpseat-check-flymake (report &rest _)
-  "Have the daemon check this chat, and REPORT what it finds."
+  "Have the daemon check this chat, and REPORT its diagnostics."
   (let ((buffer (current-buffer))
         (text (jumpseat-check--text)))
     (if (null text)

@@ -40,7 +40,7 @@
         (mapcar (lambda (each) (list (format "%s" each))) (plist-get row :choices))))))
 
 (defun jumpseat-complete--prompt-items ()
-  "The prompts, and what else a question may start with."
+  "The words with a slash that a question may start with."
   (cons '("/model" "choose the model")
         (mapcar (lambda (each) (list (concat "/" (plist-get each :name))
                                      (or (plist-get each :description) "")))
@@ -105,7 +105,7 @@
       (jumpseat-complete--items beg (jumpseat-complete--prompt-items))))))
 
 (defun jumpseat-complete-at-point ()
-  "Complete references, prompts, and the front matter of a chat."
+  "Complete words of questions, and the front matter of a chat."
   (if (and (< (point) (jumpseat-transcript-front-matter-end)) (> (line-number-at-pos) 1))
       (jumpseat-complete--front-matter)
     (jumpseat-complete--word)))

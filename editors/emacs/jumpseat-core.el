@@ -84,7 +84,7 @@ A property list such as (:providers (:local (:settings (:temperature 0.2))))."
 
 ;;; Errors
 
-(defun jumpseat-make-error (kind message &optional hint)
+(defun jumpseat-failure (kind message &optional hint)
   "An error of this package in the shape of the daemon's: KIND, MESSAGE and HINT."
   (list :code 0 :message message :data (list :kind kind :hint hint)))
 
@@ -124,7 +124,7 @@ Texts of chats do not belong there."
   (jumpseat-say "%s" (jumpseat-sentence err)))
 
 (defun jumpseat-keys (command)
-  "How COMMAND is called here: its key, or M-x and its name."
+  "The key of COMMAND here, or else how it is called by its name."
   (substitute-command-keys (format "\\[%s]" command)))
 
 ;;; The program
@@ -141,7 +141,7 @@ A virtual environment cannot be moved, so each version has its own."
   (expand-file-name (concat "daemon-" jumpseat-version) (locate-user-emacs-file "jumpseat/")))
 
 (defun jumpseat-installed-program ()
-  "The path of the program that \\[jumpseat-install] installs."
+  "The path of the program in a virtual environment of its own."
   (expand-file-name (if (eq system-type 'windows-nt) "Scripts/jumpseat.exe" "bin/jumpseat")
                     (jumpseat-install-directory)))
 

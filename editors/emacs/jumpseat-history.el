@@ -73,7 +73,7 @@
        (goto-char (point-min))))))
 
 (defun jumpseat-history--delete (row)
-  "Delete the conversation of ROW, if the user says so."
+  "Delete the conversation of ROW after a question."
   (when (yes-or-no-p (format "Delete \"%s\"? " (plist-get row :title)))
     (jumpseat-rpc-request
      "conversations/delete" (list :id (plist-get row :id))

@@ -46,17 +46,17 @@ Their argument says whether it succeeded.")
   (apply #'jumpseat-say format arguments)
   (run-hook-with-args 'jumpseat-installed-functions ok))
 
-(defun jumpseat-install--step (directory steps number)
-  "Run step NUMBER of STEPS, from 1, which fill DIRECTORY."
-  (let ((command (nth (1- number) steps)))
+(defun jumpseat-install--step (directory commands number)
+  "Run command NUMBER, from 1, of the list COMMANDS, which fill DIRECTORY."
+  (let ((command (nth (1- number) commands)))
     (if (null command)
         (jumpseat-install--end t "jumpseat %s is installed." jumpseat-version)
-      (jumpseat-say "Installing jumpseat, step %d of %d …" number (length steps))
+      (jumpseat-say "Installing jumpseat, step %d of %d …" number (length commands))
       (jumpseat-run-process
        command
        (lambda (code output)
          (if (eql code 0)
-             (jumpseat-install--step directory steps (1+ number))
+             (jumpseat-install--step directory commands (1+ number))
            ;; A half environment would be found and started.
            (delete-directory directory t)
            (jumpseat-install--end

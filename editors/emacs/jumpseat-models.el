@@ -66,7 +66,7 @@ For completion, which cannot wait."
   (jumpseat-models--known "models/list" :models))
 
 (defun jumpseat-models-known-prompts ()
-  "The prompts, as far as they are known."
+  "The named texts of the configuration, as far as they are known."
   (jumpseat-models--known "prompts/list" :prompts))
 
 (defun jumpseat-models--provider (model providers)

@@ -114,7 +114,7 @@ Signals `jumpseat-references-missing'."
 ;;; Prompts
 
 (defun jumpseat-references--prompt (content callback)
-  "Put the prompt that the question CONTENT starts with in its place.
+  "Put a prompt in the place of its name at the beginning of CONTENT.
 CALLBACK gets an error or nil, the new content, and the answer of the daemon."
   (let* ((index (seq-position content "text"
                               (lambda (block type) (equal (plist-get block :type) type))))
@@ -165,7 +165,7 @@ with an error, or DONE with the conversation as it is to be sent."
                     (if prompt (jumpseat-references--with-prompt conversation prompt) conversation)
                     content place (and prompt t) refuse done)))
              (jumpseat-references-missing
-              (funcall refuse (jumpseat-make-error "request" (cadr missing))))))))))))
+              (funcall refuse (jumpseat-failure "request" (cadr missing))))))))))))
 
 (defun jumpseat-references--put (conversation content place prompted refuse done)
   "Make CONTENT the last question of CONVERSATION, also in this buffer at PLACE.

@@ -74,7 +74,7 @@ Their argument says whether there is a change to review.")
     (nreverse lines)))
 
 (defun jumpseat-rewrite--show (edit text partly)
-  "Show that EDIT makes its region TEXT; PARTLY means that more will come."
+  "Show TEXT as the new text of EDIT; PARTLY means that more will come."
   (let* ((old (jumpseat-rewrite--lines (jumpseat-rewrite--edit-sent edit)))
          (new (jumpseat-rewrite--lines text))
          (old (if partly (seq-take old (length new)) old))
@@ -246,7 +246,7 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
         (undo-boundary)))))
 
 (defun jumpseat-rewrite-reject ()
-  "Drop the rewritten text; stops a rewrite that runs."
+  "Drop the rewritten text, and stop what is under way."
   (interactive)
   (unless jumpseat-rewrite--edit (user-error "There is no rewrite in this buffer"))
   (jumpseat-rewrite-stop)
@@ -283,7 +283,7 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
       (display-buffer new))))
 
 (defun jumpseat-rewrite-stop ()
-  "Stop the rewrite of this buffer, and return whether one runs."
+  "Stop the rewrite of this buffer, and return whether there was one."
   (when-let ((turn (and jumpseat-rewrite--edit
                         (jumpseat-rewrite--edit-turn jumpseat-rewrite--edit))))
     (jumpseat-turn-stop turn)

@@ -84,7 +84,7 @@ with the error after a process ended."
 
 (defun jumpseat-rpc--missing ()
   "The error for a program that is not there."
-  (jumpseat-make-error
+  (jumpseat-failure
    "config" "The program jumpseat was not found."
    (format "Run %s, or install it with `pipx install jumpseat', or set `jumpseat-command'."
            (jumpseat-keys 'jumpseat-install))))
@@ -92,7 +92,7 @@ with the error after a process ended."
 (defun jumpseat-rpc--too-old (link lacks)
   "The error for the program of LINK, which LACKS something."
   (let ((version (jumpseat-get (jumpseat-rpc--link-info link) :serverInfo :version)))
-    (jumpseat-make-error
+    (jumpseat-failure
      "config"
      (format "jumpseat %sat %s is too old for this package (it lacks %s)."
              (if version (concat version " ") "")
@@ -121,7 +121,7 @@ An old release lacks `attach', and says so on stderr only."
         link
         (if (and probe (not (eql probe 0)))
             (jumpseat-rpc--too-old link "attach")
-          (jumpseat-make-error
+          (jumpseat-failure
            "connection" (format "jumpseat ended with code %d before it was ready." code)
            (format "See %s, or run `%s attach' in a terminal." (jumpseat-keys 'jumpseat-log)
                    (string-join command " ")))))))))
@@ -133,7 +133,7 @@ An old release lacks `attach', and says so on stderr only."
           (cons now (seq-filter (lambda (at) (< (- now at) jumpseat-rpc--restart-seconds))
                                 jumpseat-rpc--crashes)))
     (let* ((again (<= (length jumpseat-rpc--crashes) jumpseat-rpc--restarts))
-           (err (jumpseat-make-error
+           (err (jumpseat-failure
                  "connection" (format "jumpseat ended unexpectedly (code %d)." code)
                  (if again "It was started again."
                    (format "It ended too often to be started again by itself: see %s."
@@ -151,7 +151,7 @@ An old release lacks `attach', and says so on stderr only."
     (setf (jumpseat-rpc--link-state link) 'ending)
     (pcase state
       ('ending (jumpseat-rpc--fail-all
-                link (jumpseat-make-error "connection" "jumpseat was stopped.")))
+                link (jumpseat-failure "connection" "jumpseat was stopped.")))
       ('starting (jumpseat-rpc--explain link code))
       (_ (jumpseat-rpc--crashed link code)))))
 
@@ -254,7 +254,7 @@ Returns an error if it cannot be started; later ones reach the requests."
    (lambda (err result) (jumpseat-rpc--initialized link err result)))
   (run-at-time jumpseat-rpc--initialize-seconds nil
                #'jumpseat-rpc--initialized link
-               (jumpseat-make-error
+               (jumpseat-failure
                 "connection"
                 (format "jumpseat did not answer within %d seconds."
                         jumpseat-rpc--initialize-seconds)
@@ -310,7 +310,7 @@ CALLBACK gets an error or nil, and the result."
        (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))))))
 
 (defun jumpseat-rpc-request (method params callback)
-  "Send the request METHOD with PARAMS; starts the daemon if necessary.
+  "Send the request METHOD with PARAMS; the daemon need not run yet.
 CALLBACK is called once, later, with an error or nil, and the result."
   (let ((err (jumpseat-rpc-start)))
     (cond

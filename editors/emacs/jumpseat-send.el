@@ -25,7 +25,7 @@
 Their arguments are the error or nil, and the stop reason or nil.")
 
 (defun jumpseat-send--idle ()
-  "Show that nothing runs in this chat."
+  "Show that this chat is idle."
   (setq jumpseat-chat-turn nil
         jumpseat-chat-preparing nil)
   (jumpseat-view-update :state nil :detail nil))

@@ -26,11 +26,11 @@ in place of its label; :model, :usage and :quota.")
   "The value of KEY in the status of this buffer."
   (plist-get jumpseat-view--status key))
 
-(defun jumpseat-view-update (&rest changes)
-  "Change what is shown of this buffer: CHANGES are keys and values."
-  (while changes
+(defun jumpseat-view-update (&rest values)
+  "Set keys of the status of this buffer; VALUES are keys and their values."
+  (while values
     (setq jumpseat-view--status
-          (plist-put jumpseat-view--status (pop changes) (pop changes))))
+          (plist-put jumpseat-view--status (pop values) (pop values))))
   (force-mode-line-update))
 
 (defun jumpseat-view-tokens (usage)
@@ -64,12 +64,12 @@ in place of its label; :model, :usage and :quota.")
              (propertize hint 'face 'jumpseat-note)))))
 
 (defun jumpseat-view-lighter ()
-  "What the mode line shows of this buffer."
+  "The words of the mode line for this buffer."
   (let ((state (alist-get (jumpseat-view-get :state) jumpseat-view--labels)))
     (concat " jumpseat" (and state (concat ":" state)))))
 
 (defun jumpseat-view-summary (model usage)
-  "What a heading shows of an answer: MODEL and USAGE."
+  "The note behind the heading of an answer: MODEL and USAGE."
   (string-join (delq nil (list model (jumpseat-view-tokens usage))) " · "))
 
 ;;; Overlays
