@@ -1,0 +1,61 @@
+"""The unit tests in Emacs Lisp, and that the package loads as package managers load it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.editors.emacs.child import PACKAGE, emacs
+
+pytestmark = [pytest.mark.editor]
+
+HERE = Path(__file__).parent
+LIMIT_SECONDS = 60.0
+
+
+def batch(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [emacs(), "--batch", "-Q", *words],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=LIMIT_SECONDS,
+    )
+
+
+def test_the_unit_tests_in_emacs_lisp_pass():
+    units = HERE / "units.el"
+    ran = batch("-L", str(PACKAGE), "-l", str(units), "-f", "ert-run-tests-batch-and-exit")
+    written = units.read_text("utf-8").count("(ert-deftest ")
+    assert ran.returncode == 0, ran.stderr
+    assert f"Ran {written} tests, {written} results as expected" in ran.stderr
+
+
+def test_the_autoloads_have_the_commands_and_load_nothing(tmp_path):
+    """As a package manager makes them."""
+    file = tmp_path / "jumpseat-autoloads.el"
+    generate = f"""(progn (require 'autoload)
+        (let ((generated-autoload-file "{file}") (make-backup-files nil))
+          (with-suppressed-warnings ((obsolete update-directory-autoloads))
+            (update-directory-autoloads "{PACKAGE}"))))"""
+    assert batch("--eval", generate).returncode == 0
+    loaded = '(print (seq-filter (lambda (each) (string-prefix-p "jumpseat" (symbol-name each))) features))'
+    autoloads = "(mapatoms (lambda (each) (when (autoloadp (symbol-function each)) (print each))))"
+    ran = batch("-L", str(PACKAGE), "-l", str(file), "--eval", loaded, "--eval", autoloads)
+    assert ran.stdout.split("\n")[1] in ("nil", "(jumpseat-autoloads)")
+    found = set(re.findall(r"^jumpseat\S*$", ran.stdout, re.MULTILINE))
+    commentary = (PACKAGE / "jumpseat.el").read_text("utf-8").partition(";;; Code:")[0]
+    named = set(re.findall(r"M-x (jumpseat[a-z-]*)", commentary))
+    assert named > {"jumpseat", "jumpseat-install"}
+    assert named <= found
+
+
+def test_every_file_is_short_and_in_the_package(tmp_path):
+    for file in PACKAGE.glob("*.el"):
+        text = file.read_text("utf-8")
+        assert text.count("\n") < 400, file.name
+        assert file.name.startswith("jumpseat")
+        assert f"(provide '{file.stem})\n;;; {file.name} ends here\n" in text

@@ -1,0 +1,180 @@
+;;; units.el --- Unit tests of the Emacs package  -*- lexical-binding: t; -*-
+;;; Commentary:
+;; `emacs --batch -Q -L editors/emacs -l units.el -f ert-run-tests-batch-and-exit'.  What needs no
+;; daemon; the rest is in Python, with a real terminal and a real daemon.
+;;; Code:
+(require 'ert)
+(require 'jumpseat)
+
+(defmacro units-with (text &rest body)
+  "Run BODY in a buffer with TEXT, with undo."
+  (declare (indent 1))
+  `(with-temp-buffer
+     (setq buffer-undo-list nil)
+     (insert ,text)
+     ,@body))
+
+;;; Positions
+
+(ert-deftest units-a-position-counts-units-of-utf-16 ()
+  (units-with "a\n😀 ö x\n"
+    (goto-char (point-min))
+    (search-forward "ö")
+    (should (equal (jumpseat-region--position (point)) '(:line 1 :character 4)))
+    (should (= (point) (jumpseat-check--position '(:line 1 :character 4))))))
+
+(ert-deftest units-a-position-is-that-of-the-whole-buffer-also-in-a-narrowed-one ()
+  (units-with "a\nb\nc\n"
+    (narrow-to-region 3 5)
+    (should (equal (jumpseat-region--position 5) '(:line 2 :character 0)))
+    (should (equal (plist-get (jumpseat-region-block 1 2) :text) "a"))))
+
+(ert-deftest units-a-uri-has-its-unusual-characters-encoded ()
+  (should (equal (jumpseat-region-uri "/tmp/a b#ö.py") "file:///tmp/a%20b%23%C3%B6.py"))
+  (should-not (jumpseat-region-uri nil)))
+
+(ert-deftest units-languages-have-the-names-of-lsp ()
+  (should (equal (mapcar #'jumpseat-region-language
+                         '(python-mode python-ts-mode sh-mode emacs-lisp-mode c++-mode text-mode))
+                 '("python" "python" "shellscript" "elisp" "cpp" nil))))
+
+;;; The writer
+
+(ert-deftest units-an-answer-is-one-step-of-undo-also-over-boundaries ()
+  (units-with "Question"
+    (undo-boundary)
+    (let ((writer (jumpseat-writer-new (point-max))))
+      (dolist (each '("\n\none " "two " "three"))
+        (jumpseat-writer-append writer each)
+        ;; As the command loop and timers do.
+        (undo-boundary))
+      (jumpseat-writer-close writer)
+      (should (equal (buffer-string) "Question\n\none two three"))
+      (primitive-undo 1 (cdr buffer-undo-list))
+      (should (equal (buffer-string) "Question")))))
+
+(ert-deftest units-what-is-typed-behind-a-piece-stays-behind-it ()
+  (units-with "Q"
+    (let ((writer (jumpseat-writer-new (point-max))))
+      (jumpseat-writer-append writer " one")
+      (goto-char (point-max))
+      (insert " typed")
+      (jumpseat-writer-append writer " two")
+      (should (equal (buffer-string) "Q one two typed"))
+      (should (= (point) (point-max))))))
+
+(ert-deftest units-a-piece-is-replaced-only-if-nobody-has-edited-it ()
+  (units-with "Q"
+    (let ((writer (jumpseat-writer-new (point-max))))
+      (jumpseat-writer-append writer " one\r\n two")
+      (should (jumpseat-writer-replace writer " one\n three"))
+      (should (equal (buffer-string) "Q one\n three"))
+      (should (jumpseat-writer-replace writer ""))
+      (should (equal (buffer-string) "Q"))
+      (jumpseat-writer-append writer " four")
+      (goto-char 3)
+      (insert "x")
+      (should-not (jumpseat-writer-replace writer " five"))
+      (should (equal (buffer-string) "Q xfour")))))
+
+(ert-deftest units-a-buffer-without-undo-stays-so ()
+  (units-with "Q"
+    (buffer-disable-undo)
+    (let ((writer (jumpseat-writer-new (point-max))))
+      (jumpseat-writer-append writer " one")
+      (jumpseat-writer-append writer " two")
+      (jumpseat-writer-close writer)
+      (should (equal (buffer-string) "Q one two"))
+      (should (eq buffer-undo-list t)))))
+
+;;; Deltas
+
+(ert-deftest units-a-provider-that-starts-again-makes-the-blocks-void ()
+  (units-with "Question"
+    (let ((answer (jumpseat-answer-new "## Assistant")))
+      (jumpseat-answer-write
+       answer '((:type "response") (:type "text_start") (:type "text_delta" :text "Half")
+                (:type "response") (:type "text_start") (:type "text_delta" :text "Whole.")))
+      (should (equal (buffer-string) "Question\n\n## Assistant\n\nWhole."))
+      (should (equal (jumpseat-answer-content answer) [(:type "text" :text "Whole.")])))))
+
+(ert-deftest units-unknown-deltas-are-ignored ()
+  (units-with "Question"
+    (let ((answer (jumpseat-answer-new "## Assistant")))
+      (jumpseat-answer-write answer '((:type "from_the_future" :text "x") (:type "text_start")
+                                      (:type "text_delta" :text "Yes.")))
+      (should (equal (buffer-string) "Question\n\n## Assistant\n\nYes.")))))
+
+(ert-deftest units-the-header-shows-a-percent-sign ()
+  (with-temp-buffer
+    (jumpseat-view-update :model "a:b" :quota "chat: 40 % left")
+    (should (string-match-p "chat: 40 %% left" (jumpseat-view-header)))))
+
+;;; Edits
+
+(ert-deftest units-a-preview-marks-only-the-lines-that-differ ()
+  (units-with "a\nb\nc\nd\n"
+    (let ((edit (jumpseat-rewrite--make :region (make-overlay 1 (point-max)) :sent (buffer-string))))
+      (jumpseat-rewrite--show edit "a\nX\nY\nd\n" nil)
+      (let ((shown (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat) 'preview))
+                               (overlays-in (point-min) (point-max)))))
+        (should (equal (sort (mapcar (lambda (each)
+                                       (list (buffer-substring (overlay-start each)
+                                                               (overlay-end each))
+                                             (overlay-get each 'after-string)))
+                                     shown)
+                             (lambda (a b) (string< (car a) (car b))))
+                       '(("" "X\nY\n") ("b\nc\n" nil))))))))
+
+(ert-deftest units-a-fence-around-an-answer-is-not-shown ()
+  (should (equal (jumpseat-rewrite--unfenced "```python\nx = 1\n```\n") "x = 1\n"))
+  (should (equal (jumpseat-rewrite--unfenced "x = 1\n") "x = 1\n")))
+
+;;; Transcripts
+
+(ert-deftest units-front-matter-ends-after-its-second-line-of-dashes ()
+  (units-with "---\nmodel: a:b\n---\n\n## Me\n\n---\n"
+    (should (= 20 (jumpseat-transcript-front-matter-end)))
+    (should (equal (jumpseat-transcript-model) "a:b")))
+  (units-with "## Me\n\n---\nmodel: a:b\n---\n"
+    (should (= 1 (jumpseat-transcript-front-matter-end)))
+    (should-not (jumpseat-transcript-model)))
+  (units-with "---\nmodel: a:b\n" (should (= 1 (jumpseat-transcript-front-matter-end)))))
+
+(ert-deftest units-front-matter-is-put-in-the-place-of-the-old ()
+  (units-with "---\nmodel: a:b\n---\n\n## Me\n"
+    (jumpseat-transcript-put-front-matter "---\nmodel: a:c\n---\n")
+    (should (equal (buffer-string) "---\nmodel: a:c\n---\n\n## Me\n")))
+  (units-with "## Me\n"
+    (jumpseat-transcript-put-front-matter "---\nmodel: a:c\n---\n")
+    (should (equal (buffer-string) "---\nmodel: a:c\n---\n\n## Me\n"))))
+
+;;; References
+
+(ert-deftest units-only-words-are-references ()
+  (cl-letf (((symbol-function 'jumpseat-references--block) #'identity))
+    (should (equal (jumpseat-references--blocks "See @buffer, @file:a/b.py. Mail me@buffer.org @other")
+                   '("@buffer" "@file:a/b.py")))))
+
+;;; The connection
+
+(ert-deftest units-an-error-in-one-call-does-not-hold-up-the-others ()
+  (let (called)
+    (jumpseat-rpc--later #'error "Broken")
+    (jumpseat-rpc--later (lambda (each) (push each called)) 1)
+    (jumpseat-rpc--later (lambda (each) (push each called)) 2)
+    (let ((debug-on-error nil)) (jumpseat-rpc--drain))
+    (should (equal called '(2 1)))))
+
+(ert-deftest units-a-sentence-has-the-message-and-the-hint ()
+  (should (equal (jumpseat-sentence (jumpseat-failure "config" "It broke." "Fix it."))
+                 "It broke. Fix it."))
+  (should (equal (jumpseat-sentence '(:message "It broke.")) "It broke.")))
+
+(ert-deftest units-the-program-is-looked-for-on-this-machine ()
+  (let ((default-directory "/ssh:nowhere.invalid:/home/"))
+    (should (equal (jumpseat-local-directory) (expand-file-name "~/")))
+    (should (jumpseat-find-program "sh"))))
+
+(provide 'units)
+;;; units.el ends here
