@@ -52,7 +52,8 @@ BROWSER := 'playwright>=1.65,<2'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-neovim test-vscode test-slow test-lowest test-all lint lint-neovim lint-vscode format format-neovim \
+.PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
+	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-emacs format format-neovim \
 	format-vscode bench mutants wheel vsix clean
 
 help: ## Show this list
@@ -69,6 +70,14 @@ test: $(TEST_READY) model ## Run the quick tests
 
 test-neovim: $(TEST_READY) ## Run the tests of the Neovim plug-in
 	$(BIN)/pytest tests/editors/neovim tests/editors/test_scenarios.py
+
+test-emacs: $(TEST_READY) ## Run the tests of the Emacs package
+	$(BIN)/pytest tests/editors/emacs tests/editors/test_scenarios.py
+
+# Its jsonrpc.el hands messages on in another way.
+test-emacs-newer: $(TEST_READY) ## Run those that concern it in a newer Emacs (needs apt)
+	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs) && export JUMPSEAT_EMACS && \
+	$(BIN)/pytest -n $(JOBS) $(addprefix tests/editors/emacs/test_, units.py chat.py process.py rewrite.py)
 
 test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
 test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser
@@ -98,6 +107,12 @@ format-neovim: $(LUA)/.ready ## Rewrite the Neovim plug-in as StyLua wants it
 lint-vscode: $(VSCODE)/.ready ## Check types, style and formatting of the VS Code extension (needs Node 20.19 or newer)
 	npm run --silent --prefix $(VSCODE) check
 
+lint-emacs: ## Compile the Emacs package, and check its form (needs Emacs)
+	@rm -rf $(VENV)-elc && mkdir $(VENV)-elc && cp editors/emacs/jumpseat*.el $(VENV)-elc
+	cd $(VENV)-elc && emacs --batch -Q -L . --eval '(setq byte-compile-error-on-warn t)' -f batch-byte-compile *.el
+	@rm -rf $(VENV)-elc
+	emacs --batch -Q -L editors/emacs -l tests/editors/emacs/lint.el editors/emacs/jumpseat*.el
+
 format-vscode: $(VSCODE)/.ready ## Rewrite the VS Code extension as Prettier wants it
 	npm run --silent --prefix $(VSCODE) format
 
@@ -121,7 +136,7 @@ vsix: $(TEST_READY) $(VSCODE)/.ready ## Build the VS Code extension, with the da
 	npm run --silent --prefix $(VSCODE) package
 
 clean: ## Remove the environments and what was built
-	rm -rf $(ENVIRONMENTS) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(ENVIRONMENTS) $(VENV)-emacs build dist .pytest_cache .mypy_cache .ruff_cache
 
 $(ENVIRONMENTS:=/bin/python): %/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

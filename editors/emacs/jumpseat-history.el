@@ -14,11 +14,13 @@
 
 (defun jumpseat-history--item (row)
   "ROW of a list of conversations as an item for `jumpseat-ui-choose'."
-  (let ((when- (string-replace "T" " " (substring (plist-get row :updatedAt) 0 16))))
-    (list (concat when- "  " (plist-get row :title)) row
-          (string-join (delq nil (list (format "%d turns" (plist-get row :turns))
-                                       (plist-get row :model)))
-                       " · "))))
+  (let ((turns (plist-get row :turns)))
+    (list (plist-get row :title) row
+          (string-join
+           (delq nil (list (string-replace "T" " " (substring (plist-get row :updatedAt) 0 16))
+                           (format "%d turn%s" turns (if (eql turns 1) "" "s"))
+                           (plist-get row :model)))
+           " · "))))
 
 (defun jumpseat-history--unique (items)
   "ITEMS with names of which no two are equal."
@@ -133,13 +135,15 @@
                 (jumpseat-history--act row))))))))))
 
 ;;;###autoload
-(defun jumpseat-history (words &optional here)
-  "Pick a kept conversation that has all WORDS, or any if there are none.
-With a prefix argument HERE, one of this directory."
-  (interactive (list (read-string "Conversations with the words (empty: all): ")
-                     current-prefix-arg))
+(defun jumpseat-history (&optional words here)
+  "Pick a kept conversation: continue it, preview, fork, rename or delete it.
+With a prefix argument, read WORDS that it must have; with two, only those of
+this directory are offered, as with HERE."
+  (interactive
+   (list (when (equal current-prefix-arg '(4)) (read-string "Conversations with the words: "))
+         (equal current-prefix-arg '(16))))
   (jumpseat-history--pick
-   (list :query (unless (string-empty-p words) words)
+   (list :query (unless (or (null words) (string-empty-p words)) words)
          :cwd (when here (expand-file-name (jumpseat-local-directory))))))
 
 (provide 'jumpseat-history)

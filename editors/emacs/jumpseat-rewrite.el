@@ -196,7 +196,7 @@ Only for the preview: the daemon knows better."
           (jumpseat-turn-start
            "edit/start"
            (list :target (jumpseat-region-block beg end) :instruction instruction
-                 :model jumpseat-model :keep (if jumpseat-keep t :json-false))
+                 :model jumpseat-model)
            (lambda (deltas) (jumpseat-rewrite--stream buffer edit deltas))
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))))
 

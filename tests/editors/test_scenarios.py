@@ -10,7 +10,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 CLIENTS = TESTS.parents[1] / "editors"
-README_NAMES = ["neovim"]
+README_NAMES = ["emacs", "neovim"]
 
 
 def table_of(page: Path) -> list[str]:
