@@ -17,3 +17,8 @@ export function settings(): Settings {
     logLevel: values.get('logLevel', 'warning'),
   };
 }
+
+/** Whether the daemon keeps the conversations of this editor. */
+export function keepsConversations(): boolean {
+  return vscode.workspace.getConfiguration('jumpseat').get('keep', true);
+}

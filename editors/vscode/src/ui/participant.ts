@@ -7,6 +7,7 @@ import type { Block, ChatParams, ChatResult, Delta, Prompt } from '../daemon/pro
 import type { Daemon } from '../daemon/supervisor';
 import { thinkingOf } from '../provider/models';
 import { VENDOR } from '../provider/provider';
+import { keepsConversations } from '../settings';
 import { modelConfiguration } from '../untyped';
 import { Fold } from './fold';
 import { actionsAfter, asMarkdown } from './problems';
@@ -172,7 +173,7 @@ function paramsOf(
     messages: messagesOf(past, question),
     turnId,
     workDoneToken: turnId,
-    keep: true,
+    keep: keepsConversations(),
     ...(model !== undefined && { model }),
     ...(thinking && { thinking }),
     ...(prompt?.system !== undefined && { system: prompt.system }),

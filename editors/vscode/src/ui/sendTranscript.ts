@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { asDaemonError } from '../daemon/errors';
 import type { Block, ChatParams, Message, Requests, TranscriptContent } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
+import { keepsConversations } from '../settings';
 import { DocumentWriter } from './documentWriter';
 import { Fold } from './fold';
 import { command, showError, showWarning, withStatus } from './messages';
@@ -122,7 +123,7 @@ export class TranscriptSender {
       messages: parsed.messages,
       turnId,
       workDoneToken: turnId,
-      keep: true,
+      keep: keepsConversations(),
     };
     const fold = new Fold();
     let provider: string | undefined;

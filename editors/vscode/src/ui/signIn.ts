@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 import type { AuthStatus, Provider } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import { showInformation, showWarning, withCancel } from './messages';
+import { showError, showInformation, showWarning, withCancel } from './messages';
 import { accountLine } from './words';
 
 /** What a sign-in has led to: a provider may need none, or another step. */
@@ -19,35 +19,41 @@ export class Account {
   /** The person is signing out here: no warning is needed. */
   isLeaving = false;
   #count = 0;
+  #running: vscode.CancellationTokenSource | undefined;
 
   constructor(daemon: Daemon) {
     this.#daemon = daemon;
   }
 
-  /** Sign in; the daemon chooses the provider if none is named. */
-  async signIn(provider?: string): Promise<AuthStatus> {
+  /** Sign in; the daemon chooses the provider if none is named. A sign-in that waits gives way to the new one. */
+  async signIn(provider?: string): Promise<void> {
+    this.#running?.cancel();
+    const stop = new vscode.CancellationTokenSource();
+    this.#running = stop;
     const request = `vscode-sign-in-${process.pid}-${++this.#count}`;
     const account = await withCancel(
       provider === undefined ? 'Sign in' : `Sign in to ${provider}`,
       async (token, report) => {
+        token.onCancellationRequested(() => {
+          stop.cancel();
+        });
         const prompts = this.#daemon.onNotification('auth/prompt', (prompt) => {
           if (prompt.token === request) {
             report(
               `enter the code ${prompt.userCode}, which was copied, at [${prompt.verificationUri}](${prompt.verificationUri})`,
             );
-            void this.#show(prompt.userCode, prompt.verificationUri);
+            this.#show(prompt.userCode, prompt.verificationUri).catch(showError);
           }
         });
         try {
           const params = { token: request, ...(provider !== undefined && { provider }) };
-          return await this.#daemon.request('auth/signIn', params, token);
+          return await this.#daemon.request('auth/signIn', params, stop.token);
         } finally {
           prompts.dispose();
         }
       },
     );
     showInformation(outcome(account));
-    return account;
   }
 
   async signOut(named?: string): Promise<void> {
