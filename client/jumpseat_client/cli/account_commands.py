@@ -6,11 +6,17 @@ import sys
 
 import click
 
+from jumpseat_client.cli.completion import complete_model_with_terms, complete_provider
 from jumpseat_client.cli.options import daemon_options, json_option, run_work
 
 
 @click.command()
-@click.option("--provider", metavar="ID", help="The provider to sign in to; default: GitHub Copilot.")
+@click.option(
+    "--provider",
+    metavar="ID",
+    shell_complete=complete_provider,
+    help="The provider to sign in to; default: GitHub Copilot.",
+)
 @click.option(
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
@@ -37,7 +43,12 @@ def login(provider: str | None, browser: bool | None, daemon_command: list[str],
 
 
 @click.command()
-@click.option("--provider", metavar="ID", help="The provider to sign out of; default: GitHub Copilot.")
+@click.option(
+    "--provider",
+    metavar="ID",
+    shell_complete=complete_provider,
+    help="The provider to sign out of; default: GitHub Copilot.",
+)
 @daemon_options
 @json_option
 def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> int:
@@ -56,7 +67,7 @@ def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> in
 
 
 @click.command("accept-terms")
-@click.argument("model")
+@click.argument("model", shell_complete=complete_model_with_terms)
 @click.option("-y", "--yes", is_flag=True, help="Show the terms and accept them without a question.")
 @daemon_options
 @json_option

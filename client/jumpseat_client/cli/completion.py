@@ -1,9 +1,9 @@
-"""Completion of values that the daemon knows: models, providers, prompts, conversations."""
+"""Completion of values that the daemon knows: models, providers, prompts, conversations, settings."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -58,9 +58,17 @@ async def _providers(client: Client, incomplete: str) -> list[CompletionItem]:
 
 
 async def _models(client: Client, incomplete: str) -> list[CompletionItem]:
+    return _items((await client.list_models())["models"], incomplete)
+
+
+async def _models_with_terms(client: Client, incomplete: str) -> list[CompletionItem]:
+    rows = (await client.list_models())["models"]
+    return _items([row for row in rows if row.get("policy") in ("disabled", "unconfigured")], incomplete)
+
+
+def _items(rows: Sequence[Mapping[str, Any]], incomplete: str) -> list[CompletionItem]:
     from jumpseat_client.cli.terminal import clean_line
 
-    rows = (await client.list_models())["models"]
     named = [row for row in rows if row["id"].startswith(incomplete)]
     # A bare name, too: shells insert the whole of it.
     named = named or [row for row in rows if row["model"].startswith(incomplete)]
@@ -91,7 +99,45 @@ async def _conversations(client: Client, incomplete: str) -> list[CompletionItem
     ]
 
 
+async def _saved_keys(client: Client, incomplete: str) -> list[CompletionItem]:
+    items = [
+        CompletionItem("default_provider", help="The provider of chats that name none"),
+        CompletionItem("default_model", help="The model of chats that name none"),
+        CompletionItem("max_tokens", help="The limit for all answers"),
+    ]
+    items += [
+        CompletionItem(f"providers.{provider['id']}.{row['key']}", help=row["description"])
+        for provider in await client.list_providers()
+        for row in provider.get("settingsSchema") or ()
+    ]
+    return [item for item in items if item.value.startswith(incomplete)]
+
+
+def complete_saved_value(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the value of a saved setting, where there are few."""
+    key = str(context.params.get("key") or "")
+    if key == "default_provider":
+        return complete_provider(context, parameter, incomplete)
+    if key == "default_model":
+        return complete_model(context, parameter, incomplete)
+
+    async def find(client: Client, incomplete: str) -> list[CompletionItem]:
+        values: list[str] = []
+        for provider in await client.list_providers():
+            for row in provider.get("settingsSchema") or ():
+                if key == f"providers.{provider['id']}.{row['key']}":
+                    boolean = ("true", "false") if row["type"] == "boolean" else ()
+                    values += [str(each) for each in row.get("choices") or boolean]
+        return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+
+    return completing(find)(context, parameter, incomplete)
+
+
 complete_provider = completing(_providers)
 complete_model = completing(_models)
 complete_prompt = completing(_prompts)
 complete_conversation = completing(_conversations)
+complete_model_with_terms = completing(_models_with_terms)
+complete_saved_key = completing(_saved_keys)

@@ -7,15 +7,11 @@ import sys
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
+from jumpseat_client.cli.chat_inputs import complete_file
 from jumpseat_client.cli.completion import complete_model
 from jumpseat_client.cli.failures import FAILED, print_failure
 from jumpseat_client.cli.options import daemon_options, json_option, run_work
-
-
-def _complete_file(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    return [CompletionItem(incomplete, type="file")]
 
 
 def _checked_encoding(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -26,7 +22,7 @@ def _checked_encoding(context: click.Context, parameter: click.Parameter, value:
 
 
 @click.command()
-@click.argument("file", metavar="FILE[:A-B]", shell_complete=_complete_file)
+@click.argument("file", metavar="FILE[:A-B]", shell_complete=complete_file)
 @click.argument("instruction", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Change the file without a question.")
 @click.option("--stdout", "prints", is_flag=True, help="Print the new text instead of changing the file.")

@@ -79,6 +79,8 @@ def _has(model: Mapping[str, Any], words: Sequence[str]) -> bool:
 def _near(words: Sequence[str], models: Sequence[Mapping[str, Any]]) -> str | None:
     from difflib import get_close_matches
 
+    if get_close_matches(words[0], ["default"], 1, 0.8):
+        return "Did you mean: jumpseat models default"
     names = {str(model.get("model") or model.get("id")): str(model["id"]) for model in models}
     near = get_close_matches("-".join(words).casefold(), names, 3)
     return f"Did you mean {' or '.join(names[name] for name in near)}?" if near else None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from jumpseat_client.cli.completion import complete_saved_key, complete_saved_value
 from jumpseat_client.cli.failures import OK
 from jumpseat_client.cli.options import (
     HELP,
@@ -16,11 +17,6 @@ from jumpseat_client.cli.options import (
     own_option,
     run_work,
 )
-
-
-def _complete_setting(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    keys = ("default_provider", "default_model", "max_tokens", "providers.")
-    return [key for key in keys if key.startswith(incomplete)]
 
 
 @click.group(invoke_without_command=True, context_settings=HELP)
@@ -56,7 +52,7 @@ def settings(context: click.Context, config: Path | None, own: bool, as_json: bo
 
 
 @settings.command("get")
-@click.argument("key", shell_complete=_complete_setting)
+@click.argument("key", shell_complete=complete_saved_key)
 @daemon_options
 @json_option
 def get_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
@@ -74,8 +70,8 @@ def get_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
 
 
 @settings.command("set")
-@click.argument("key", shell_complete=_complete_setting)
-@click.argument("value")
+@click.argument("key", shell_complete=complete_saved_key)
+@click.argument("value", shell_complete=complete_saved_value)
 @daemon_options
 @json_option
 def set_setting(key: str, value: str, daemon_command: list[str], as_json: bool) -> int:
@@ -98,7 +94,7 @@ def set_setting(key: str, value: str, daemon_command: list[str], as_json: bool) 
 
 
 @settings.command("unset")
-@click.argument("key", shell_complete=_complete_setting)
+@click.argument("key", shell_complete=complete_saved_key)
 @daemon_options
 @json_option
 def unset_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
