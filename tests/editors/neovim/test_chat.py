@@ -106,6 +106,19 @@ def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(chil
     assert provider.requests[1].json["messages"][1]["content"] == "Write\n## Me\nfor a question."
 
 
+def test_blank_lines_around_an_answer_are_not_shown_and_yet_sent_back(child, provider):
+    provider.script(
+        Reply.events(completion_stream(["\n\nYes, ", "it is.\n\n"], reasoning=["Hm.\n"])), Reply.events(WORDS)
+    )
+    child.ask("Is it?")
+    child.idle()
+    assert child.body.endswith("\n\nHm.\n\n</details>\n\nYes, it is.\n\n## Me\n\n")
+    child.ask("Sure?")
+    child.idle()
+    answer = provider.requests[1].json["messages"][1]
+    assert (answer["content"], answer["reasoning_content"]) == ("\n\nYes, it is.\n\n", "Hm.\n")
+
+
 def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):
     gate = Gate()
     provider.script(held("One ", "two ", gate=gate))

@@ -14,7 +14,7 @@ local MORE = { title = '… more' }
 local function describe(row)
   if row == MORE then return row.title end
   local when = row.updatedAt:sub(1, 16):gsub('T', ' ')
-  local parts = { when, row.title, ('%d turns'):format(row.turns) }
+  local parts = { when, row.title, ('%d %s'):format(row.turns, row.turns == 1 and 'turn' or 'turns') }
   vim.list_extend(parts, { row.model })
   return table.concat(parts, ' · ')
 end
