@@ -80,6 +80,24 @@ def test_an_installed_daemon_answers(nvim_home, provider, installer):
         assert "daemon-" in child.lua("return require('jumpseat.config').command()[1]")
 
 
+def test_a_failed_second_installation_leaves_the_first_one(nvim_home, tmp_path):
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('No network.')\n")
+    uv.chmod(0o755)
+    with running_neovim(nvim_home, env={"PATH": f"{uv.parent}:/usr/bin:/bin"}) as child:
+        directory = Path(child.lua("return require('jumpseat.config').install_directory()"))
+        (directory / "bin").mkdir(parents=True)
+        (directory / "bin" / "jumpseat").touch(0o755)
+        child.command("JumpseatInstall")
+        assert child.messages[-1].endswith("is installed; :JumpseatInstall! installs it again.")
+        child.command("JumpseatInstall!")
+        child.wait("#_G.messages == 3")
+        assert "No network." in child.messages[-1]
+        assert [path.name for path in directory.parent.iterdir()] == [directory.name]
+        assert (directory / "bin" / "jumpseat").exists()
+
+
 def test_a_package_that_is_not_there_is_named_with_a_way_on(nvim_home, installer, tmp_path):
     with running_neovim(nvim_home, options={"package": "~/no-such-checkout"}, env=installer) as child:
         install(child)

@@ -231,6 +231,17 @@ def test_bytes_that_are_not_utf_8_are_replaced_in_messages(child):
     assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["plain", 1, True, None]}
 
 
+def test_a_log_that_has_grown_is_put_aside(nvim_home):
+    log = nvim_home / "nvim-state" / "nvim" / "jumpseat.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("old\n" * 300_000)
+    with running_neovim(nvim_home) as child:
+        child.command("JumpseatStatus")
+        child.sees("fake: configured")
+    assert log.with_name("jumpseat.log.1").read_text().startswith("old")
+    assert "old" not in log.read_text()
+
+
 def test_a_message_of_the_daemon_is_shown(child, nvim_home):
     child.command("JumpseatStatus")
     child.sees("fake: configured")

@@ -30,18 +30,29 @@ function M.cancel()
   log.notify('The sign-in was cancelled.')
 end
 
+--- Copy a text, and say so.
+---@param text string
+---@return string
+local function copy(text)
+  if vim.fn.has('clipboard') == 1 and pcall(vim.fn.setreg, '+', text) then return 'The code was copied.' end
+  local has_osc, osc = pcall(require, 'vim.ui.clipboard.osc52')
+  if has_osc and pcall(osc.copy('+'), { text }) then
+    return 'The code was sent to the clipboard of your terminal.'
+  end
+  return 'Copy the code.'
+end
+
 ---@param prompt table the params of `auth/prompt`
 local function show(prompt)
   if not running or prompt.token ~= running.token then return end
   if running.close then running.close() end
-  pcall(vim.fn.setreg, '+', prompt.userCode)
   local lines = {
     'Sign in to ' .. prompt.provider,
     '',
     'Page:  ' .. prompt.verificationUri,
     'Code:  ' .. prompt.userCode,
     '',
-    'The code was copied. Waiting for you to enter it there …',
+    copy(prompt.userCode) .. ' Waiting for you to enter it there …',
     'Close this window with q to cancel.',
   }
   running.close = status.window(lines, M.cancel)

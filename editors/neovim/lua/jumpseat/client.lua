@@ -172,7 +172,6 @@ local function initialized(new, command, err, result)
   for _, each in ipairs(waiting) do
     M.request(each.method, each.params, each.callback)
   end
-  emit('ready', result or {})
 end
 
 --- Start the process if it does not run. Errors reach the callbacks of the requests that wait.
@@ -184,6 +183,7 @@ function M.start()
   local command = config.command()
   if not command or vim.fn.executable(command[1]) == 0 then return missing() end
   local options = config.get()
+  log.rotate()
   local words = log.with_stderr(command)
   vim.list_extend(words, { 'attach', '--log-level', options.log_level, '--log-file', log.daemon_path() })
   vim.list_extend(words, options.args)
@@ -192,11 +192,7 @@ function M.start()
   local new = { rpc = nil, state = 'starting', waiting = {}, pending = {} } ---@diagnostic disable-line: assign-type-mismatch
   local dispatchers = {
     notification = function(method, params) emit(method, wire.received(params) or {}) end,
-    server_request = function(method, params)
-      if method == 'window/showDocument' then
-        emit(method, wire.received(params) or {})
-        return { success = true }
-      end
+    server_request = function()
       -- Other codes raise in vim.lsp.rpc, and are never answered.
       return nil, { code = vim.lsp.protocol.ErrorCodes.MethodNotFound, message = 'no such method' }
     end,

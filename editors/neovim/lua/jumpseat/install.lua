@@ -49,11 +49,17 @@ local function done(message, ok)
   event('Installed', { ok = ok })
 end
 
+--- Where the environment before is while another one is made. It works only in its own place.
+---@param directory string
+---@return string
+local function aside(directory) return directory .. '.before' end
+
 ---@param directory string
 ---@param reason string
 local function failed(directory, reason)
   -- A half environment would be found and started.
   vim.fn.delete(directory, 'rf')
+  vim.uv.fs_rename(aside(directory), directory)
   local what = ('%s could not be installed: %s'):format(config.package(), reason)
   done(
     what .. ' vim.g.jumpseat.package names another version, or a checkout; :JumpseatLog has all of it.',
@@ -96,9 +102,14 @@ function M.run(again)
   if not commands then return log.warn('Neither uv nor python3 was found: install Python 3.11 or newer.') end
   installing = true
   vim.fn.mkdir(vim.fs.dirname(directory), 'p')
+  vim.fn.delete(aside(directory), 'rf')
+  vim.uv.fs_rename(directory, aside(directory))
   local function step(number)
     local command = commands[number]
-    if not command then return done(('jumpseat %s is installed.'):format(config.version), true) end
+    if not command then
+      vim.fn.delete(aside(directory), 'rf')
+      return done(('jumpseat %s is installed.'):format(config.version), true)
+    end
     log.notify(('Installing jumpseat, step %d of %d …'):format(number, #commands))
     run(command, function(code, output)
       log.write('%s: %d\n%s', table.concat(command, ' '), code, output)

@@ -3,6 +3,8 @@ local M = {}
 
 local STAMP, STAMPED = '%Y-%m-%dT%H:%M:%S ', '^%d+%-%d+%-%d+T%d+:%d+:%d+ '
 
+local LARGEST = 1024 * 1024
+
 ---@param name string
 ---@return string
 local function path_of(name)
@@ -22,7 +24,6 @@ function M.daemon_path() return path_of('jumpseat-daemon.log') end
 ---@return string[]
 function M.with_stderr(command)
   if vim.fn.has('win32') == 1 then return vim.list_extend({}, command) end
-  vim.fn.mkdir(vim.fs.dirname(M.path()), 'p')
   return vim.list_extend({ '/bin/sh', '-c', 'exec "$@" 2>>"$0"', M.path() }, command)
 end
 
@@ -36,6 +37,13 @@ function M.last_line()
   file:close()
   local line = text:match('[^\n]*$')
   return line:find(STAMPED) and '' or line
+end
+
+--- Begin another file if the log has grown; the one before is kept.
+function M.rotate()
+  vim.fn.mkdir(vim.fs.dirname(M.path()), 'p')
+  local stat = vim.uv.fs_stat(M.path())
+  if stat and stat.size > LARGEST then vim.uv.fs_rename(M.path(), M.path() .. '.1') end
 end
 
 --- Append a line to the log. Texts of chats do not belong here.

@@ -92,6 +92,9 @@ function M.check_later(buf)
   end, CHECK_MS)
 end
 
+-- Whether a provider lists the model is known only when its list has come.
+client.on('models/didChange', function() vim.iter(require('jumpseat.chat').list()):each(M.check) end)
+
 --- The rule of a row in words.
 ---@param row table
 ---@return string
