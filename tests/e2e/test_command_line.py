@@ -107,3 +107,27 @@ async def test_leaving_the_clients_loop_closes_the_providers_connection(
             await stream.response()
         assert caught.value.partial is not None
         assert caught.value.partial["text"] == "Hel"
+
+
+def test_a_prompt_with_a_file_and_a_setting_reaches_the_provider(
+    environment: dict[str, str], upstream: ThreadedUpstream, home: Path, tmp_path: Path
+) -> None:
+    with (home / "config.toml").open("a", encoding="utf-8") as file:
+        file.write('[prompts.review]\ntext = "Review: {{input}}"\nsystem = "Be careful."\n')
+    (tmp_path / "a.py").write_text("one\ntwo\n", encoding="utf-8")
+    upstream.script(Reply.events(completion_stream(["Good."])))
+    given = ("-p", "review", "-f", f"{tmp_path}/a.py:2", "-o", "temperature=0.5", "--usage", "briefly")
+    done = run(environment, "chat", *given)
+
+    assert (done.returncode, done.stdout) == (0, "Good.\n")
+    assert " s · fake:" in done.stderr
+    sent = upstream.requests[0].json
+    assert sent["temperature"] == 0.5
+    assert sent["messages"][0] == {"role": "system", "content": "Be careful."}
+    text = str(sent["messages"][1]["content"])
+    assert "line 2" in text
+    assert "Review: briefly" in text
+
+    refused = run(environment, "chat", "-o", "temperature=9", "Hi")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "jumpseat: settings.temperature must be at most 2.\n"
