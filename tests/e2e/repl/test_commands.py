@@ -284,6 +284,10 @@ def test_input_is_there_in_the_next_run_and_only_for_the_user(typist: Start, hom
     first.see("Hello")
     first.enter("/usage")
     first.see("1 turn")
+    first.type("not sent")
+    first.see("> not sent")
+    first.type(CTRL_C)
+    first.see("> Ctrl-D leaves.")
     first.leave()
     file = home / "chat-history"
     assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == ["one\ntwo", "/usage"]
@@ -293,6 +297,13 @@ def test_input_is_there_in_the_next_run_and_only_for_the_user(typist: Start, hom
     second.see("> Ask something")
     second.type(UP)
     second.see("> /usage")
+    second.type(CTRL_C)
+    second.see("> Ctrl-D leaves.")
+    second.type("\x12two")
+    second.see("I-search backward: two")
+    second.see("> one  two")
+    assert "two Ask" not in second.text
+    second.type("\x07")
     second.type(f"{CTRL_C}secret\r")
     second.see("Hello")
     shown = second.leave()

@@ -39,12 +39,14 @@ class _StoredHistory(History):
     def __init__(self, stored: InputHistory) -> None:
         super().__init__()
         self._stored = stored
+        self.stores = True
 
     def load_history_strings(self) -> Iterable[str]:
         return reversed(self._stored.read())
 
     def store_string(self, string: str) -> None:
-        self._stored.add(string)
+        if self.stores:
+            self._stored.add(string)
 
 
 class PromptReader:
@@ -52,11 +54,12 @@ class PromptReader:
 
     def __init__(self, history: InputHistory, completer: Completer) -> None:
         self._placeholder = HINT
+        self._history = _StoredHistory(history)
         self._session: PromptSession[str] = PromptSession(
             FormattedText([("class:prompt", "> ")]),
             multiline=True,
             prompt_continuation="  ",
-            history=_StoredHistory(history),
+            history=self._history,
             completer=completer,
             complete_while_typing=Condition(self._is_command),
             reserve_space_for_menu=MENU_ROWS,
@@ -97,8 +100,9 @@ class PromptReader:
         """Do nothing: Ctrl-C at the prompt is a key."""
 
     def _hint(self) -> FormattedText:
-        # Not after the end, where it would stay on the screen.
-        return FormattedText([] if get_app().is_done else [("class:placeholder", self._placeholder)])
+        # Not after the end, where it would stay on the screen, nor behind what a search has found.
+        is_hidden = get_app().is_done or is_searching()
+        return FormattedText([] if is_hidden else [("class:placeholder", self._placeholder)])
 
     def _is_command(self) -> bool:
         return self._session.default_buffer.text.startswith("/")
@@ -148,8 +152,10 @@ class PromptReader:
         @keys.add("c-c", filter=~is_searching)
         @keys.add("<sigint>")
         def _(event: KeyPressEvent) -> None:
-            # Into the history, so that a line that was cleared by mistake is not lost.
+            # Up brings a line back that was cleared by mistake. It is not stored: it may be a password.
+            self._history.stores = False
             event.current_buffer.reset(append_to_history=bool(event.current_buffer.text.strip()))
+            self._history.stores = True
             self._placeholder = HOW_TO_LEAVE
             event.app.invalidate()
 
