@@ -5,7 +5,7 @@ import type { ConversationRow } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import type { ConversationActions } from './conversationActions';
 import { grouped, type Group } from './groups';
-import { command } from './messages';
+import { command, contextKey } from './messages';
 import { Pages } from './pages';
 import { ago, turnsOf } from './words';
 
@@ -50,6 +50,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   readonly #daemon: Daemon;
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly #view: vscode.TreeView<Node>;
+  readonly #setSearching = contextKey('jumpseat.isSearching');
   #query = '';
   #here: Pages | undefined;
   #all: Pages;
@@ -160,7 +161,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     this.#here = folder?.scheme === 'file' ? this.#pages(folder.fsPath) : undefined;
     this.#all = this.#pages();
     this.#isRead = false;
-    void vscode.commands.executeCommand('setContext', 'jumpseat.isSearching', query !== '');
+    this.#setSearching(query !== '');
     this.#changed.fire(undefined);
   }
 

@@ -7,6 +7,7 @@ import type { Daemon } from '../daemon/supervisor';
 import {
   askFor,
   closeProposal,
+  lensesAt,
   linesOf,
   offerProposal,
   proposedUri,
@@ -14,7 +15,7 @@ import {
   showProposal,
   targetOf,
 } from './editView';
-import { command, showError, showInformation, showWarning, withCancel } from './messages';
+import { command, contextKey, showError, showInformation, showWarning, withCancel } from './messages';
 import { rangeOf } from './references';
 import { Rewrite } from './rewrite';
 
@@ -37,6 +38,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   readonly #edits = new Map<string, Edit>();
   readonly #contentChanged = new vscode.EventEmitter<vscode.Uri>();
   readonly #lensesChanged = new vscode.EventEmitter<void>();
+  readonly #setContext = contextKey('jumpseat.edit');
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -84,23 +86,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     if (!edit) {
       return [];
     }
-    const line = edit.document.positionAt(edit.rewrite.span.start).line;
-    const range = new vscode.Range(line, 0, line, 0);
-    const lens = (title: string, id: string): vscode.CodeLens =>
-      new vscode.CodeLens(range, { title, command: id, arguments: [edit.document.uri] });
-    const show = lens('Show Change', 'jumpseat.showEdit');
-    if (edit.stop) {
-      return [
-        lens('$(sync~spin) jumpseat is writing', 'jumpseat.showEdit'),
-        lens('Stop', 'jumpseat.rejectEdit'),
-      ];
-    }
-    return [
-      lens('$(check) Accept', 'jumpseat.acceptEdit'),
-      lens('Reject', 'jumpseat.rejectEdit'),
-      lens('Again', 'jumpseat.editAgain'),
-      show,
-    ];
+    const { line } = edit.document.positionAt(edit.rewrite.span.start);
+    return lensesAt(line, edit.document.uri, edit.stop !== undefined);
   }
 
   /** Rewrite the selection, or the line; asks for the instruction if there is none. */
@@ -321,7 +308,6 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   /** Which buttons the active editor has. */
   #updateContext(): void {
     const edit = this.#at(undefined);
-    const value = edit && (edit.stop ? 'writing' : 'ready');
-    void vscode.commands.executeCommand('setContext', 'jumpseat.edit', value);
+    this.#setContext(edit && (edit.stop ? 'writing' : 'ready'));
   }
 }

@@ -20,6 +20,25 @@ export function linesOf(range: vscode.Range): string {
   return first === last ? `line ${first}` : `lines ${first}–${last}`;
 }
 
+/** What can be done with an edit, above the line in which it begins. */
+export function lensesAt(line: number, uri: vscode.Uri, isWritten: boolean): vscode.CodeLens[] {
+  const range = new vscode.Range(line, 0, line, 0);
+  const lens = (title: string, id: string): vscode.CodeLens =>
+    new vscode.CodeLens(range, { title, command: id, arguments: [uri] });
+  if (isWritten) {
+    return [
+      lens('$(sync~spin) jumpseat is writing', 'jumpseat.showEdit'),
+      lens('Stop', 'jumpseat.rejectEdit'),
+    ];
+  }
+  return [
+    lens('$(check) Accept', 'jumpseat.acceptEdit'),
+    lens('Reject', 'jumpseat.rejectEdit'),
+    lens('Again', 'jumpseat.editAgain'),
+    lens('Show Change', 'jumpseat.showEdit'),
+  ];
+}
+
 /** The diff: the document as it is, and with the rewritten piece. */
 export async function showProposal(
   document: vscode.TextDocument,

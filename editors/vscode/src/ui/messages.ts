@@ -65,3 +65,14 @@ export function withCancel<R>(
     }),
   );
 }
+
+/** A key of `when` clauses. It is set only when its value changes: VS Code evaluates the clauses again each time. */
+export function contextKey(name: string): (value: string | boolean | undefined) => void {
+  let last: unknown;
+  return (value) => {
+    if (value !== last) {
+      last = value;
+      void vscode.commands.executeCommand('setContext', name, value);
+    }
+  };
+}

@@ -3,13 +3,13 @@ import * as vscode from 'vscode';
 import type { Disposable } from 'vscode-jsonrpc/node';
 
 import { asDaemonError, type DaemonError } from '../daemon/errors';
-import type { Block, ChatParams, ChatResult, Delta, Prompt } from '../daemon/protocol';
+import type { Block, ChatParams, ChatResult, Prompt } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import { thinkingOf } from '../provider/models';
 import { VENDOR } from '../provider/provider';
 import { keepsConversations } from '../settings';
 import { modelConfiguration } from '../untyped';
-import { Fold } from './fold';
+import { AnswerStream } from './answerStream';
 import { actionsAfter, asMarkdown } from './problems';
 import { promptCall, promptList, type PromptCall } from './prompts';
 import { questionBlocks } from './contexts';
@@ -217,81 +217,4 @@ function followups(result: vscode.ChatResult, context: vscode.ChatContext): vsco
     ];
   }
   return [];
-}
-
-/** An answer in the chat view while it comes. */
-class AnswerStream {
-  readonly #stream: vscode.ChatResponseStream;
-  readonly #fold = new Fold();
-  readonly #notices: string[] = [];
-  #written = false;
-  provider: string | undefined;
-  conversationId: string | undefined;
-
-  constructor(stream: vscode.ChatResponseStream) {
-    this.#stream = stream;
-  }
-
-  content(): Block[] {
-    return this.#fold.content();
-  }
-
-  add(delta: Delta): void {
-    this.#fold.add(delta);
-    switch (delta.type) {
-      case 'start':
-        this.provider = delta.provider;
-        this.conversationId = delta.conversationId;
-        break;
-      case 'retry': {
-        const seconds = (delta.delayMs / 1000).toFixed(1);
-        this.#stream.progress(
-          `attempt ${delta.attempt} of ${delta.maxAttempts} in ${seconds} s: ${delta.error.message}`,
-        );
-        break;
-      }
-      case 'response':
-        if (this.#fold.restarted && this.#written) {
-          this.#stream.markdown('\n\n---\n\n');
-        }
-        break;
-      case 'thinking_start':
-        this.#stream.progress('Thinking…');
-        break;
-      case 'text_start':
-        if (this.#written) {
-          this.#stream.markdown('\n\n');
-        }
-        break;
-      case 'text_delta':
-        this.#written = true;
-        this.#stream.markdown(delta.text);
-        break;
-      case 'warning':
-        this.#notices.push(delta.message);
-        break;
-      case 'citation':
-        if (delta.url !== undefined) {
-          this.#stream.reference(vscode.Uri.parse(delta.url));
-        }
-        break;
-    }
-  }
-
-  close(result: ChatResult): void {
-    if (result.stopReason === 'max_tokens') {
-      this.#notices.push('The answer reached its maximum length.');
-    }
-    if (!this.#written) {
-      this.#notices.push('The model gave no text.');
-    }
-    this.closeNotices();
-  }
-
-  closeNotices(): void {
-    if (this.#notices.length > 0) {
-      const lines = this.#notices.map((notice) => `> $(warning) ${notice}`);
-      this.#stream.markdown(new vscode.MarkdownString(`\n\n${lines.join('\n>\n')}\n`, true));
-    }
-  }
 }

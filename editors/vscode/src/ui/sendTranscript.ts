@@ -7,7 +7,7 @@ import type { Daemon } from '../daemon/supervisor';
 import { keepsConversations } from '../settings';
 import { DocumentWriter } from './documentWriter';
 import { Fold } from './fold';
-import { command, showError, showWarning, withStatus } from './messages';
+import { command, contextKey, showError, showWarning, withStatus } from './messages';
 import { promptCall } from './prompts';
 import { bodyOf, endOfText, frontMatterLength, looksLikeTranscript, onlyText } from './transcriptText';
 import type { Transcripts } from './transcripts';
@@ -19,6 +19,7 @@ export class TranscriptSender {
   readonly #daemon: Daemon;
   readonly #transcripts: Transcripts;
   readonly #ended: (provider: string) => void;
+  readonly #setContext = contextKey('jumpseat.transcript');
   readonly #running = new Map<string, vscode.CancellationTokenSource>();
 
   constructor(daemon: Daemon, transcripts: Transcripts, ended: (provider: string) => void) {
@@ -217,11 +218,7 @@ export class TranscriptSender {
       document?.languageId === 'markdown' &&
       this.#transcripts.conversationIn(document) === undefined &&
       (isRunning || looksLikeTranscript(document.getText()));
-    void vscode.commands.executeCommand(
-      'setContext',
-      'jumpseat.transcript',
-      isRunning ? 'running' : isTranscript ? 'idle' : undefined,
-    );
+    this.#setContext(isRunning ? 'running' : isTranscript ? 'idle' : undefined);
   }
 }
 
