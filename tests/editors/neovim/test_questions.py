@@ -94,6 +94,19 @@ def test_references_become_context_blocks_in_the_question(child, provider, tmp_p
     assert child.text.count("```context") == 2
 
 
+def test_a_file_with_changes_that_are_not_saved_is_sent_as_it_is_in_the_editor(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    (tmp_path / "a.py").write_text("x = 1\n")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command("substitute/1/2/")
+    child.command("Jumpseat")
+    child.ask(f"Is @file:{tmp_path / 'a.py'} right?")
+    child.idle()
+    sent = provider.requests[0].json["messages"][0]["content"]
+    assert "x = 2" in sent
+    assert "x = 1" not in sent
+
+
 def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):
     child.ask("Read @file:/nowhere/at/all.")
     child.sees("cannot be read")
@@ -194,7 +207,8 @@ def test_a_question_that_begins_with_a_path_is_no_prompt(child, provider):
     assert provider.requests[0].json["messages"][0]["content"] == "/usr/bin/env is what?"
 
 
-def test_references_files_and_prompts_are_completed(prompting, tmp_path):
+def test_references_files_prompts_and_models_are_completed(prompting, provider, tmp_path):
+    provider.default(Reply.json({"data": [{"id": "fake-model"}]}), path="/v1/models")
     (tmp_path / "some-file.py").write_text("")
     with running_neovim(prompting) as child:
         child.command("Jumpseat")
@@ -203,6 +217,7 @@ def test_references_files_and_prompts_are_completed(prompting, tmp_path):
         assert words_before(child, f"see @file:{tmp_path}/some") == [f"@file:{tmp_path}/some-file.py"]
         assert words_before(child, "/") == ["/model", "/tidy", "/words"]
         assert words_before(child, "/ti") == ["/tidy"]
+        assert words_before(child, "/model fake:f") == ["fake:fake-model"]
         assert words_before(child, "a mail@") == []
         assert words_before(child, "and/or /ti") == []
 

@@ -89,6 +89,8 @@ local function place()
     end
     return found(before:match('[%w_]*$'), lists.providers, function() return keys(buf) end)
   end
+  local model = before:match('^/model%s+(%S*)$')
+  if model then return found(model, lists.models, models) end
   local word = (' ' .. before):match('%s([@/]%S*)$')
   if not word then return end
   if vim.startswith(word, '@') then

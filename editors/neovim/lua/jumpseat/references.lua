@@ -27,16 +27,22 @@ local function of_diagnostics(buf)
   return { type = 'context', text = text, uri = region.uri(buf), label = 'diagnostics' }
 end
 
+--- A file as it is in its buffer, or else on the disk.
 ---@param path string
 ---@return table? block
 local function of_file(path)
   path = vim.fs.normalize(path)
+  local name = vim.fn.fnamemodify(path, ':p')
+  local buf = vim.iter(vim.api.nvim_list_bufs()):find(
+    function(each) return vim.api.nvim_buf_is_loaded(each) and vim.api.nvim_buf_get_name(each) == name end
+  )
+  if buf then return region.block(region.whole(buf)) end
   local file = io.open(path, 'rb')
   if not file then return end
   local text = file:read('*a')
   file:close()
   local language = vim.filetype.match({ filename = path })
-  local uri = vim.uri_from_fname(vim.fn.fnamemodify(path, ':p'))
+  local uri = vim.uri_from_fname(name)
   return text and { type = 'context', text = text:gsub('\r', ''), uri = uri, languageId = language }
 end
 
