@@ -10,7 +10,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 CLIENTS = TESTS.parents[1] / "editors"
-README_NAMES = ["emacs", "neovim"]
+README_NAMES = ["emacs", "neovim", "vscode"]
 
 
 def table_of(page: Path) -> list[str]:

@@ -43,7 +43,10 @@ SETTINGS = {
     "window.menuBarVisibility": "hidden",
     "editor.minimap.enabled": False,
     "git.enabled": False,
+    "remote.autoForwardPorts": False,
     "files.autoSave": "off",
+    # The open file is attached only if a test does it.
+    "chat.implicitContext.enabled": {"panel": "never"},
     # Nobody signs in to GitHub here; without it, VS Code starts Copilot's own program.
     "chat.agentHost.enabled": False,
 }
@@ -132,6 +135,7 @@ def running_code_server(
     # VS Code takes the variables of a login shell.
     (home / ".profile").write_text(f'export PATH="{path}"\n')
     variables = {
+        **os.environ,
         **environment_of(home),
         "HOME": str(home),
         "PATH": path,

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from jumpseat.testing.upstream import Reply
 from tests.editors.vscode.code_server import REPOSITORY, CodeServer, requirements, running_code_server
 from tests.editors.vscode.github import GitHub, running_github
+from tests.editors.vscode.provider import Provider
 from tests.hub import Hub
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 PICTURES = REPOSITORY / "build/vscode"
 """Where failed tests leave what was on the screen, and the logs."""
 
-MODELS = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
+WINDOW: pytest.StashKey[Window] = pytest.StashKey()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """Save the screen and the logs of a test that failed."""
     report = yield
-    window = getattr(item, "funcargs", {}).get("window")
+    window = item.config.stash.get(WINDOW, None)
     if report.failed and window is not None:
         name = PICTURES / item.name
         window.picture(name.with_suffix(".png"))
@@ -50,11 +50,10 @@ def github() -> Iterator[GitHub]:
 
 
 @pytest.fixture(scope="package")
-def upstream() -> Iterator[ThreadedUpstream]:
+def provider_of_all() -> Iterator[Provider]:
     """The provider `fake`, for all tests."""
-    with ThreadedUpstream() as running:
-        running.default(MODELS, path="/v1/models")
-        yield running
+    with ThreadedUpstream() as upstream:
+        yield Provider(upstream)
 
 
 @pytest.fixture(scope="package")
@@ -71,51 +70,69 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-def configuration(upstream: ThreadedUpstream, github: GitHub) -> str:
+def configuration(provider: Provider, github: GitHub) -> str:
     """The daemon's configuration file: the providers `fake`, which is the default, and `copilot`."""
     copilot = "".join(f"{key} = {json.dumps(value)}\n" for key, value in github.table.items())
     return (
-        'default_model = "fake:fake-model"\n\n'
-        f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\napi_key = "fake-key"\n'
-        f"max_retries = 0\n\n[providers.copilot]\n{copilot}"
+        'default_provider = "fake"\n\n'
+        f'[providers.fake]\nkind = "openai"\nbase_url = "{provider.base_url}"\napi_key = "fake-key"\n'
+        f'default_model = "fake-model"\nmax_retries = 0\n\n[providers.copilot]\n{copilot}\n'
+        '[prompts.tidy]\ntext = "Tidy this: {{input}}"\ndescription = "Make it tidy."\n'
     )
 
 
 @pytest.fixture(scope="package")
 def code_server(
-    tmp_path_factory: pytest.TempPathFactory, browser: Browser, upstream: ThreadedUpstream, github: GitHub
+    tmp_path_factory: pytest.TempPathFactory, browser: Browser, provider_of_all: Provider, github: GitHub
 ) -> Iterator[CodeServer]:
     """The VS Code of all tests, with the extension."""
     home = tmp_path_factory.mktemp("vscode")
-    (home / "config.toml").write_text(configuration(upstream, github))
+    (home / "config.toml").write_text(configuration(provider_of_all, github))
     with running_code_server(home) as running:
         yield running
 
 
 @pytest.fixture(scope="package")
-def only_window(code_server: CodeServer, browser: Browser) -> Iterator[Window]:
+def only_window(code_server: CodeServer, browser: Browser, pytestconfig: pytest.Config) -> Iterator[Window]:
     """The window of all tests."""
     from tests.editors.vscode.window import Window
 
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    window = Window(code_server, context)
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    window = pytestconfig.stash[WINDOW] = Window(code_server, context)
     yield window
+    del pytestconfig.stash[WINDOW]
     context.close()
 
 
 @pytest.fixture
-def provider(upstream: ThreadedUpstream) -> ThreadedUpstream:
-    """The provider `fake`: two models, and nothing scripted."""
-    upstream.forget()
-    upstream.default(MODELS, path="/v1/models")
-    return upstream
+def provider(provider_of_all: Provider) -> Provider:
+    """The provider `fake`, with nothing scripted."""
+    provider_of_all.forget()
+    return provider_of_all
 
 
 @pytest.fixture
-def window(only_window: Window, provider: ThreadedUpstream) -> Window:
+def window(only_window: Window, provider: Provider) -> Window:
     """The window, with what the test before has opened closed."""
     only_window.reset()
     return only_window
+
+
+@pytest.fixture
+def chat(window: Window) -> Window:
+    """The window with an empty chat view."""
+    window.new_chat()
+    return window
+
+
+@pytest.fixture
+def open_window(code_server: CodeServer, only_window: Window) -> Callable[[], Window]:
+    """Open one more window of the same VS Code; it is closed by closing its page."""
+    from tests.editors.vscode.window import Window
+
+    return lambda: Window(code_server, only_window.page.context)
 
 
 @pytest.fixture

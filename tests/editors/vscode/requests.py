@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jumpseat.testing.answers.chat_completions import completion_stream
-from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from jumpseat.testing.upstream import Reply
-
 if TYPE_CHECKING:
     from tests.editors.vscode.window import Window
-
-CHATS = "/v1/chat/completions"
-
-
-def hello() -> Reply:
-    """An answer: Hello there."""
-    return Reply.events(completion_stream(["Hello ", "there."]))
-
-
-def turns(provider: ThreadedUpstream) -> list[Any]:
-    """The bodies of the chats that the provider got."""
-    return [request.json for request in provider.requests if request.path == CHATS]
 
 
 def begin(window: Window, model: str, messages: Sequence[Any], **options: Any) -> None:

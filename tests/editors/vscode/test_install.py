@@ -8,7 +8,8 @@ import pytest
 
 from tests.editors.vscode.code_server import running_code_server
 from tests.editors.vscode.conftest import configuration
-from tests.editors.vscode.requests import ask, hello
+from tests.editors.vscode.provider import hello
+from tests.editors.vscode.requests import ask
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -16,6 +17,7 @@ MODEL = "fake:fake-model"
 INSTALL_SECONDS = 240.0
 
 
+@pytest.mark.scenario("missing-binary")
 def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, provider, github):
     from tests.editors.vscode.window import Window
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,17 +119,66 @@ class Window:
         """Wait until nobody sees the text."""
         expect(self.page.get_by_text(text).filter(visible=True)).to_have_count(0, timeout=WAIT_MS)
 
+    def shows(self, place: Locator) -> None:
+        """Wait until a person sees the place of the page."""
+        expect(place).to_be_visible(timeout=WAIT_MS)
+
+    def hides(self, place: Locator) -> None:
+        """Wait until nobody sees the place of the page."""
+        expect(place).not_to_be_visible(timeout=WAIT_MS)
+
+    def counts(self, place: Locator, number: int) -> None:
+        """Wait until the page has so many such places."""
+        expect(place).to_have_count(number, timeout=WAIT_MS)
+
+    # Files.
+
+    def open_file(self, name: str, text: str | None = None, *, select: tuple[int, int] | None = None) -> Path:
+        """Write a file of the workspace and open it; selects lines, counted from 0, the end exclusive.
+
+        Without a text, the file is as it is.
+        """
+        file = self.server.workspace / name
+        if text is not None:
+            file.write_text(text)
+        self.js(
+            """
+            const [path, lines] = values;
+            const editor = await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
+            if (lines) editor.selection = new vscode.Selection(lines[0], 0, lines[1], 0);
+            """,
+            str(file),
+            select,
+        )
+        return file
+
+    @property
+    def text(self) -> str:
+        """The text of the active editor."""
+        return str(self.js("return vscode.window.activeTextEditor.document.getText()"))
+
     # The chat view.
 
     def new_chat(self) -> None:
         """Show the chat view, empty."""
         self.command("workbench.action.chat.newChat")
         expect(self.page.locator(".interactive-item-container")).to_have_count(0, timeout=WAIT_MS)
+        expect(self.model_button).to_have_attribute("aria-label", re.compile("-model"), timeout=WAIT_MS)
 
     def ask(self, question: str) -> None:
-        """Type a question into the chat view and send it."""
+        """Write a question into the chat view and send it."""
+        # They cover the input.
+        self.command("notifications.clearAll")
+        before = self.answers.count()
         self.command("workbench.action.chat.open", {"query": question, "isPartialQuery": True})
+        self.input.locator(".monaco-editor").first.click()
         self.page.keyboard.press("Enter")
+        expect(self.answers).to_have_count(before + 1, timeout=WAIT_MS)
+
+    @property
+    def input(self) -> Locator:
+        """Where a question is written in the chat view, with what is attached."""
+        return self.page.locator(".interactive-session > .interactive-input-part")
 
     @property
     def answers(self) -> Locator:
@@ -141,9 +191,7 @@ class Window:
 
     def answered(self) -> None:
         """Wait until no answer runs in the chat view."""
-        expect(self.page.locator(".chat-execute-toolbar [aria-label^='Cancel']")).to_have_count(
-            0, timeout=WAIT_MS
-        )
+        expect(self.answers.last).not_to_have_class(re.compile("chat-response-loading"), timeout=WAIT_MS)
 
     def stop(self) -> None:
         """Click the stop button of the chat view."""
@@ -152,7 +200,28 @@ class Window:
     @property
     def model_button(self) -> Locator:
         """The button that names the chat's model and opens the picker."""
-        return self.page.locator(".chat-input-toolbars [aria-label^='Models']").first
+        return self.page.locator(".chat-input-toolbars .model-picker-name")
+
+    @property
+    def menu(self) -> Locator:
+        """The menu that a button of the chat view has opened."""
+        return self.page.locator(".action-widget-dropdown").first
+
+    def choose_model(self, name: str) -> None:
+        """Choose a model in the picker of the chat view."""
+        self.model_button.click()
+        self.menu.get_by_placeholder("Search models").fill(name)
+        self.menu.locator(".monaco-list-row").filter(has_text=name).first.click(timeout=WAIT_MS)
+        expect(self.model_button).to_have_attribute("aria-label", f"Models, {name}", timeout=WAIT_MS)
+
+    def choose_thinking(self, level: str) -> None:
+        """Choose the thinking level of the chat's model."""
+        button = self.page.locator(".chat-input-toolbars .model-picker-config")
+        button.click()
+        self.menu.locator(".monaco-list-row").filter(has_text=level).first.click(timeout=WAIT_MS)
+        expect(button).to_have_attribute("aria-label", f"Thinking: {level}", timeout=WAIT_MS)
+        # This menu stays open.
+        self.page.keyboard.press("Escape")
 
     # Quick picks, notifications, status bar.
 
@@ -179,14 +248,20 @@ class Window:
     @property
     def status(self) -> Locator:
         """The extension's item in the status bar."""
-        return self.page.locator(".statusbar-item[id^='jumpseat.']")
+        return self.page.locator("[id='jumpseat.jumpseat.jumpseat.status']")
 
     def reset(self) -> None:
         """Close what the test before has opened."""
         self.page.keyboard.press("Escape")
-        for name in ("notifications.clearAll", "workbench.action.revertAndCloseActiveEditor"):
-            self.command(name)
-        self.command("workbench.action.closeAllEditors")
+        self.command("notifications.clearAll")
+        self.js(
+            """
+            for (let tries = 0; vscode.window.tabGroups.all.some(({ tabs }) => tabs.length); tries++) {
+              if (tries === 50) throw new Error('the editors cannot be closed');
+              await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+            }
+            """
+        )
 
     def picture(self, file: Path) -> None:
         """Save what is on the screen."""

@@ -81,10 +81,9 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
 
   async #open(content: string): Promise<void> {
     const document = await vscode.workspace.openTextDocument({ language: 'markdown', content });
-    const editor = await vscode.window.showTextDocument(document, { preview: false });
     const end = document.positionAt(document.getText().length);
-    editor.selection = new vscode.Selection(end, end);
-    editor.revealRange(new vscode.Range(end, end));
+    // The cursor is there before a person can type.
+    await vscode.window.showTextDocument(document, { preview: false, selection: new vscode.Range(end, end) });
   }
 
   async #read(id: string): Promise<{ text: string; conversation: Conversation }> {

@@ -1,0 +1,67 @@
+"""The scriptable provider `fake` of the VS Code tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Gate, Reply
+
+_MODELS = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
+_CHATS = "/v1/chat/completions"
+
+
+def hello() -> Reply:
+    """An answer: Hello there."""
+    return Reply.events(completion_stream(["Hello ", "there."]))
+
+
+class Provider:
+    """Lists two models, `fake-model` and `other-model`. What is scripted and counted are chats alone.
+
+    VS Code and the daemon ask for the models whenever they like.
+    """
+
+    def __init__(self, upstream: ThreadedUpstream) -> None:
+        self._upstream = upstream
+        upstream.default(_MODELS, path="/v1/models")
+
+    @property
+    def base_url(self) -> str:
+        """Its `base_url` in the configuration."""
+        return self._upstream.base_url
+
+    def forget(self) -> None:
+        """Remove all requests and scripts, for the next test."""
+        self._upstream.forget()
+        self._upstream.default(_MODELS, path="/v1/models")
+
+    def script(self, *replies: Reply) -> None:
+        """Queue answers."""
+        self._upstream.script(*replies, path=_CHATS)
+
+    def open(self, gate: Gate) -> None:
+        """Open a gate of a running answer."""
+        self._upstream.open(gate)
+
+    @property
+    def chats(self) -> Sequence[Any]:
+        """The bodies of the chats so far."""
+        return [request.json for request in self._upstream.requests if request.path == _CHATS]
+
+    def wait_for_chat(self, number: int = 1) -> None:
+        """Wait for the chat with this number, counted from 1."""
+        self._index(number)
+
+    def wait_for_disconnect(self, number: int = 1) -> None:
+        """Return once the daemon has closed the connection of that chat before its answer ended."""
+        self._upstream.wait_for_disconnect(self._index(number))
+
+    def _index(self, number: int) -> int:
+        index = 0
+        while number:
+            index += 1
+            number -= self._upstream.wait_for_request(index).path == _CHATS
+        return index

@@ -1,0 +1,73 @@
+"""Signing in and out, quotas and the default model, against the emulator of GitHub's services."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+@pytest.fixture
+def signed_out(window, daemon):
+    """The window; who has signed in is signed out at the end."""
+    yield window
+    window.command("jumpseat.signOut", "copilot")
+
+
+def sign_in(window, github) -> str:
+    """Start to sign in; returns the code, which is shown, is copied and has its page opened."""
+    with window.page.context.expect_page() as opened:
+        window.start("jumpseat.signIn", "copilot")
+    # Here VS Code runs on another machine, which it forwards the page from.
+    assert opened.value.url.endswith("/login/device")
+    opened.value.close()
+    text = window.notified("enter the code").inner_text()
+    assert github.page in text
+    code = re.search(r"enter the code (\S+),", text)[1]
+    assert window.js("return vscode.env.clipboard.readText()") == code
+    return code
+
+
+@pytest.mark.scenario("sign-in", "quota")
+def test_a_user_signs_in_by_code_and_page_and_sees_models_and_quota(signed_out, github):
+    github.approve(sign_in(signed_out, github))
+    signed_out.notified("Signed in to copilot as octocat.")
+    signed_out.wait("(await lm.models({ vendor: 'jumpseat' })).some(({ id }) => id.startsWith('copilot:'))")
+
+    signed_out.start("jumpseat.status")
+    signed_out.sees("signed in as octocat", within=signed_out.quick_input)
+    signed_out.sees("% left", within=signed_out.quick_input)
+
+
+@pytest.mark.scenario("sign-out-elsewhere")
+def test_a_sign_out_in_another_window_is_noticed(signed_out, github, open_window):
+    github.approve(sign_in(signed_out, github))
+    signed_out.notified("Signed in to copilot as octocat.")
+    signed_out.command("notifications.clearAll")
+    other = open_window()
+    other.js("await vscode.extensions.getExtension('jumpseat.jumpseat').activate()")
+    # VS Code shows no notifications in a window that nobody sees.
+    signed_out.page.bring_to_front()
+    other.command("jumpseat.signOut", "copilot")
+    signed_out.notified("You are signed out of copilot.")
+    other.close()
+
+
+def test_a_sign_in_that_is_cancelled_ends(window, github):
+    sign_in(window, github)
+    shown = window.notified("enter the code")
+    shown.hover()
+    shown.get_by_text("Cancel").click()
+    window.hides(shown)
+
+
+@pytest.mark.scenario("model-change")
+def test_the_default_model_is_chosen_and_shown_in_the_status_bar(window):
+    window.start("jumpseat.selectModel")
+    window.pick("other-model")
+    window.shows(window.status.get_by_text("other-model"))
+    window.start("jumpseat.selectModel")
+    window.pick("fake-model")
+    window.shows(window.status.get_by_text("fake-model"))

@@ -1,0 +1,101 @@
+"""Kept conversations: the view, and transcripts as Markdown documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+from tests.editors.vscode.provider import hello
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+def keep(chat, provider, question: str) -> None:
+    """Ask @jumpseat a question, so that a conversation with it is kept."""
+    provider.script(hello())
+    chat.ask(f"@jumpseat {question}")
+    chat.answer_has("Hello there.")
+    chat.answered()
+
+
+def rows(window, title: str):
+    """The rows of conversations with this title in the view."""
+    window.command("jumpseat.conversations.focus")
+    return window.page.locator(".customview-tree .monaco-list-row").filter(has_text=title)
+
+
+def act(window, title: str, action: str) -> None:
+    """Choose an action of a conversation's menu."""
+    rows(window, title).first.click(button="right")
+    # A menu that has just opened takes no click.
+    window.page.locator(".monaco-menu").get_by_role("menuitem", name=action, exact=True).first.hover()
+    window.page.keyboard.press("Enter")
+
+
+@pytest.mark.scenario("history")
+def test_a_kept_conversation_is_opened_continued_forked_and_deleted(chat, provider):
+    keep(chat, provider, "What is a plum?")
+    rows(chat, "What is a plum?").first.click()
+    chat.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-conversation'")
+    assert "## Me\n\nWhat is a plum?\n\n## Assistant\n\nHello there." in chat.text
+
+    act(chat, "What is a plum?", "Continue")
+    chat.wait("vscode.window.activeTextEditor?.document.isUntitled")
+    chat.page.keyboard.type("And a pear?")
+    chat.wait("vscode.window.activeTextEditor.document.getText().endsWith('And a pear?')")
+    provider.script(Reply.events(completion_stream(["A fruit."])))
+    chat.command("jumpseat.sendTranscript")
+    assert "And a pear?\n\n## Assistant\n\nA fruit.\n\n## Me\n\n" in chat.text
+    sent = [message["content"] for message in provider.chats[1]["messages"]]
+    assert sent == ["What is a plum?", "Hello there.", "And a pear?"]
+
+    act(chat, "What is a plum?", "Fork")
+    chat.counts(rows(chat, "What is a plum?"), 2)
+    assert chat.js("return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).length") == 3
+
+    act(chat, "What is a plum?", "Delete")
+    chat.page.locator(".monaco-dialog-box").get_by_text("Delete", exact=True).click()
+    chat.counts(rows(chat, "What is a plum?"), 1)
+
+
+@pytest.mark.scenario("save-and-reopen")
+def test_a_saved_transcript_goes_on_after_it_was_closed_and_reopened(window, provider):
+    provider.script(hello())
+    window.open_file("chat.md", "## Me\n\nHello?\n")
+    window.command("jumpseat.sendTranscript")
+    window.command("workbench.action.files.save")
+    window.command("workbench.action.closeAllEditors")
+    text = (window.server.workspace / "chat.md").read_text()
+    assert "model: fake:fake-model" in text
+    assert "## Assistant\n\nHello there.\n\n## Me\n" in text
+
+    provider.script(Reply.events(completion_stream(["Again."])))
+    window.open_file("chat.md")
+    window.command("cursorBottom")
+    window.page.keyboard.type("And now?")
+    window.wait("vscode.window.activeTextEditor.document.getText().endsWith('And now?')")
+    window.command("jumpseat.sendTranscript")
+    sent = [message["content"] for message in provider.chats[1]["messages"]]
+    assert sent == ["Hello?", "Hello there.", "And now?"]
+
+
+@pytest.mark.scenario("long-chat")
+def test_a_transcript_of_five_thousand_lines_is_continued_at_its_end(window, provider):
+    lines = []
+    for number in range(250):
+        role = "Me" if number % 2 == 0 else "Assistant"
+        lines += [f"## {role}", "", *(f"line {number}.{each}" for each in range(17)), ""]
+    window.open_file("long.md", "\n".join([*lines, "## Me", "", "And?", ""]))
+    provider.script(Reply.events(completion_stream(["The ", "end."])))
+    window.command("jumpseat.sendTranscript")
+    assert window.text.endswith("line 249.16\n\n## Me\n\nAnd?\n\n## Assistant\n\nThe end.\n\n## Me\n\n")
+    assert len(provider.chats[0]["messages"]) == 251
+
+
+@pytest.mark.scenario("settings")
+def test_a_setting_of_a_transcript_that_breaks_its_rule_is_refused_with_the_rule(window, provider):
+    window.open_file("hot.md", "---\nmodel: fake:fake-model\ntemperature: 9\n---\n\n## Me\n\nHello?\n")
+    window.start("jumpseat.sendTranscript")
+    window.notified("must be at most 2")
+    assert provider.chats == []

@@ -1,0 +1,75 @@
+"""Rewriting a selection: shown as a diff, accepted, rejected, and refused when the text was changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+BEFORE = "first = 1\nsecond = 2\nthird = 3\n"
+AFTER = "first = 1\nSECOND = 2\nthird = 3\n"
+TEXT = "vscode.workspace.textDocuments.find(({ uri }) => uri.path.endsWith('numbers.py')).getText()"
+
+
+def press(window, name: str) -> None:
+    """Click a button of the diff."""
+    window.page.locator(".title .editor-actions").get_by_role("button", name=name).click()
+
+
+@pytest.fixture
+def rewritten(window, provider):
+    """A file whose second line is rewritten; the diff is on the screen."""
+    provider.script(Reply.events(completion_stream(["SECOND ", "= 2\n"])))
+    window.open_file("numbers.py", BEFORE, select=(1, 2))
+    window.start("jumpseat.edit", "Upper case.")
+    window.sees("numbers.py: rewritten")
+    window.shows(window.page.locator(".monaco-diff-editor .modified").get_by_text("SECOND").first)
+    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    return window
+
+
+@pytest.mark.scenario("edit-accept")
+def test_an_accepted_edit_is_in_the_file_and_one_undo_takes_it_back(rewritten):
+    press(rewritten, "Accept Edit")
+    rewritten.wait(f"{TEXT} === values[0]", AFTER)
+    rewritten.sees_no("numbers.py: rewritten")
+    rewritten.command("undo")
+    rewritten.wait(f"{TEXT} === values[0]", BEFORE)
+
+
+@pytest.mark.scenario("edit-reject")
+def test_a_rejected_edit_leaves_the_text(rewritten):
+    press(rewritten, "Reject or Stop Edit")
+    rewritten.sees_no("numbers.py: rewritten")
+    assert rewritten.js(f"return {TEXT}") == BEFORE
+
+
+@pytest.mark.scenario("edit-changed-meanwhile")
+def test_an_edit_of_a_text_that_was_changed_meanwhile_is_not_applied(rewritten):
+    rewritten.js(
+        """
+        const document = vscode.workspace.textDocuments.find(({ uri }) => uri.path.endsWith('numbers.py'));
+        const change = new vscode.WorkspaceEdit();
+        change.insert(document.uri, new vscode.Position(1, 3), '_');
+        await vscode.workspace.applyEdit(change);
+        """
+    )
+    press(rewritten, "Accept Edit")
+    rewritten.notified("The text was changed since it was sent. Nothing was applied")
+    assert rewritten.js(f"return {TEXT}") == "first = 1\nsec_ond = 2\nthird = 3\n"
+    rewritten.sees("new text ↔ your text")
+
+
+def test_an_edit_that_is_stopped_changes_nothing(window, provider):
+    provider.script(Reply.events([chunk({"content": "SECOND "}), Gate()]))
+    window.open_file("numbers.py", BEFORE, select=(1, 2))
+    window.start("jumpseat.edit", "Upper case.")
+    window.notified("Rewriting")
+    window.sees("numbers.py: rewritten")
+    press(window, "Reject or Stop Edit")
+    provider.wait_for_disconnect()
+    window.sees_no("numbers.py: rewritten")
+    assert window.js(f"return {TEXT}") == BEFORE

@@ -1,0 +1,103 @@
+"""`@jumpseat` in the chat view, against the real daemon and a scripted provider."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.vscode.provider import hello
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+@pytest.mark.scenario("stream")
+def test_an_answer_streams_and_the_next_question_has_the_first_in_its_history(chat, provider):
+    gate = Gate()
+    provider.script(Reply.events([chunk({"content": "Hello from "}), gate, *completion_stream(["here."])]))
+    chat.ask("@jumpseat Say hello.")
+    chat.answer_has("Hello from")
+    provider.open(gate)
+    chat.answer_has("Hello from here.")
+    chat.answered()
+
+    provider.script(hello())
+    chat.ask("@jumpseat And again.")
+    chat.answered()
+    sent = [(message["role"], message["content"]) for message in provider.chats[1]["messages"]]
+    assert sent == [("user", "Say hello."), ("assistant", "Hello from here."), ("user", "And again.")]
+
+
+@pytest.mark.scenario("stop-after-first-token")
+def test_a_stopped_answer_keeps_what_came_and_can_be_continued(chat, provider):
+    provider.script(Reply.events([chunk({"content": "Half an answer "}), Gate()]))
+    chat.ask("@jumpseat A story.")
+    chat.answer_has("Half an")
+    chat.stop()
+    chat.answered()
+    provider.wait_for_disconnect()
+
+    provider.script(hello())
+    chat.ask("@jumpseat Go on.")
+    chat.answer_has("Hello there.")
+    sent = [message["content"] for message in provider.chats[1]["messages"]]
+    assert sent == ["A story.", "Half an answer ", "Go on."]
+
+
+@pytest.mark.scenario("stop-before-first-token")
+def test_a_question_that_waits_for_the_provider_is_stopped_and_stays(chat, provider):
+    provider.script(Reply.events([Gate(), *completion_stream(["Late."])]))
+    chat.ask("@jumpseat A slow one.")
+    provider.wait_for_chat()
+    chat.stop()
+    chat.answered()
+    provider.wait_for_disconnect()
+    chat.sees("A slow one.")
+
+
+@pytest.mark.scenario("ask-on-selection")
+def test_a_question_on_a_selection_has_its_file_language_and_lines(chat, provider):
+    file = chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
+    provider.script(hello())
+    chat.command("jumpseat.ask")
+    chat.sees("area.py:3-5", within=chat.input)
+    chat.page.keyboard.type("Is it right?")
+    chat.page.keyboard.press("Enter")
+    chat.answer_has("Hello there.")
+    (message,) = provider.chats[0]["messages"]
+    assert message["content"] == (
+        f"`{file}`, lines 3-4:\n```python\ndef area(r):\n    return math.pi * r\n```\n\nIs it right?"
+    )
+
+
+def test_a_prompt_of_the_configuration_is_put_into_the_question(chat, provider):
+    provider.script(hello())
+    chat.ask("@jumpseat /tidy x=1")
+    chat.answer_has("Hello there.")
+    assert provider.chats[0]["messages"][0]["content"] == "Tidy this: x=1"
+
+
+def test_the_prompts_are_listed(chat, provider):
+    chat.ask("@jumpseat /prompt ")
+    chat.answer_has("Make it tidy.")
+    chat.answered()
+    assert provider.chats == []
+
+
+def test_an_error_is_shown_with_a_way_on(chat, provider):
+    provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400))
+    chat.ask("@jumpseat Hello?")
+    chat.answer_has("The model is on holiday.")
+    chat.shows(chat.answers.last.get_by_text("Select Model"))
+
+
+@pytest.mark.scenario("thinking")
+def test_thinking_is_sent_back_as_thinking(chat, provider):
+    provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])), hello())
+    chat.ask("@jumpseat Is it?")
+    chat.answer_has("Yes.")
+    chat.answered()
+    chat.ask("@jumpseat Sure?")
+    chat.answer_has("Hello there.")
+    answer = provider.chats[1]["messages"][1]
+    assert (answer["content"], answer["reasoning_content"]) == ("Yes.", "Let me think.")

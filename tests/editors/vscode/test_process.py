@@ -1,0 +1,100 @@
+"""The daemon's process as the extension sees it: killed, missing, shared, restarted."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.vscode.provider import hello
+from tests.editors.vscode.requests import ask, begin
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+MODEL = "fake:fake-model"
+HALF = Reply.events([chunk({"content": "Half an answer "}), Gate()])
+
+
+@pytest.mark.scenario("daemon-killed")
+def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(chat, provider, daemon):
+    provider.script(HALF)
+    chat.ask("@jumpseat A story.")
+    chat.answer_has("Half an")
+    os.kill(daemon.pid, signal.SIGKILL)
+    chat.answered()
+    chat.answer_has("jumpseat ended unexpectedly")
+    assert "Half an answer" in chat.answers.last.inner_text()
+
+    provider.script(hello())
+    chat.ask("@jumpseat Go on.")
+    chat.answer_has("Hello there.")
+    sent = [message["content"] for message in provider.chats[1]["messages"]]
+    assert sent == ["A story.", "Half an answer ", "Go on."]
+
+
+@pytest.mark.scenario("daemon-killed")
+def test_a_request_of_another_extension_fails_when_the_daemon_is_killed_and_the_next_one_works(
+    window, provider, daemon
+):
+    provider.script(HALF)
+    begin(window, MODEL, [{"role": "user", "content": "A story."}])
+    window.wait("state.running.parts.length === 1")
+    os.kill(daemon.pid, signal.SIGKILL)
+    ended = window.js("return state.running.ended")
+    assert ended["parts"] == ["Half an answer "]
+    assert "jumpseat ended unexpectedly" in ended["error"]["message"]
+    provider.script(hello())
+    ask(window, MODEL, [{"role": "user", "content": "Hi"}])
+
+
+@pytest.mark.scenario("two-chats", "two-editors")
+def test_two_windows_share_one_daemon_and_stream_at_once(window, provider, daemon, open_window):
+    gates = [Gate(), Gate()]
+    provider.script(
+        *(
+            Reply.events([chunk({"content": f"{name} "}), gate, *completion_stream(["end."])])
+            for name, gate in zip(("First", "Second"), gates, strict=True)
+        )
+    )
+    other = open_window()
+    for number, each in enumerate((window, other), 1):
+        begin(each, MODEL, [{"role": "user", "content": "Hi"}])
+        provider.wait_for_chat(number)
+        each.wait("state.running.parts.length === 1")
+    assert len(daemon.pointers()) == 1
+    for gate in reversed(gates):
+        provider.open(gate)
+    for each, name in ((window, "First"), (other, "Second")):
+        parts = each.js("return state.running.ended")["parts"]
+        assert "".join(part for part in parts if isinstance(part, str)) == f"{name} end."
+    other.close()
+
+
+@pytest.mark.scenario("missing-binary")
+def test_a_missing_program_is_an_error_in_the_chat_that_says_what_to_do(chat, code_server):
+    code_server.configure(path="/nowhere/jumpseat")
+    chat.wait("vscode.workspace.getConfiguration('jumpseat').get('path') !== ''")
+    try:
+        chat.ask("@jumpseat Hello?")
+        chat.answer_has('The program "/nowhere/jumpseat" of the setting jumpseat.path was not found.')
+        chat.answer_has("Correct the setting, or empty it")
+    finally:
+        code_server.configure(path=None)
+    chat.wait("vscode.workspace.getConfiguration('jumpseat').get('path') === ''")
+    chat.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+
+
+def test_the_server_is_restarted(window, provider):
+    window.command("jumpseat.restart")
+    window.notified("jumpseat was restarted.")
+    provider.script(hello())
+    ask(window, MODEL, [{"role": "user", "content": "Hi"}])
+
+
+def test_the_status_names_the_providers_and_the_version(window):
+    window.start("jumpseat.status")
+    window.sees("configured", within=window.quick_input)
+    window.sees("signed out", within=window.quick_input)
