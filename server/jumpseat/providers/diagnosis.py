@@ -17,6 +17,11 @@ from jumpseat.providers.registry import Registry
 PART_SECONDS = 8.0
 """The time limit of each part; they run at the same time."""
 
+_LATE = f"There was no result within {PART_SECONDS:g} s."
+
+SOURCE_SECONDS = 7.5
+"""The time limit of each source of a value: a person may have to unlock it."""
+
 
 async def diagnose(registry: Registry, provider: str) -> list[Check]:
     """Every check of one provider. What fails is a check with `ok` false, not an exception.
@@ -41,6 +46,9 @@ async def diagnose(registry: Registry, provider: str) -> list[Check]:
         _in_time("signIn", _sign_in(registry, provider)),
     )
     known = {check.message for check in credentials}
+    if any(check.ok is False for check in (*credentials, *hosts)):
+        # What was not tried because of a failure above is not repeated.
+        known |= {_LATE, *(check.message for check in sign_in if check.ok is None)}
     further = [check for check in sign_in if check.message not in known]
     return [*(ignored or [sound]), *credentials, *hosts, *further]
 
@@ -51,7 +59,7 @@ async def _in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:
         async with asyncio.timeout(PART_SECONDS):
             return list(await part)
     except TimeoutError:
-        message = f"There was no result within {PART_SECONDS:g} s."
+        message = _LATE
     except ChatError as error:
         return [Check(name, False, error.message, error.hint)]
     return [Check(name, False, message, None, round((time.monotonic() - begin) * 1000))]
@@ -73,11 +81,15 @@ async def _credentials(provider: str, table: ProviderConfig) -> list[Check]:
                 f"`jumpseat keys set {provider}` stores it outside of the file." if key == "api_key" else None
             )
             return Check("credential", None, f"{place} is written in the configuration itself.", hint)
+        source = shown_source(value) if is_source else f"the variable {value}"
         try:
-            await values.resolve(key, value)
+            async with asyncio.timeout(SOURCE_SECONDS):
+                await values.resolve(key, value)
         except ChatError as error:
             return Check("credential", False, error.message, error.hint)
-        source = shown_source(value) if is_source else f"the variable {value}"
+        except TimeoutError:
+            message = f"{place} is {source}, which gave no value within {SOURCE_SECONDS:g} s."
+            return Check("credential", False, message)
         return Check("credential", True, f"{place} is {source}, which has a value.")
 
     found = await asyncio.gather(*(check(path, value) for path, value in sources_of(table)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,26 @@ async def test_a_source_without_a_value_names_key_and_source(tmp_path: Path, ups
     assert check.ok is False
     assert check.message.startswith("providers.acme.api_key is cmd:no-such-program …, but")
     assert check.hint
+
+
+async def test_a_source_that_hangs_is_named_and_what_it_stops_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jumpseat.providers.diagnosis.SOURCE_SECONDS", 0.2)
+    monkeypatch.setattr("jumpseat.providers.diagnosis.PART_SECONDS", 0.3)
+    table = acme("http://127.0.0.1:9/v1", api_key="cmd:sleep 30")
+    found = await checks_of(tmp_path, "acme", *table, PATH=os.environ["PATH"])
+
+    assert {check.name: check.ok for check in found} == {
+        "configuration": True,
+        "credential": False,
+        "proxy": True,
+        "connection": False,
+    }
+    assert (
+        named(found, "credential").message
+        == "providers.acme.api_key is cmd:sleep …, which gave no value within 0.2 s."
+    )
 
 
 async def test_a_key_in_the_file_is_not_shown(tmp_path: Path, upstream: FakeUpstream) -> None:
