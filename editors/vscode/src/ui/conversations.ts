@@ -15,13 +15,12 @@ const SETTLE_MS = 200;
 
 type Node = { kind: 'group'; group: Group } | { kind: 'row'; row: ConversationRow } | { kind: 'more' };
 
-function groupItem({ label, rows }: Group, isFirst: boolean): vscode.TreeItem {
-  const state = isFirst
+function groupItem({ label }: Group, isExpanded: boolean): vscode.TreeItem {
+  const state = isExpanded
     ? vscode.TreeItemCollapsibleState.Expanded
     : vscode.TreeItemCollapsibleState.Collapsed;
   const item = new vscode.TreeItem(label, state);
   item.id = `group ${label}`;
-  item.description = String(rows.length);
   item.contextValue = 'group';
   return item;
 }
