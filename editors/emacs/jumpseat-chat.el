@@ -24,7 +24,6 @@
 (declare-function jumpseat-settings "jumpseat-models")
 (declare-function markdown-mode "ext:markdown-mode")
 
-(defvar-local jumpseat-chat-id nil "The kept conversation; the daemon names it.")
 (defvar-local jumpseat-chat-turn nil "The turn that runs in this chat.")
 (defvar-local jumpseat-chat-preparing nil "Whether the question is being read.")
 (defvar-local jumpseat-chat-stopped nil "Whether the user stopped it meanwhile.")
@@ -87,6 +86,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (add-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake nil t)
     (add-hook 'kill-buffer-hook #'jumpseat-chat--stop-quietly nil t)
     (add-hook 'change-major-mode-hook #'jumpseat-chat--stop-quietly nil t)
+    ;; `revert-buffer' sets the major mode again, which ends this one.
+    (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat-view-update :model (jumpseat-transcript-model))
     (flymake-mode)
     (jumpseat-chat-fold))
@@ -95,6 +96,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (kill-local-variable 'scroll-conservatively)
     (remove-hook 'completion-at-point-functions #'jumpseat-complete-at-point t)
     (remove-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake t)
+    (remove-hook 'after-revert-hook #'jumpseat-chat-mode t)
     (jumpseat-chat--stop-quietly)
     (mapc #'jumpseat-view-clear '(message heading fold)))))
 
@@ -132,8 +134,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
                               (> (buffer-size) 0))))))
             (buffer-list)))
 
-(defun jumpseat-chat-new (text &optional id)
-  "A new chat with TEXT, which continues the kept conversation ID."
+(defun jumpseat-chat-new (text)
+  "A new chat with TEXT."
   (let ((directory default-directory)
         (buffer (generate-new-buffer "*jumpseat*")))
     (with-current-buffer buffer
@@ -142,8 +144,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
       (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode))
       (setq buffer-undo-list nil)
       (set-buffer-modified-p nil)
-      (jumpseat-chat-mode)
-      (setq jumpseat-chat-id id))
+      (jumpseat-chat-mode))
     buffer))
 
 (defun jumpseat-chat-show (buffer)

@@ -40,7 +40,7 @@ All else is text, and may be long."
     (widen)
     (let ((end (jumpseat-transcript-front-matter-end)))
       (cond ((> end (point-min))
-             (concat (buffer-substring-no-properties (point-min) end) "\n## Me\n\n-\n"))
+             (concat (jumpseat-transcript-front-matter-text) "\n## Me\n\n-\n"))
             ((save-excursion (goto-char (point-min)) (looking-at "---$"))
              (jumpseat-transcript-text))))))
 

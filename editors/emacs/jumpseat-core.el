@@ -25,8 +25,8 @@
 
 (defcustom jumpseat-command nil
   "The daemon's program as a list of words, without `attach'.
-Nil means `jumpseat' on variable `exec-path' or in one of the usual directories
-of programs, else what \\[jumpseat-install] has installed."
+Nil means what \\[jumpseat-install] has installed, else `jumpseat' on variable
+`exec-path' or in one of the usual directories of programs."
   :type '(choice (const :tag "Find it" nil) (repeat string)))
 
 (defcustom jumpseat-arguments nil
@@ -156,9 +156,8 @@ An Emacs that was not started from a shell often lacks the usual directories."
 (defun jumpseat-program ()
   "The daemon's program as a list of words, or nil if there is none."
   (or jumpseat-command
-      (when-let ((found (or (jumpseat-find-program "jumpseat")
-                            (let ((default-directory (jumpseat-local-directory)))
-                              (executable-find (jumpseat-installed-program))))))
+      (when-let ((found (or (jumpseat-find-program (jumpseat-installed-program))
+                            (jumpseat-find-program "jumpseat"))))
         (list found))))
 
 (defun jumpseat-run-process (command done)

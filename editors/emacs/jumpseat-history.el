@@ -63,8 +63,7 @@
              (jumpseat-chat-new
               ;; After a turn that failed, the last message is the question itself.
               (if (equal (plist-get last :role) "user") text
-                (concat text "\n" (car headings) "\n\n"))
-              id)))))))))
+                (concat text "\n" (car headings) "\n\n")))))))))))
 
 (defun jumpseat-history--preview (row)
   "Show the conversation of ROW."

@@ -21,10 +21,13 @@
   "Functions that are called when an installation has ended.
 Their argument says whether it succeeded.")
 
+(defun jumpseat-install--package ()
+  "What is installed, as a requirement for pip."
+  (or jumpseat-package (format "jumpseat[local,keyring]==%s" jumpseat-version)))
+
 (defun jumpseat-install--steps (directory)
   "The commands that make the environment in DIRECTORY, or nil without Python."
-  (let* ((package (or jumpseat-package
-                      (format "jumpseat[local,keyring]==%s" jumpseat-version)))
+  (let* ((package (jumpseat-install--package))
          (python (expand-file-name (if (eq system-type 'windows-nt) "Scripts/python.exe"
                                      "bin/python")
                                    directory))
@@ -60,8 +63,10 @@ Their argument says whether it succeeded.")
            ;; A half environment would be found and started.
            (delete-directory directory t)
            (jumpseat-install--end
-            nil "The installation failed: %s See %s."
-            (car (last (split-string output "\n"))) (jumpseat-keys 'jumpseat-log))))))))
+            nil "%s could not be installed: %s `jumpseat-package' %s; %s has all of it."
+            (jumpseat-install--package)
+            (replace-regexp-in-string "[^.!?]\\'" "\\&." (car (last (split-string output "\n"))))
+            "names another version, or a checkout" (jumpseat-keys 'jumpseat-log))))))))
 
 ;;;###autoload
 (defun jumpseat-install (&optional again)

@@ -82,13 +82,14 @@
   (let ((start 0) blocks)
     (while (string-match "\\(?:\\`\\|[ \t\n]\\)\\(@[^ \t\n]+\\)" text start)
       (setq start (match-end 1))
-      (let ((word (replace-regexp-in-string "[,;?!]+\\'" "" (match-string 1 text))))
+      (let* ((word (match-string 1 text))
+             (path (and (string-prefix-p "@file:" word) (string-remove-prefix "@file:" word))))
+        ;; A sentence may end here.
+        (unless (and path (file-exists-p path))
+          (setq word (replace-regexp-in-string "[.,;:?!)]+\\'" "" word)))
         (when (or (member word (remove "@file:" jumpseat-references-words))
-                  (string-prefix-p "@file:" word))
-          (push (jumpseat-references--block (if (string-prefix-p "@file:" word)
-                                                (string-remove-suffix "." word)
-                                              word))
-                blocks))))
+                  (string-match-p "\\`@file:." word))
+          (push (jumpseat-references--block word) blocks))))
     (nreverse blocks)))
 
 (defun jumpseat-references--same-p (a b)
@@ -134,11 +135,12 @@ CALLBACK gets an error or nil, the new content, and the answer of the daemon."
                (funcall callback nil changed prompt)))))))))
 
 (defun jumpseat-references--with-prompt (conversation prompt)
-  "CONVERSATION with the model, system prompt and settings of PROMPT."
+  "CONVERSATION with what else PROMPT has, where the front matter has none."
   (append
-   (list :model (or (plist-get prompt :model) (plist-get conversation :model))
-         :system (or (plist-get prompt :system) (plist-get conversation :system))
-         :settings (append (plist-get prompt :settings) (plist-get conversation :settings)))
+   (list :model (or (plist-get conversation :model) (plist-get prompt :model))
+         :system (or (plist-get conversation :system) (plist-get prompt :system))
+         ;; Of two equal keys, the first is sent.
+         :settings (append (plist-get conversation :settings) (plist-get prompt :settings)))
    conversation))
 
 ;;; The question

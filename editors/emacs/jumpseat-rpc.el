@@ -84,10 +84,13 @@ with the error after a process ended."
 
 (defun jumpseat-rpc--missing ()
   "The error for a program that is not there."
-  (jumpseat-failure
-   "config" "The program jumpseat was not found."
-   (format "Run %s, or install it with `pipx install jumpseat', or set `jumpseat-command'."
-           (jumpseat-keys 'jumpseat-install))))
+  (if jumpseat-command
+      (jumpseat-failure "config" (format "The program %s was not found." (car jumpseat-command))
+                        "Correct `jumpseat-command', or set it to nil.")
+    (jumpseat-failure
+     "config" "The program jumpseat was not found."
+     (format "Run %s, or install it with `pipx install jumpseat', or set `jumpseat-command'."
+             (jumpseat-keys 'jumpseat-install)))))
 
 (defun jumpseat-rpc--too-old (link lacks)
   "The error for the program of LINK, which LACKS something."
@@ -97,8 +100,11 @@ with the error after a process ended."
      (format "jumpseat %sat %s is too old for this package (it lacks %s)."
              (if version (concat version " ") "")
              (string-join (jumpseat-rpc--link-command link) " ") lacks)
-     (format "Upgrade it with %s, or in the way that it was installed."
-             (jumpseat-keys 'jumpseat-install)))))
+     (if jumpseat-command
+         (format "Upgrade it to %s, or set `jumpseat-command' to nil and run %s."
+                 jumpseat-version (jumpseat-keys 'jumpseat-install))
+       (format "%s installs jumpseat %s for this package." (jumpseat-keys 'jumpseat-install)
+               jumpseat-version)))))
 
 (defun jumpseat-rpc--fail-all (link err)
   "Report ERR to everything that waits for LINK."
@@ -111,20 +117,24 @@ with the error after a process ended."
     (jumpseat-rpc--later #'jumpseat-rpc--emit 'end err)))
 
 (defun jumpseat-rpc--explain (link code)
-  "Report why LINK ended with CODE before it was ready.
-An old release lacks `attach', and says so on stderr only."
+  "Report why LINK ended with CODE before it was ready."
   (let ((command (jumpseat-rpc--link-command link)))
     (jumpseat-run-process
      (append command '("attach" "--help"))
-     (lambda (probe _output)
-       (jumpseat-rpc--fail-all
-        link
-        (if (and probe (not (eql probe 0)))
-            (jumpseat-rpc--too-old link "attach")
-          (jumpseat-failure
-           "connection" (format "jumpseat ended with code %d before it was ready." code)
-           (format "See %s, or run `%s attach' in a terminal." (jumpseat-keys 'jumpseat-log)
-                   (string-join command " ")))))))))
+     (lambda (probe output)
+       (let* ((said (if (eql probe 0) (jumpseat-rpc--stderr link) output))
+              (reason (string-remove-suffix "." (car (last (split-string said "\n"))))))
+         (jumpseat-rpc--fail-all
+          link
+          ;; A release without `attach' names it.
+          (if (and (not (eql probe 0)) (string-search "'attach'" output))
+              (jumpseat-rpc--too-old link "attach")
+            (jumpseat-failure
+             "connection"
+             (format "jumpseat ended with code %d before it was ready%s." code
+                     (if (string-empty-p reason) "" (concat ": " reason)))
+             (format "See %s, or run `%s attach' in a terminal." (jumpseat-keys 'jumpseat-log)
+                     (string-join command " "))))))))))
 
 (defun jumpseat-rpc--crashed (link code)
   "Report that LINK ended with CODE, and start another one within the budget."
@@ -146,7 +156,7 @@ An old release lacks `attach', and says so on stderr only."
   "Handle the end of the process of LINK."
   (let ((code (process-exit-status (jumpseat-rpc--link-process link)))
         (state (jumpseat-rpc--link-state link)))
-    (jumpseat-log-write "jumpseat ended: code %d%s" code (jumpseat-rpc--stderr link))
+    (jumpseat-log-write "jumpseat ended: code %d\n%s" code (jumpseat-rpc--stderr link))
     (when (eq jumpseat-rpc--link link) (setq jumpseat-rpc--link nil))
     (setf (jumpseat-rpc--link-state link) 'ending)
     (pcase state
@@ -156,11 +166,13 @@ An old release lacks `attach', and says so on stderr only."
       (_ (jumpseat-rpc--crashed link code)))))
 
 (defun jumpseat-rpc--stderr (link)
-  "What the process of LINK wrote to stderr, to be appended to a line of the log."
+  "What the process of LINK wrote to stderr."
   (let ((buffer (jsonrpc-stderr-buffer (jumpseat-rpc--link-connection link))))
-    (if (and (buffer-live-p buffer) (> (buffer-size buffer) 0))
-        (concat "\n" (with-current-buffer buffer (string-trim (buffer-string))))
-      "")))
+    (if (not (buffer-live-p buffer)) ""
+      (string-trim
+       ;; Emacs adds this when the pipe is closed.
+       (replace-regexp-in-string "^Process jumpseat stderr.*$" ""
+                                 (with-current-buffer buffer (buffer-string)))))))
 
 ;;; Start and end
 
@@ -288,6 +300,24 @@ and a daemon that does not read would hold up Emacs."
 
 ;;; Requests
 
+(defun jumpseat-rpc--text (value)
+  "VALUE, params, with U+FFFD for what UTF-8 and so JSON cannot express."
+  (cond ((stringp value)
+         (replace-regexp-in-string "[\uD800-\uDFFF\x3fff80-\x3fffff]" "\uFFFD" value t t))
+        ((vectorp value) (vconcat (mapcar #'jumpseat-rpc--text value)))
+        ((consp value) (cons (jumpseat-rpc--text (car value)) (jumpseat-rpc--text (cdr value))))
+        (t value)))
+
+(defun jumpseat-rpc--call (link method params answered)
+  "Send METHOD with PARAMS over LINK.
+ANSWERED gets an error or nil, and the result."
+  (jsonrpc-async-request
+   (jumpseat-rpc--link-connection link) (intern method) params
+   :success-fn (lambda (result) (funcall answered nil result))
+   ;; jsonrpc.el's own error for a process that ended; the end itself says more.
+   :error-fn (lambda (err) (unless (eql (plist-get err :code) -1) (funcall answered err nil)))
+   :timeout nil))
+
 (defun jumpseat-rpc--send (link method params callback)
   "Send METHOD with PARAMS over LINK.
 CALLBACK gets an error or nil, and the result."
@@ -299,15 +329,18 @@ CALLBACK gets an error or nil, and the result."
                        (jumpseat-rpc--later callback err result)))))
     (push entry (jumpseat-rpc--link-pending link))
     (condition-case failure
-        (jsonrpc-async-request
-         (jumpseat-rpc--link-connection link) (intern method) params
-         :success-fn (lambda (result) (funcall answered nil result))
-         ;; jsonrpc.el's own error for a process that ended; the end itself says more.
-         :error-fn (lambda (err) (unless (eql (plist-get err :code) -1) (funcall answered err nil)))
-         :timeout nil)
+        (condition-case nil
+            (jumpseat-rpc--call link method params answered)
+          (wrong-type-argument
+           (jumpseat-rpc--call link method (jumpseat-rpc--text params) answered)))
       (error
-       ;; The process has ended, and Emacs has not handled that yet: its end will be the answer.
-       (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))))))
+       (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))
+       ;; If the process has ended, and Emacs has not handled that yet, its end will be the answer.
+       (when (process-live-p (jumpseat-rpc--link-process link))
+         (funcall answered
+                  (jumpseat-failure "internal" (format "%s could not be sent: %s." method
+                                                       (error-message-string failure)))
+                  nil))))))
 
 (defun jumpseat-rpc-request (method params callback)
   "Send the request METHOD with PARAMS; the daemon need not run yet.

@@ -24,6 +24,15 @@
   "Functions that are called in a chat when a turn has ended.
 Their arguments are the error or nil, and the stop reason or nil.")
 
+(defvar-local jumpseat-send--answer nil "The answer that is being written in this chat.")
+
+(defun jumpseat-send--watch (&rest _)
+  "Stop an answer that the user has undone or deleted: the rest is not wanted."
+  (when (and jumpseat-send--answer
+             (not (jumpseat-writer-live-p (jumpseat-answer-writer jumpseat-send--answer))))
+    (setq jumpseat-send--answer nil)
+    (jumpseat-chat-stop)))
+
 (defun jumpseat-send--idle ()
   "Show that this chat is idle."
   (setq jumpseat-chat-turn nil
@@ -54,6 +63,7 @@ Their arguments are the error or nil, and the stop reason or nil.")
           (lambda ()
             (when (buffer-live-p buffer)
               (with-current-buffer buffer
+                (setq jumpseat-send--answer nil)
                 (let ((empty (jumpseat-answer-empty-p answer)))
                   (when empty (jumpseat-answer-remove answer))
                   (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
@@ -75,10 +85,11 @@ Their arguments are the error or nil, and the stop reason or nil.")
          (unless failure (jumpseat-answer-settle answer text))
          (funcall close))))))
 
-(defun jumpseat-send--pin (answer conversation)
+(defun jumpseat-send--pin (answer conversation head)
   "Name the model of ANSWER, and its kept conversation, in the front matter.
 The chat goes on with what it began with, also when the default changes.
-CONVERSATION has what was sent."
+CONVERSATION is what was sent, with HEAD as the front matter's text: one that
+the user has changed since stays."
   (let ((writer (jumpseat-answer-writer answer))
         (model (plist-get conversation :model))
         (id (jumpseat-answer-conversation answer)))
@@ -87,15 +98,19 @@ CONVERSATION has what was sent."
        (append (list :model (or model (jumpseat-answer-model answer)) :conversationId id)
                conversation)
        (lambda (err text)
-         (when (and (not err) (jumpseat-writer-live-p writer)
-                    (marker-position (jumpseat-writer-end writer)))
-           (jumpseat-writer-edit writer (jumpseat-transcript-put-front-matter text))))))))
+         (when (and (not err) (jumpseat-writer-live-p writer))
+           (with-current-buffer (jumpseat-writer-buffer writer)
+             (when (equal head (jumpseat-transcript-front-matter-text))
+               (jumpseat-writer-edit writer (jumpseat-transcript-put-front-matter text))))))))))
 
 (defun jumpseat-send--begin (conversation headings)
   "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
   (let* ((buffer (current-buffer))
          (answer (jumpseat-answer-new (cdr headings)))
+         (head (jumpseat-transcript-front-matter-text))
          (pinned nil))
+    (setq jumpseat-send--answer answer)
+    (add-hook 'after-change-functions #'jumpseat-send--watch nil t)
     (jumpseat-view-update :state 'waiting)
     (run-hooks 'jumpseat-turn-started-hook)
     (setq jumpseat-chat-turn
@@ -105,16 +120,13 @@ CONVERSATION has what was sent."
                  :system (plist-get conversation :system)
                  :model (plist-get conversation :model)
                  :settings (plist-get conversation :settings)
-                 :conversationId (or jumpseat-chat-id (plist-get conversation :conversationId))
+                 :conversationId (plist-get conversation :conversationId)
                  :keep (if jumpseat-keep t :json-false))
            (lambda (deltas)
              (jumpseat-answer-write answer deltas)
              (when (and (not pinned) (jumpseat-answer-model answer) (buffer-live-p buffer))
                (setq pinned t)
-               (with-current-buffer buffer
-                 (setq jumpseat-chat-id (or (jumpseat-answer-conversation answer)
-                                            jumpseat-chat-id)))
-               (jumpseat-send--pin answer conversation)))
+               (jumpseat-send--pin answer conversation head)))
            (lambda (outcome) (jumpseat-send--finish buffer answer headings outcome))))
     (when jumpseat-chat-stopped (jumpseat-turn-stop jumpseat-chat-turn))))
 
@@ -173,6 +185,7 @@ Return whether it was."
 (defun jumpseat-send ()
   "Send the chat in this buffer."
   (interactive)
+  (barf-if-buffer-read-only)
   (unless jumpseat-chat-mode (jumpseat-chat-mode))
   (if (jumpseat-chat-running-p)
       (jumpseat-say "An answer is being written; %s stops it." (jumpseat-keys 'jumpseat-stop))

@@ -21,7 +21,8 @@
   start                      ; markers; what is typed at one of them stays outside
   end
   (chunks nil)               ; what was written, the last one first
-  (undo nil))                ; the undo list after the last write
+  (undo nil)                 ; the undo list after the last write
+  (lost nil))                ; whether the user has taken the piece away, or it is complete
 
 (defun jumpseat-writer-new (position)
   "A writer at POSITION of this buffer."
@@ -29,8 +30,13 @@
                          :end (copy-marker position)))
 
 (defun jumpseat-writer-live-p (writer)
-  "Whether the buffer of WRITER still exists."
-  (buffer-live-p (jumpseat-writer-buffer writer)))
+  "Whether the piece of WRITER can be written on.
+It cannot if the user has deleted it, or undone the writing of it."
+  (when (and (buffer-live-p (jumpseat-writer-buffer writer)) (not (jumpseat-writer-lost writer)))
+    (when (and (jumpseat-writer-chunks writer)
+               (= (jumpseat-writer-start writer) (jumpseat-writer-end writer)))
+      (setf (jumpseat-writer-lost writer) t))
+    (not (jumpseat-writer-lost writer))))
 
 (defun jumpseat-writer--undo-join (writer)
   "Make the next change a part of the step of undo of WRITER.
@@ -71,7 +77,7 @@ A window follows only if it was at the end.  A person who types there goes on
 behind the text."
   ;; A carriage return would be shown, and kept in the file.
   (setq text (replace-regexp-in-string "\r" "" text t t))
-  (unless (string-empty-p text)
+  (when (and (jumpseat-writer-live-p writer) (not (string-empty-p text)))
     (with-current-buffer (jumpseat-writer-buffer writer)
       (let* ((end (jumpseat-writer-end writer))
              (followers (jumpseat-writer--followers writer))
@@ -92,7 +98,7 @@ behind the text."
 (defun jumpseat-writer--written (writer)
   "What WRITER wrote."
   (let ((text (apply #'concat (reverse (jumpseat-writer-chunks writer)))))
-    (setf (jumpseat-writer-chunks writer) (list text))
+    (setf (jumpseat-writer-chunks writer) (unless (string-empty-p text) (list text)))
     text))
 
 (defun jumpseat-writer--untouched-p (writer)
@@ -121,7 +127,8 @@ Does nothing if a person has edited the piece."
               (delete-region (point) end)
               (insert (substring text same))
               (set-marker end (point)))
-            (setf (jumpseat-writer-chunks writer) (list text))
+            (setf (jumpseat-writer-chunks writer)
+                  (unless (string-empty-p text) (list text)))
             (dolist (window followers)
               (set-window-point window end))))))
     t))
@@ -139,6 +146,7 @@ Does nothing if a person has edited the piece."
     (jumpseat-writer-fontify writer)
     (with-current-buffer (jumpseat-writer-buffer writer)
       (unless (eq buffer-undo-list t) (undo-boundary)))
+    (setf (jumpseat-writer-lost writer) t)
     (set-marker (jumpseat-writer-start writer) nil)
     (set-marker (jumpseat-writer-end writer) nil)))
 

@@ -58,6 +58,12 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
           (point)
         (point-min)))))
 
+(defun jumpseat-transcript-front-matter-text ()
+  "The text of the front matter of this buffer."
+  (save-restriction
+    (widen)
+    (buffer-substring-no-properties (point-min) (jumpseat-transcript-front-matter-end))))
+
 (defun jumpseat-transcript-model ()
   "The model that the front matter of this buffer names, or nil."
   (save-excursion

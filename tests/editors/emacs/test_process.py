@@ -49,19 +49,27 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(emacs
     with running_emacs(emacs_home, package=package, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("The program jumpseat was not found.")
-        child.sees("M-x jumpseat-install")
+        child.sees("The program /nowhere/jumpseat was not found.")
         child.idle()
         assert child.text == "## Me\n\nHello?"
 
 
 def test_a_program_without_attach_is_too_old(emacs_home, package, tmp_path):
-    old = program_that(tmp_path, "import sys\nsys.exit(2)\n")
+    old = program_that(tmp_path, "import sys\nsys.exit(\"No such command 'attach'.\")\n")
     with running_emacs(emacs_home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
         child.sees("is too old for this package")
         child.sees("(it lacks attach)")
+        child.idle()
+
+
+def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(emacs_home, package, tmp_path):
+    broken = program_that(tmp_path, "import sys\nif '--help' not in sys.argv: sys.exit('No space left.')\n")
+    with running_emacs(emacs_home, package=package, options={"command": broken}) as child:
+        child.command("jumpseat")
+        child.ask("Hello?")
+        child.sees("jumpseat ended with code 1 before it was ready: No space left. See M-x jumpseat-log")
         child.idle()
 
 
