@@ -1,0 +1,192 @@
+"""Every command of the pages for users runs as it is written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters.local.model import FILE_NAME, installed_file, packaged_file
+from jumpseat.system.environment import environment_of_process
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.copilot import configure, table
+from tests.emulator import CopilotEmulator
+from tests.fakes.terminal import Terminal
+from tests.unit.pages import DOCS, README, fences
+
+pytestmark = [
+    pytest.mark.timeout(110),
+    pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell"),
+    pytest.mark.slow,
+]
+
+COMMAND_SECONDS = 60.0
+
+
+RUN_ELSEWHERE = {
+    "make ": "the targets are what CI runs",
+    "pip install": "tests/packaging",
+    "pipx install": "tests/packaging",
+    "uv tool install": "tests/packaging",
+    "pip uninstall": "tests/packaging",
+    "jumpseat local install": "tests/packaging; here the model is there",
+}
+
+ENDED_BY_THEIR_CLIENT = ("jumpseat serve", "jumpseat attach")
+"""They end with 1 when their input ends without `shutdown`."""
+
+TYPED = {
+    r"jumpseat accept-terms": (b"[y/N]", b"y\r"),
+    # A conversation, which Ctrl-D ends.
+    r"jumpseat chat( -c| --conversation \S+)?$": (b"> ", b"\x04"),
+}
+"""What a user types into a command that asks: the end of the question, and the keys."""
+
+CONFIGURATION = """\
+default_provider = "groq"
+
+[providers.groq]
+kind = "openai"
+base_url = "{base_url}"
+api_key = "a key"
+models = ["llama-3.3-70b-versatile"]
+default_model = "llama-3.3-70b-versatile"
+"""
+
+MODEL = installed_file(environment_of_process().places)
+"""Where the developer has the local model, found before a test changes the home directory."""
+
+MAIN = "".join(f"x{number} = {number}\n" for number in range(1, 31))
+
+
+def commands_of(page: Path) -> list[str]:
+    """The page's commands for a shell, without comments; lines that end in a backslash are joined."""
+    text = "\n".join(fences(page, "sh")).replace("\\\n", " ")
+    lines = [re.sub(r"\s+#\s.*$", "", line).strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith(("#", *RUN_ELSEWHERE))]
+
+
+PAGES = [page for page in [README, *sorted(DOCS.glob("*.md"))] if commands_of(page)]
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[CopilotEmulator]:
+    """GitHub, where a user approves each code that is shown."""
+    async with CopilotEmulator() as running:
+        running.add_account(plan="business")
+        running.devices.interval = 0.05
+
+        async def approve() -> None:
+            while True:
+                for device in running.devices.devices:
+                    if device.state == "pending":
+                        running.approve(device.user_code)
+                await asyncio.sleep(0.02)
+
+        approving = asyncio.create_task(approve())
+        yield running
+        approving.cancel()
+        with suppress(asyncio.CancelledError):
+            await approving
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The user's working directory: a repository with changes, and the files that the pages name."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "main.py").write_text(MAIN, "utf-8")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *words], cwd=folder, check=True, timeout=COMMAND_SECONDS)
+    (folder / "main.py").write_text(MAIN.replace("x1 = 1", "x1 = 2"), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def environment(
+    home: Path, tmp_path: Path, emulator: CopilotEmulator, upstream: FakeUpstream
+) -> dict[str, str]:
+    """The user's variables; groq is the default provider, and the local model is installed."""
+    home.chmod(0o700)
+    upstream.default(Reply.events(completion_stream(["Hel", "lo."])))
+    upstream.default(Reply.json({"data": [{"id": "llama-3.3-70b-versatile"}]}), path="/v1/models")
+    configure(home, table(emulator), top=CONFIGURATION.format(base_url=upstream.base_url))
+    if (model := MODEL or packaged_file()) is not None:
+        (home / "models").mkdir()
+        (home / "models" / FILE_NAME).symlink_to(model)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "HOME": str(tmp_path), "EDITOR": "true"}
+
+
+async def run(command: str, folder: Path, environment: dict[str, str]) -> tuple[int | None, str]:
+    """Run a line of a page; returns its exit code and its output."""
+    for asking, typed in TYPED.items():
+        if re.match(asking, command):
+            return await asyncio.to_thread(run_on_a_terminal, command, typed, folder, environment)
+    process = await asyncio.create_subprocess_exec(
+        *(language_of(command) or "bash", "-c", command),
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    async with asyncio.timeout(COMMAND_SECONDS):
+        output, _ = await process.communicate()
+    return process.returncode, output.decode()
+
+
+def run_on_a_terminal(
+    command: str, typed: tuple[bytes, bytes], folder: Path, environment: dict[str, str]
+) -> tuple[int, str]:
+    """Run a line of a page, and answer its question."""
+    question, keys = typed
+    terminal = Terminal(["bash", "-c", f"cd {folder} && {command}"], environment)
+    terminal.read_until(lambda output: question in output)
+    terminal.type(keys)
+    return terminal.finish()
+
+
+def language_of(command: str) -> str | None:
+    """The shell that a line for completion is written for."""
+    found = re.search(r"_JUMPSEAT_COMPLETE=(\w+)_source", command)
+    return None if found is None else found[1]
+
+
+async def with_id(command: str, folder: Path, environment: dict[str, str]) -> str:
+    """The command with the id of a conversation where the page has `ID`."""
+    if not re.search(r"\bID\b", command):
+        return command
+    code, output = await run("jumpseat chat Hello && jumpseat conversations list --json", folder, environment)
+    assert code == 0, output
+    newest = json.loads(output[output.index("{") :])["conversations"][0]["id"]
+    return re.sub(r"\bID\b", newest, command)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+async def test_every_command_of_a_page_runs(page: Path, folder: Path, environment: dict[str, str]) -> None:
+    commands = commands_of(page)
+    failed = []
+    await run("jumpseat login", folder, environment)
+    for written in commands:
+        if (shell := language_of(written)) and shutil.which(shell) is None:
+            continue
+        command = await with_id(written, folder, environment)
+        wanted = 1 if command.startswith(ENDED_BY_THEIR_CLIENT) else 0
+        code, output = await run(command, folder, environment)
+        if code != wanted:
+            failed.append(f"$ {command}\n{output}[{code}]")
+        if command == "jumpseat logout":  # The commands below it are those of a user who is signed in.
+            await run("jumpseat login", folder, environment)
+    assert failed == [], "\n".join(failed)
