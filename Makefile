@@ -54,7 +54,7 @@ BROWSER := 'playwright>=1.65,<2'
 .NOTPARALLEL:
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
 	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-emacs format format-neovim \
-	format-vscode bench mutants wheel vsix clean
+	format-vscode bench mutants pictures wheel vsix clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -125,6 +125,9 @@ bench: $(TEST_READY) model ## Measure start-up, latency and throughput
 
 mutants: $(TEST_READY) $(MUTANTS_READY) ## Change the code here and there, and see whether the tests notice (an hour)
 	nice $(MUTANTS)/bin/python -m tests.tools.mutants --python $(abspath $(BIN)/python)
+
+pictures: $(TEST_READY) ## Make the animation of the README again, from a real run
+	$(BIN)/python -m tests.tools.pictures
 
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 	$(BIN)/python -m build --outdir dist .
