@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import re
@@ -47,10 +48,16 @@ ENDED_BY_THEIR_CLIENT = ("jumpseat serve", "jumpseat attach")
 
 TYPED = {
     r"jumpseat accept-terms": (b"[y/N]", b"y\r"),
+    r"jumpseat edit main.py": (b"[y/N]", b"y\r"),
+    r"jumpseat keys set": (b"(not shown)", b"another-key\r"),
+    r"jumpseat config init": (b"Numbers", b"\r"),
     # A conversation, which Ctrl-D ends.
     r"jumpseat chat( -c| --conversation \S+)?$": (b"> ", b"\x04"),
 }
 """What a user types into a command that asks: the end of the question, and the keys."""
+
+CHANGES = {"jumpseat config init": "JUMPSEAT_CONFIG=new.toml "}
+"""What stands before a command that is of no use to a user who has done all the others."""
 
 CONFIGURATION = """\
 default_provider = "groq"
@@ -58,15 +65,21 @@ default_provider = "groq"
 [providers.groq]
 kind = "openai"
 base_url = "{base_url}"
-api_key = "a key"
+api_key = "a-key"
 models = ["llama-3.3-70b-versatile"]
 default_model = "llama-3.3-70b-versatile"
+
+[prompts.review]
+text = "Review this."
 """
 
 MODEL = installed_file(environment_of_process().places)
 """Where the developer has the local model, found before a test changes the home directory."""
 
-MAIN = "".join(f"x{number} = {number}\n" for number in range(1, 31))
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+"""A PNG of one pixel."""
+
+MAIN = "".join(f"x{number} = {number}\n" for number in range(1, 41))
 
 
 def commands_of(page: Path) -> list[str]:
@@ -106,6 +119,11 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "main.py").write_text(MAIN, "utf-8")
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_main.py").write_text("assert True\n", "utf-8")
+    (folder / "note.txt").write_text("Guten Tag.\n", "utf-8")
+    (folder / "person.json").write_text('{"type": "object"}', "utf-8")
+    (folder / "chart.png").write_bytes(base64.b64decode(PIXEL))
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
         subprocess.run([*git, *words], cwd=folder, check=True, timeout=COMMAND_SECONDS)
@@ -132,7 +150,7 @@ def environment(
 async def run(command: str, folder: Path, environment: dict[str, str]) -> tuple[int | None, str]:
     """Run a line of a page; returns its exit code and its output."""
     for asking, typed in TYPED.items():
-        if re.match(asking, command):
+        if re.search(asking, command):
             return await asyncio.to_thread(run_on_a_terminal, command, typed, folder, environment)
     process = await asyncio.create_subprocess_exec(
         *(language_of(command) or "bash", "-c", command),
@@ -184,7 +202,7 @@ async def test_every_command_of_a_page_runs(page: Path, folder: Path, environmen
             continue
         command = await with_id(written, folder, environment)
         wanted = 1 if command.startswith(ENDED_BY_THEIR_CLIENT) else 0
-        code, output = await run(command, folder, environment)
+        code, output = await run(CHANGES.get(command, "") + command, folder, environment)
         if code != wanted:
             failed.append(f"$ {command}\n{output}[{code}]")
         if command == "jumpseat logout":  # The commands below it are those of a user who is signed in.
