@@ -123,7 +123,8 @@ def folder(tmp_path: Path) -> Path:
     (folder / "tests" / "test_main.py").write_text("assert True\n", "utf-8")
     (folder / "note.txt").write_text("Guten Tag.\n", "utf-8")
     (folder / "person.json").write_text('{"type": "object"}', "utf-8")
-    (folder / "chart.png").write_bytes(base64.b64decode(PIXEL))
+    for image in {name for page in PAGES for name in re.findall(r"\w+\.png", " ".join(commands_of(page)))}:
+        (folder / image).write_bytes(base64.b64decode(PIXEL))
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
         subprocess.run([*git, *words], cwd=folder, check=True, timeout=COMMAND_SECONDS)
