@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
-from tests.editors.vscode.code_server import running_code_server
+from tests.editors.vscode.code_server import VSIX, running_code_server
 from tests.editors.vscode.conftest import configuration
 from tests.editors.vscode.provider import hello
 from tests.editors.vscode.requests import ask
@@ -16,6 +19,34 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow, pytest.mark.timeout(300)]
 MODEL = "fake:fake-model"
 INSTALL_SECONDS = 240.0
 
+PYTHON_EXTENSION = """
+const vscode = require('vscode');
+exports.activate = () => ({
+  environments: {
+    known: [],
+    getActiveEnvironmentPath: () => ({ id: 'active', path: 'active' }),
+    resolveEnvironment: async ({ id }) => id === 'active' && { executable: { uri: vscode.Uri.file(PATH) } },
+  },
+});
+"""
+
+
+def python_extension(directory: Path, interpreter: Path) -> Path:
+    """An extension with the part of the Python extension's API that is used: its active interpreter."""
+    file = directory / "python.vsix"
+    package = {
+        "name": "python",
+        "publisher": "ms-python",
+        "version": "0.0.1",
+        "engines": {"vscode": "^1.127.0"},
+        "main": "./main.js",
+        "activationEvents": [],
+    }
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("extension/package.json", json.dumps(package))
+        archive.writestr("extension/main.js", PYTHON_EXTENSION.replace("PATH", json.dumps(str(interpreter))))
+    return file
+
 
 @pytest.mark.scenario("missing-binary")
 def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, provider, github):
@@ -24,10 +55,11 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.toml").write_text(configuration(provider, github))
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "python3").symlink_to(sys._base_executable)
-    with running_code_server(home, path=f"{programs}:/usr/bin:/bin") as server:
+    python = tmp_path / "python3"
+    python.symlink_to(sys._base_executable)
+    with running_code_server(
+        home, path="/usr/bin:/bin", extensions=(VSIX, python_extension(tmp_path, python))
+    ) as server:
         context = browser.new_context()
         window = Window(server, context)
         window.notified("Installing jumpseat")
@@ -44,4 +76,6 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     storage = home / "data/User/globalStorage/jumpseat.jumpseat/daemon"
     (environment,) = [each for each in storage.iterdir() if each.is_dir()]
     assert (environment / "bin/jumpseat").exists()
-    assert server.log().count(" -m pip install ") == 1
+    log = server.log()
+    assert f"{python} -m venv " in log
+    assert log.count(" -m pip install ") == 1
