@@ -79,3 +79,20 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     log = server.log()
     assert f"{python} -m venv " in log
     assert log.count(" -m pip install ") == 1
+
+
+@pytest.mark.scenario("missing-binary")
+def test_a_window_that_never_had_a_model_says_why(tmp_path, browser, provider, github):
+    from tests.editors.vscode.window import Window
+
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text(configuration(provider, github))
+    with running_code_server(home) as server:
+        server.configure(path="/nowhere/jumpseat")
+        context = browser.new_context()
+        window = Window(server, context)
+        # VS Code itself answers a question with "Language model unavailable".
+        shown = window.notified('The program "/nowhere/jumpseat" of the setting jumpseat.path was not found.')
+        shown.get_by_text("Restart Server", exact=True).wait_for()
+        context.close()

@@ -8,7 +8,7 @@ import { Conversations } from './conversations';
 import { Edits } from './edit';
 import { FactsReader } from './facts';
 import { showHistory } from './history';
-import { command, showInformation } from './messages';
+import { command, showInformation, watchFailures } from './messages';
 import { selectModel } from './models';
 import { Participant } from './participant';
 import { runInTerminal, type FindProgram } from './programs';
@@ -43,6 +43,7 @@ export function registerUi(
     facts,
     statusBar(facts),
     watchSteps(facts),
+    watchFailures(daemon),
     watchSignOut(daemon, () => account.isLeaving),
     new Participant(daemon, ended).register(icon),
     new Edits(daemon).register(),

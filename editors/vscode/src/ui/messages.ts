@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 
 import { asDaemonError } from '../daemon/errors';
+import type { Daemon } from '../daemon/supervisor';
 import { actionsAfter, type Action } from './problems';
 
 async function offer(chosen: Thenable<string | undefined>, actions: readonly Action[]): Promise<void> {
@@ -75,4 +76,20 @@ export function contextKey(name: string): (value: string | boolean | undefined) 
       void vscode.commands.executeCommand('setContext', name, value);
     }
   };
+}
+
+/**
+ * Show why the daemon cannot be started, once for each reason: without any model VS Code answers every question itself, with
+ * "Language model unavailable".
+ */
+export function watchFailures(daemon: Daemon): { dispose(): void } {
+  let shown: string | undefined;
+  return daemon.onDidChangeState((state) => {
+    if (state === 'ready') {
+      shown = undefined;
+    } else if (state === 'failed' && daemon.failure && daemon.failure.sentence !== shown) {
+      shown = daemon.failure.sentence;
+      showError(daemon.failure);
+    }
+  });
 }
