@@ -74,6 +74,21 @@ def test_two_neovims_on_one_saved_chat_each_have_their_own_answer(nvim_home, pro
     assert sent == ["Hello?", "Hello there.", "And you?"]
 
 
+def test_a_chat_that_another_neovim_has_open_is_opened_with_a_warning(nvim_home, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "chat.md"
+    file.write_text("## Me\n\nHello?\n")
+    with running_neovim(nvim_home) as first, running_neovim(nvim_home) as second:
+        for child in (first, second):
+            child.command("set updatecount=200 swapfile")
+            child.command(f"Jumpseat {file}")
+        assert first.messages == []
+        assert "another Neovim has it open" in second.messages[0]
+        second.command("JumpseatSend")
+        second.idle()
+        assert "Hello there." in second.text
+
+
 def test_an_answer_that_is_undone_while_it_streams_is_stopped_and_can_be_redone(child, provider):
     gate = Gate()
     provider.script(held("One ", gate=gate))

@@ -33,6 +33,18 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
     assert child.messages == []
 
 
+def test_the_model_is_shown_also_when_the_first_deltas_come_at_once(child):
+    shown = child.lua("""
+        local written = require('jumpseat.answer').new(0, '## Assistant')
+        written:write({ { type = 'start', provider = 'fake', model = 'm' }, { type = 'text_start' },
+          { type = 'text_delta', text = 'Hello' },
+          { type = 'usage', usage = { inputTokens = 1, outputTokens = 2 } } })
+        return require('jumpseat.view').status(0)
+    """)
+    assert (shown["model"], shown["state"]) == ("fake:m", "streaming")
+    assert shown["usage"]["outputTokens"] == 2
+
+
 @pytest.mark.scenario("stop-after-first-token")
 def test_a_stopped_answer_keeps_what_came_and_can_be_continued(child, provider):
     provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))

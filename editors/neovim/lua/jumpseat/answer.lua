@@ -68,7 +68,8 @@ end
 ---@param deltas table[]
 function Answer:write(deltas)
   if not self.writer:is_valid() then return end
-  local text, state = {}, nil
+  local text, state = {}, {}
+  local function show(changes) state = vim.tbl_extend('force', state, changes) end
   local function flush()
     self.writer:append(table.concat(text))
     text = {}
@@ -78,7 +79,7 @@ function Answer:write(deltas)
     if type == 'start' then
       self.model = delta.provider .. ':' .. delta.model
       self.conversation = delta.conversationId
-      state = { state = 'waiting', model = self.model, detail = vim.NIL }
+      show({ state = 'waiting', model = self.model, detail = vim.NIL })
     elseif type == 'response' and self.blocks > 0 then
       -- The provider starts again: the blocks so far are void.
       flush()
@@ -91,11 +92,11 @@ function Answer:write(deltas)
         delta.delayMs / 1000,
         delta.error.message
       )
-      state = { state = 'retrying', detail = detail }
+      show({ state = 'retrying', detail = detail })
     elseif type == 'text_start' or type == 'thinking_start' then
       table.insert(text, self:_begin(type))
       table.insert(self.parts, { type = type == 'text_start' and 'text' or 'thinking', pieces = {} })
-      state = { state = type == 'text_start' and 'streaming' or 'thinking', detail = vim.NIL }
+      show({ state = type == 'text_start' and 'streaming' or 'thinking', detail = vim.NIL })
       if type == 'thinking_start' then
         flush()
         self.thinking_row = self.writer:last_row() - 2
@@ -116,11 +117,11 @@ function Answer:write(deltas)
       table.insert(self.notices, (delta.title and delta.title .. ' ' or '') .. delta.url)
     elseif type == 'usage' then
       self.usage = delta.usage
-      state = vim.tbl_extend('force', state or {}, { usage = delta.usage })
+      show({ usage = delta.usage })
     end
   end
   flush()
-  if state then view.update(self.buf, state) end
+  if next(state) then view.update(self.buf, state) end
 end
 
 --- The blocks that the deltas had, for an answer whose end never came.

@@ -124,6 +124,19 @@ local function show(buf)
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
 end
 
+--- Load the file of a buffer, also if it has a swap file.
+---@param buf integer
+local function load(buf)
+  vim.v.errmsg = ''
+  -- The file is read after the long error about a swap file, but not if that is raised.
+  vim.cmd(('silent! call bufload(%d)'):format(buf))
+  if vim.v.errmsg:find('^E325') then
+    log.warn('The chat has a swap file: another Neovim has it open, or one has crashed (then :recover).')
+  elseif vim.v.errmsg ~= '' then
+    log.warn(vim.v.errmsg)
+  end
+end
+
 ---@return integer? buf the chat that was used last
 local function last_used()
   local last, used
@@ -157,7 +170,7 @@ function M.open(options)
   local buf
   if options.file then
     buf = vim.fn.bufadd(vim.fn.fnamemodify(options.file, ':p'))
-    vim.fn.bufload(buf)
+    load(buf)
     vim.bo[buf].buflisted = true
   elseif not options.new then
     buf = last_used()
