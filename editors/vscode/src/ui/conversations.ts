@@ -168,9 +168,19 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   #changedSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#isRead = false;
-      this.#changed.fire(undefined);
+      this.#reread().catch(() => undefined);
     }, SETTLE_MS);
+  }
+
+  /** The rows are there before VS Code asks for them: an item has no row meanwhile, and its menu would do nothing. */
+  async #reread(): Promise<void> {
+    try {
+      if (this.#isRead) {
+        await Promise.all([this.#here?.again(), this.#all.again()]);
+      }
+    } finally {
+      this.#changed.fire(undefined);
+    }
   }
 
   async #more(): Promise<void> {
