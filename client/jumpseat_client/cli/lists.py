@@ -11,8 +11,8 @@ from jumpseat_client.cli.terminal import clean_line
 FIXED = ("Model", "Context", "Output", "Cost", "Id", "Changed")
 """Columns whose cells are not wrapped."""
 
-NARROW = 80
-"""A terminal with fewer columns gets each row as a paragraph, where the caller allows it."""
+LAST_COLUMN = 20
+"""A table whose last column would be narrower is printed as paragraphs, where the caller allows it."""
 
 
 def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: bool = False) -> None:
@@ -21,16 +21,23 @@ def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: 
     Args:
         titles: of the columns.
         rows: the cells.
-        stacks: on a narrow terminal each row is a paragraph that begins with its first cell.
+        stacks: where the terminal is too narrow for the table, each row is a paragraph that begins with its
+            first cell.
     """
     cleaned = [[clean_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cleaned:
             print("\t".join(row))
-    elif stacks and shutil.get_terminal_size().columns < NARROW:
+    elif stacks and _width(cleaned) + LAST_COLUMN > shutil.get_terminal_size().columns:
         _print_paragraphs(titles, cleaned)
     else:
         _print_table(titles, cleaned)
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """The columns that a table needs on a terminal without its last column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return sum(width + 3 for width in widths[:-1] if width)
 
 
 def _print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
