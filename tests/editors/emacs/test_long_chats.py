@@ -27,6 +27,14 @@ WATCH = """(progn
                              (setq longest (max longest (- now last)) last now)))))"""
 
 
+FIVE_THOUSAND_LINES = """(progn (erase-buffer)
+        (dotimes (number 250)
+          (insert "## " (if (= 0 (mod number 2)) "Me" "Assistant") "\n\n")
+          (dotimes (each 17) (insert (format "line %d.%d\n" number each)))
+          (insert "\n"))
+        (insert "## Me\n"))"""
+
+
 def five_thousand_deltas(child, provider) -> float:
     """The longest step of Emacs, in milliseconds, while an answer of so many deltas comes."""
     words = [f"word{number} " + ("\n" if number % 12 == 0 else "") for number in range(5000)]
@@ -47,23 +55,19 @@ def test_five_thousand_deltas_never_keep_emacs_for_a_frame(child, provider):
     assert 0 < five_thousand_deltas(child, provider) <= LONGEST_MS
 
 
-def test_five_thousand_deltas_never_keep_an_emacs_with_markdown_mode_for_a_frame(
+def test_five_thousand_deltas_never_keep_an_emacs_with_markdown_mode_and_a_long_chat_for_a_frame(
     emacs_home, package, provider
 ):
     with running_emacs(emacs_home, package=package, before=markdown_mode()) as child:
         child.command("jumpseat")
         child.wait("(derived-mode-p 'markdown-mode)")
+        child.eval(FIVE_THOUSAND_LINES)
         assert 0 < five_thousand_deltas(child, provider) <= LONGEST_MS
 
 
 @pytest.mark.scenario("long-chat")
 def test_a_chat_of_five_thousand_lines_is_continued_at_its_end(child, provider):
-    child.eval("""(progn (erase-buffer)
-        (dotimes (number 250)
-          (insert "## " (if (= 0 (mod number 2)) "Me" "Assistant") "\n\n")
-          (dotimes (each 17) (insert (format "line %d.%d\n" number each)))
-          (insert "\n"))
-        (insert "## Me\n"))""")
+    child.eval(FIVE_THOUSAND_LINES)
     provider.script(Reply.events(completion_stream(["The ", "end."])))
     child.ask("And?")
     child.sees("The end.")
