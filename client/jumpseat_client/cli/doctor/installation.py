@@ -18,6 +18,9 @@ from jumpseat.system.paths import Places, places_of_process
 from jumpseat_client.cli.doctor.subjects import Subject
 
 LIBRARIES = ("pygls", "lsprotocol", "httpx2", "pydantic")
+PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
+"""The variables that another program gets."""
+
 PROGRAM_SECONDS = 3.0
 LITTLE_BYTES = 100_000_000
 
@@ -65,10 +68,14 @@ async def _program() -> Check:
 
 
 def programs_on_path(path: str) -> list[Path]:
-    """Each program `jumpseat` on a PATH; one that is there by several names is listed once."""
+    """Each program `jumpseat` on a PATH; one that is there by several names is listed once.
+
+    Relative directories are skipped: one may be in a workspace of another author.
+    """
     found: dict[Path, Path] = {}
     for directory in path.split(os.pathsep):
-        if directory and (program := shutil.which("jumpseat", path=directory)) is not None:
+        program = shutil.which("jumpseat", path=directory) if Path(directory).is_absolute() else None
+        if program is not None:
             found.setdefault(Path(program).resolve(), Path(program))
     return list(found.values())
 
@@ -81,6 +88,8 @@ async def _version_of(program: Path) -> str:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
+            # Without keys: it may be any program of this name.
+            env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
         )
     except OSError:
         return "cannot be started"

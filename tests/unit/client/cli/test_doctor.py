@@ -93,7 +93,7 @@ def test_the_report_has_no_secret_and_no_name_of_the_home(
     assert for_the_public(redact)(f"{text} {file}") == f"{' '.join(['***'] * 6)} ~/config.toml"
 
 
-def test_a_program_with_two_names_on_the_path_is_one(tmp_path: Path) -> None:
+def test_a_program_with_two_names_on_the_path_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
     for name in ("a", "c"):
@@ -103,6 +103,8 @@ def test_a_program_with_two_names_on_the_path_is_one(tmp_path: Path) -> None:
     path = ":".join(str(tmp_path / name) for name in ("a", "b", "none", "c"))
 
     assert programs_on_path(path) == [tmp_path / "a" / "jumpseat", tmp_path / "c" / "jumpseat"]
+    monkeypatch.chdir(tmp_path)
+    assert programs_on_path("a:.:") == []
 
 
 async def test_several_programs_of_different_versions_are_a_problem(
@@ -111,9 +113,10 @@ async def test_several_programs_of_different_versions_are_a_problem(
     for number in (1, 2):
         folder = tmp_path / f"bin{number}"
         folder.mkdir()
-        (folder / "jumpseat").write_text(f"#!/bin/sh\necho jumpseat 0.0.{number}\n")
+        (folder / "jumpseat").write_text(f"#!/bin/sh\necho jumpseat 0.0.{number}$SOME_TOKEN\n")
         (folder / "jumpseat").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin1'}:{tmp_path / 'bin2'}")
+    monkeypatch.setenv("SOME_TOKEN", "canary")  # No other program gets it.
     checks = {check.name: check for check in (await check_installation()).checks}
 
     assert checks["program"].ok is False
