@@ -54,7 +54,7 @@ BROWSER := 'playwright>=1.65,<2'
 .NOTPARALLEL:
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
 	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-emacs format format-neovim \
-	format-vscode bench mutants pictures wheel vsix clean
+	format-vscode bench mutants pictures pictures-vscode wheel vsix clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -82,6 +82,11 @@ test-emacs-newer: $(TEST_READY) ## Run those that concern it in a newer Emacs (n
 test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
 test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser
 	$(BIN)/pytest tests/editors/vscode tests/editors/test_scenarios.py
+
+pictures-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
+pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Make the pictures of the VS Code extension's README
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pillow>=12,<14'
+	$(BIN)/pytest tests/editors/vscode/pictures.py
 
 test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" --ignore tests/editors/vscode
