@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from jumpseat_client.cli.failures import OK
+from jumpseat_client.cli.groups import CommandGroup
 from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
 
 
-@click.group("config", no_args_is_help=True, context_settings=HELP)
+@click.group("config", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
 def config_group() -> None:
     """Begin, show, edit and check the configuration file.
 

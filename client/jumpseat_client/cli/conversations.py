@@ -46,7 +46,8 @@ async def show_conversations(
     if as_json:
         print_json({"conversations": rows})
     elif rows:
-        print_rows(("Id", "Changed", "Title", "Turns", "Directory"), [_cells(row) for row in rows])
+        titles = ("Id", "Changed", "Title", "Turns", "Directory")
+        print_rows(titles, [_cells(row) for row in rows], stacks=True)
     else:
         say("There is no such conversation." if query or cwd else "No conversation is kept.")
     return OK

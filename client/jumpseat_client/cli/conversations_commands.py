@@ -7,16 +7,8 @@ from pathlib import Path
 import click
 
 from jumpseat_client.cli.completion import complete_conversation
-from jumpseat_client.cli.failures import OK
-from jumpseat_client.cli.options import (
-    HELP,
-    config_option,
-    daemon_command_of,
-    daemon_options,
-    json_option,
-    own_option,
-    run_work,
-)
+from jumpseat_client.cli.groups import ListByDefault
+from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 
 LIMIT = 50
 
@@ -39,15 +31,11 @@ _directory_option = click.option(
 )
 
 
-@click.group(invoke_without_command=True, context_settings=HELP)
-@config_option
-@own_option
-@json_option
-@click.pass_context
-def conversations(context: click.Context, config: Path | None, own: bool, as_json: bool) -> int:
+@click.group("conversations", cls=ListByDefault, context_settings=HELP)
+def conversations() -> None:
     """List, show, search, export and remove the conversations that are kept on this machine.
 
-    Without a command, the conversations that changed last are listed. 'keep = false' in the table
+    Without a command it is 'jumpseat conversations list', with its options. 'keep = false' in the table
     [conversations] of the configuration file switches keeping off.
 
     \b
@@ -60,11 +48,6 @@ def conversations(context: click.Context, config: Path | None, own: bool, as_jso
     \b
     exit codes: 0 success; 1 there is no such conversation; 2 wrong usage.
     """
-    if context.invoked_subcommand is not None:
-        if config is not None or own or as_json:
-            raise click.UsageError(f"Put the options after '{context.invoked_subcommand}'.")
-        return OK
-    return _show_list((), None, LIMIT, daemon_command_of(config, own=own), as_json)
 
 
 @conversations.command("list")

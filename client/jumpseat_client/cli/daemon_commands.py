@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json
+from jumpseat_client.cli.groups import CommandGroup
 from jumpseat_client.cli.options import HELP, json_option
 
 
@@ -20,7 +21,7 @@ def attach(arguments: tuple[str, ...]) -> int:
     return main(list(arguments))
 
 
-@click.group("daemon", no_args_is_help=True, context_settings=HELP)
+@click.group("daemon", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
 def daemon_group() -> None:
     """The daemon that serves all attached clients.
 

@@ -20,16 +20,12 @@ class CommandsOrQuestion(LazyGroup):
         first = args[0]
         if any(map(str.isspace, first.strip())):
             return "chat", self.get_command(ctx, "chat"), args
-        if self.get_command(ctx, first) is None and not first.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(self._no_such_command(ctx, first, args[1:]), ctx)
         return super().resolve_command(ctx, args)
 
-    def _no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
-        from difflib import get_close_matches
-
-        near = get_close_matches(word, self.list_commands(ctx), 1)
-        if near:
-            return f"No such command {word!r}. Did you mean {near[0]!r}?"
+    def no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
+        """The message for a word that is no command; it may be a question."""
+        if self.nearest(ctx, word) is not None:
+            return super().no_such_command(ctx, word, more)
         question = " ".join([word, *(each for each in more if not each.startswith("-"))])
         command = "jumpseat" if " " in question else "jumpseat chat"
         return f'No such command {word!r}. To ask a question: {command} "{question}"'

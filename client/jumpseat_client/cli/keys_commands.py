@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from jumpseat_client.cli.groups import ListByDefault
 from jumpseat_client.cli.options import HELP, config_option, json_option
 
 
@@ -22,7 +23,7 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
     ]
 
 
-@click.group("keys", no_args_is_help=True, context_settings=HELP)
+@click.group("keys", cls=ListByDefault, context_settings=HELP)
 def keys() -> None:
     """Store keys of providers outside of the configuration file.
 

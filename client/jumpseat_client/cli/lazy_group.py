@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from jumpseat_client.cli.groups import CommandGroup
 
-class LazyGroup(click.Group):
+
+class LazyGroup(CommandGroup):
     """Its commands are named by their modules."""
 
     def __init__(self, *arguments: Any, modules: Mapping[str, str] | None = None, **more: Any) -> None:

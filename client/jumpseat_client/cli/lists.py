@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from jumpseat_client.cli.terminal import clean_line
 
-FIXED = ("Model", "Context", "Output", "Cost", "Id", "Changed")
+FIXED = ("Model", "Context", "Output", "Cost", "Id", "Changed", "Turns")
 """Columns whose cells are not wrapped."""
 
 LAST_COLUMN = 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from jumpseat_client.cli.groups import ListByDefault
 from jumpseat_client.cli.options import HELP, json_option
 
 
@@ -15,7 +16,7 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
     return found or [CompletionItem(incomplete, type="file")]
 
 
-@click.group("local", no_args_is_help=True, context_settings=HELP)
+@click.group("local", cls=ListByDefault, context_settings=HELP)
 def local() -> None:
     """The models that run on this machine: no account, no network.
 

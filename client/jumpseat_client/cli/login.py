@@ -90,6 +90,8 @@ async def log_out(*, provider: str | None, daemon_command: Sequence[str], as_jso
         print_json(status)
     elif status.get("state") != "signed_out" and status.get("message"):
         say(clean_line(str(status["message"])))
+    elif status.get("state") == "not_required":
+        say(f"{status.get('provider')} needs no sign-in.")
     elif status.get("state") in USABLE:
         # The sign-in of another program is still found; it must not be removed here.
         say(f"Signed out, but {_who(status)} is still used, from {clean_line(str(status.get('source')))}.")

@@ -185,6 +185,8 @@ async def set_default(name: str | None, *, daemon_command: Sequence[str], as_jso
     known = [str(row.get("model")) for row in listed.get("models") or [] if row.get("provider") == provider]
     if colon and model and known and model not in known:
         say(f"warning: {provider} does not list {clean_line(model)}.")
+    elif not colon and default is None and listed.get("models"):
+        say(f"warning: no provider lists {clean_line(name)}.")
     return OK
 
 

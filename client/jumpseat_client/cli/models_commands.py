@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import CompletionItem
 
 from jumpseat_client.cli.completion import complete_model, complete_provider
+from jumpseat_client.cli.groups import ListByDefault
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
-
-
-class ListByDefault(click.Group):
-    """A group whose arguments are those of `list`, unless the first one is a command."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `list` before arguments that begin with none of the commands."""
-        is_help = len(args) == 1 and args[0] in ("-h", "--help")
-        is_completed_here = ctx.resilient_parsing and not args
-        if not (is_help or is_completed_here) and (not args or args[0] not in self.commands):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands, and the options of `list`."""
-        listing = self.commands["list"]
-        return [*super().shell_complete(ctx, incomplete), *listing.shell_complete(ctx, incomplete)]
 
 
 @click.group("models", cls=ListByDefault, context_settings=HELP)

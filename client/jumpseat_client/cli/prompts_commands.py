@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
 
 from jumpseat_client.cli.completion import complete_prompt
-from jumpseat_client.cli.failures import OK
-from jumpseat_client.cli.options import (
-    HELP,
-    config_option,
-    daemon_command_of,
-    daemon_options,
-    json_option,
-    own_option,
-    run_work,
-)
-
-if TYPE_CHECKING:
-    pass
+from jumpseat_client.cli.groups import ListByDefault
+from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 
 
-@click.group(invoke_without_command=True, context_settings=HELP)
-@config_option
-@own_option
-@json_option
-@click.pass_context
-def prompts(context: click.Context, config: Path | None, own: bool, as_json: bool) -> int:
+@click.group("prompts", cls=ListByDefault, context_settings=HELP)
+def prompts() -> None:
     """List and show the prompts of the configuration, the tables [prompts.NAME].
 
-    Without a command, they are listed. 'jumpseat chat -p NAME' asks one; editors offer the same ones.
+    Without a command it is 'jumpseat prompts list'. 'jumpseat chat -p NAME' asks one; editors offer the same
+    ones.
 
     \b
     examples:
@@ -39,11 +22,6 @@ def prompts(context: click.Context, config: Path | None, own: bool, as_json: boo
       jumpseat prompts show review
       git diff | jumpseat chat -p review
     """
-    if context.invoked_subcommand is not None:
-        if config is not None or own or as_json:
-            raise click.UsageError(f"Put the options after '{context.invoked_subcommand}'.")
-        return OK
-    return _list(daemon_command_of(config, own=own), as_json=as_json)
 
 
 @prompts.command("list")

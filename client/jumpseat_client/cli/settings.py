@@ -29,12 +29,9 @@ async def show_settings(key: str | None, *, daemon_command: Sequence[str], as_js
             for name, saved in _lines(settings):
                 print(f"{clean_line(name)}\t{_written(saved)}")
         return OK
-    value: Any = settings
-    for part in path_of(key):
-        value = value.get(part) if isinstance(value, Mapping) else None
+    value = _saved(settings, key)
     if value is None:
-        print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
-        return FAILED
+        return _report_missing(key)
     if as_json:
         print_json(value)
     else:
@@ -52,10 +49,24 @@ async def change_setting(key: str, value: Any, *, daemon_command: Sequence[str],
     for part in reversed(path_of(key)):
         patch = {part: patch}
     async with daemon(daemon_command) as client:
+        if value is None and _saved(await client.settings(), key) is None:
+            return _report_missing(key)
         settings = await client.save_settings(patch)
     if as_json:
         print_json(settings)
     return OK
+
+
+def _saved(settings: Mapping[str, Any], key: str) -> Any:
+    value: Any = settings
+    for part in path_of(key):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _report_missing(key: str) -> int:
+    print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
+    return FAILED
 
 
 def path_of(key: str) -> list[str]:

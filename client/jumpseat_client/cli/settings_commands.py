@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from jumpseat_client.cli.completion import complete_saved_key, complete_saved_value
-from jumpseat_client.cli.failures import OK
-from jumpseat_client.cli.options import (
-    HELP,
-    config_option,
-    daemon_command_of,
-    daemon_options,
-    json_option,
-    own_option,
-    run_work,
-)
+from jumpseat_client.cli.groups import ListByDefault
+from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 
 
-@click.group(invoke_without_command=True, context_settings=HELP)
-@config_option
-@own_option
-@json_option
-@click.pass_context
-def settings(context: click.Context, config: Path | None, own: bool, as_json: bool) -> int:
+@click.group("settings", cls=ListByDefault, context_settings=HELP)
+def settings() -> None:
     """Show or change the saved settings; running editors use them at once.
 
     The keys are default_provider, default_model, max_tokens, and providers.ID.KEY for a provider's settings.
-    Without a command, all saved settings are shown. The configuration file overrides saved settings.
+    Without a command it is 'jumpseat settings list'. The configuration file overrides saved settings.
 
     \b
     examples:
@@ -41,14 +27,24 @@ def settings(context: click.Context, config: Path | None, own: bool, as_json: bo
     \b
     exit codes: 0 success; 1 rejected, or nothing is saved under that key; 2 wrong usage.
     """
-    if context.invoked_subcommand is not None:
-        if config is not None or own or as_json:
-            raise click.UsageError(f"Put the options after '{context.invoked_subcommand}'.")
-        return OK
+
+
+@settings.command("list")
+@daemon_options
+@json_option
+def list_settings(daemon_command: list[str], as_json: bool) -> int:
+    """List all saved settings.
+
+    In a pipe each line is a key and its value, separated by a tab.
+
+    \b
+    examples:
+      jumpseat settings list
+      jumpseat settings list --json | jq -r .default_model
+    """
     from jumpseat_client.cli.settings import show_settings
 
-    work = show_settings(None, daemon_command=daemon_command_of(config, own=own), as_json=as_json)
-    return run_work(work, as_json=as_json)
+    return run_work(show_settings(None, daemon_command=daemon_command, as_json=as_json), as_json=as_json)
 
 
 @settings.command("get")

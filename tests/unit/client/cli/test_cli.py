@@ -327,6 +327,12 @@ def test_a_logout_that_changes_nothing_says_why(tmp_path: Path, state: str) -> N
     assert (done.returncode, done.stderr) == (0, "octocat stays: unset it.\n")
 
 
+def test_a_logout_of_a_provider_without_accounts_says_so(tmp_path: Path) -> None:
+    status = {"provider": "local", "state": "not_required"}
+    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "--provider", "local")
+    assert (done.returncode, done.stderr) == (0, "local needs no sign-in.\n")
+
+
 def test_status_as_json_names_the_default(tmp_path: Path) -> None:
     rows = [provider("one", "signed_out"), provider("two", "configured", isDefault=True)]
     done = run(Scenario(tmp_path, answers={"providers/list": {"providers": rows}}), "status", "--json")

@@ -93,6 +93,8 @@ def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
     assert "the configuration file sets default_model" in done.stderr
 
     assert "does not list claude" in run(scenario, "models", "default", "copilot:claude").stderr
+    nothing = listing(tmp_path, models_list={"models": MODELS[1:], "errors": []})
+    assert run(nothing, "models", "default", "nope").stderr == "warning: no provider lists nope.\n"
     assert run(scenario, "models", "default", "--unset").returncode == 0
     assert scenario.received("settings/save")[-1]["params"] == {"settings": {"default_model": None}}
 

@@ -1,0 +1,84 @@
+"""What all groups of commands have in common, and those that list without a command."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+SYNONYMS = (
+    ("list", "ls"),
+    ("remove", "rm", "delete", "unset", "uninstall"),
+    ("show", "get", "cat"),
+    ("set", "add"),
+    ("--help", "help"),
+    ("--version", "version"),
+)
+"""Words of other programs, and of other groups, for one job."""
+
+
+class CommandGroup(click.Group):
+    """Its help has the first sentence of each command, and a mistyped command gets the nearest one."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands; click would end long sentences with dots."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(limit=1000)) for name, command in commands if command]
+            )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command for these arguments, and its own arguments."""
+        word = args[0]
+        is_command = self.get_command(ctx, word) is not None
+        if not is_command and not word.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(self.no_such_command(ctx, word, args[1:]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
+        """The message for a word that is no command."""
+        del more
+        near = self.nearest(ctx, word)
+        return f"No such command {word!r}." + (f" Did you mean {near!r}?" if near else "")
+
+    def nearest(self, ctx: click.Context, word: str) -> str | None:
+        """The command, or the option of the group, that was probably meant."""
+        from difflib import get_close_matches
+
+        names = self.list_commands(ctx)
+        options = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        for words in SYNONYMS:
+            if word in words:
+                return next((name for name in words if name in {*names, *options}), None)
+        return next(iter(get_close_matches(word, names, 1)), None)
+
+
+class ListByDefault(CommandGroup):
+    """A group whose arguments are those of `list`, unless the first one is a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `list` before arguments that begin with none of the commands."""
+        is_help = len(args) == 1 and args[0] in ("-h", "--help")
+        is_completed_here = ctx.resilient_parsing and not args
+        if not is_help and not is_completed_here and self._begins_list(ctx, args):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+    def _begins_list(self, ctx: click.Context, args: list[str]) -> bool:
+        listing = self.commands["list"]
+        takes_words = any(isinstance(each, click.Argument) for each in listing.params)
+        if not args or takes_words or ctx.resilient_parsing:
+            return not args or args[0] not in self.commands
+        if not args[0].startswith("-"):
+            return False
+        _, words, _ = listing.make_parser(ctx).parse_args(list(args))
+        if words and words[0] in self.commands:
+            raise click.UsageError(f"Put the options after '{words[0]}'.", ctx)
+        return True
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, and the options of `list`."""
+        listing = self.commands["list"]
+        return [*super().shell_complete(ctx, incomplete), *listing.shell_complete(ctx, incomplete)]

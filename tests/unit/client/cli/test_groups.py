@@ -1,0 +1,102 @@
+"""The groups of commands: their help, their lists, and the words of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from jumpseat_client.cli.commands import MODULES, jumpseat
+from tests.fakes.scenario import Scenario
+from tests.fakes.terminal import Terminal
+from tests.unit.client.cli.test_cli import OWN, argv, run
+
+LISTS = ("conversations", "keys", "local", "models", "prompts", "settings")
+
+
+def groups() -> dict[str, click.Group]:
+    context = click.Context(jumpseat)
+    commands = {name: jumpseat.get_command(context, name) for name in MODULES}
+    return {name: command for name, command in commands.items() if isinstance(command, click.Group)}
+
+
+def outcome(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(jumpseat, arguments)
+    return done.exit_code, done.output.strip().splitlines()[-1]
+
+
+def test_a_group_with_a_list_shows_it_without_a_command() -> None:
+    found = groups()
+    assert {name for name, group in found.items() if "list" in group.commands} == set(LISTS)
+    for name in LISTS:
+        context = found[name].make_context(name, [])
+        assert context._protected_args == ["list"], name
+
+
+@pytest.mark.parametrize("name", [None, "conversations", "daemon", "local"])
+def test_the_help_of_a_group_has_whole_sentences(name: str | None) -> None:
+    text = CliRunner().invoke(jumpseat, [*([name] if name else []), "--help"]).output
+    commands = text.partition("\nCommands:\n")[2]
+    assert commands
+    assert "..." not in commands
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("keys", "rm"), "remove"),
+        (("keys", "ls"), "list"),
+        (("conversations", "delete"), "rm"),
+        (("local", "remove"), "uninstall"),
+        (("settings", "rm"), "unset"),
+        (("settings", "show"), "get"),
+        (("config", "get"), "show"),
+        (("conversations", "shwo"), "show"),
+        (("help",), "--help"),
+        (("version",), "--version"),
+    ],
+)
+def test_another_word_for_a_command_is_answered_with_its_name(arguments: tuple[str, ...], meant: str) -> None:
+    message = f"Error: No such command {arguments[-1]!r}. Did you mean {meant!r}?"
+    assert outcome(*arguments) == (2, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("settings", "--json", "get", "max_tokens"), "Put the options after 'get'."),
+        (("conversations", "--limit", "0"), "Invalid value for '-n' / '--limit'"),
+        (("keys", "--own"), "No such option '--own'."),
+    ],
+)
+def test_options_of_a_group_are_those_of_its_list(arguments: tuple[str, ...], message: str) -> None:
+    code, output = outcome(*arguments)
+    assert (code, message in output) == (2, True), output
+
+
+def test_forgetting_what_is_not_saved_is_a_failure(tmp_path: Path) -> None:
+    saved = {"settings": {"max_tokens": 5, "providers": {"one": {"temperature": 1}}}}
+    scenario = Scenario(tmp_path, answers={"settings/get": saved, "settings/save": saved})
+
+    done = run(scenario, "settings", "unset", "providers.one.top_p")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        1, "jumpseat: Nothing is saved as providers.one.top_p.",
+    )  # fmt: skip
+    assert not scenario.received("settings/save")
+    assert run(scenario, "settings", "unset", "providers.one.temperature").returncode == 0
+    assert run(scenario, "settings", "unset", "providers.one").returncode == 0
+
+
+def test_conversations_have_whole_ids_and_titles_in_40_columns(tmp_path: Path) -> None:
+    row = {"id": "20261122-165609-abeb5544", "title": "Why?", "turns": 2, "cwd": "/srv"}
+    rows = {"conversations": [{**row, "updatedAt": "2026-11-22T16:56:09Z"}]}
+    terminal = Terminal(argv(Scenario(tmp_path, answers={"conversations/list": rows}), "conversations"))
+    terminal.resize(24, 40)
+    code, output = terminal.finish()
+    text = " ".join(OWN.sub("", output).split())
+
+    assert code == 0
+    assert text.startswith("20261122-165609-abeb5544 changed 2026-11-22 ")
+    assert text.endswith("; Why?; turns 2; /srv")
