@@ -121,13 +121,11 @@ def running_code_server(
     extensions: Sequence[Path] = (VSIX,),
     settings: Mapping[str, Any] | None = None,
     path: str | None = None,
-    is_trusted: bool = True,
 ) -> Iterator[CodeServer]:
     """A code-server with these extensions and the driver. Its files and the daemon's are below `home`.
 
     Args:
         path: the PATH; if absent, one with the program `jumpseat` of this checkout.
-        is_trusted: whether every workspace is trusted; else VS Code asks.
     """
     requirements()
     server = _prepared(home, settings or {})
@@ -164,7 +162,7 @@ def running_code_server(
                 *program,
                 *("--bind-addr", server.origin.removeprefix("http://")),
                 *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
-                *(("--disable-workspace-trust",) if is_trusted else ()),
+                "--disable-workspace-trust",
                 # The extension host of a window that is closed ends soon.
                 *("--reconnection-grace-time", "2"),
             ],
