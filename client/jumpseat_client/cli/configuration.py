@@ -127,7 +127,7 @@ def _key_of(service: Service, environment: Environment) -> str:
     try:
         return asyncio.run(store_key(key, service.id, environment)).source
     except CannotStoreError as error:
-        print_failure(str(error), None)
+        say(f"warning: {error}")
         return variable
 
 

@@ -10,7 +10,6 @@ import click
 
 from jumpseat_client.cli.chat_inputs import complete_file
 from jumpseat_client.cli.completion import complete_model
-from jumpseat_client.cli.failures import FAILED, print_failure
 from jumpseat_client.cli.options import daemon_options, json_option, run_work
 
 
@@ -70,16 +69,15 @@ def edit(
     if yes and (prints or file == STDIN):
         raise click.UsageError("--yes changes a file, but here the new text is printed.")
     writes = True if yes else False if prints or as_json or file == STDIN else None
-    # Before the request, which costs money.
+    # All this before the request, which costs money.
+    try:
+        piece = read_piece(file, encoding)
+    except CannotEdit as error:
+        raise click.UsageError(str(error)) from None
     if writes is None and not sys.stdin.isatty():
         raise click.UsageError(
             "Without a terminal there is no question. Add --yes to change the file, or --stdout."
         )
-    try:
-        piece = read_piece(file, encoding)
-    except CannotEdit as error:
-        print_failure(str(error), None)
-        return FAILED
     work = edit_piece(
         piece,
         " ".join(instruction),

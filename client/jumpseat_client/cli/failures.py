@@ -26,7 +26,14 @@ def say(text: str) -> None:
 
 
 def print_failure(message: str, hint: str | None) -> None:
-    """Print what failed, and on a second line what to do about it."""
+    """Print what failed, and on a second line what to do about it; as `{"error": ...}` with `--json`."""
+    import click  # Here, because the daemon is started before click is imported.
+
+    context = click.get_current_context(silent=True)
+    if context is not None and context.params.get("as_json"):
+        data = {"kind": "client"} | ({"hint": hint} if hint else {})
+        print_json({"error": {"code": None, "message": message, "data": data}})
+        return
     say(f"jumpseat: {message}")
     if hint:
         say(f"hint: {clean_line(hint)}")

@@ -25,6 +25,7 @@ CLOCK_SECONDS = 120.0
 """A clock that is further off breaks tokens and certificates."""
 
 _BLOCKED = "Check the network connection, and whether a firewall blocks the host or requires a proxy."
+_NO_SERVER = "Start the server on this machine, and check the port in the URL of {provider}."
 
 
 async def check_hosts(
@@ -82,7 +83,8 @@ async def _check_host(
         return [*checks, Check("connection", False, silent, _BLOCKED, _since(begin))], None
     except ChatError as error:
         what = "tls" if _is_of_tls(error) else "connection"
-        hint = error.hint or (_BLOCKED if isinstance(error, ConnectionError) else None)
+        unreached = _NO_SERVER.format(provider=provider) if origin.is_loopback and not proxy else _BLOCKED
+        hint = error.hint or (unreached if isinstance(error, ConnectionError) else None)
         return [*checks, Check(what, False, error.message, hint, _since(begin))], None
     checks.append(Check("connection", True, f"{host} answers (HTTP {status}).", None, _since(begin)))
     if origin.scheme == "https":

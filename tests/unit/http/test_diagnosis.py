@@ -47,7 +47,7 @@ async def test_a_refused_connection_says_what_to_check() -> None:
 
     assert found["connection"].ok is False
     assert "connection refused" in found["connection"].message
-    assert "firewall" in (found["connection"].hint or "")
+    assert "Start the server on this machine" in (found["connection"].hint or "")
 
 
 async def test_a_name_that_does_not_exist_sends_no_request() -> None:

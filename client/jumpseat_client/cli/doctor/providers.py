@@ -40,13 +40,16 @@ async def check_providers(client: Client, *, only: str | None, chat: bool) -> As
     if only is not None and only not in {row["id"] for row in rows}:
         await client.diagnose(only)  # Fails with the nearest names.
     chosen = [row for row in rows if only in (None, row["id"])]
+    saved = (await client.settings()).get("default_model")
     used = {
         row["id"]
         for row in chosen
         if row["configured"] or row["isDefault"] or not row["builtIn"] or row["id"] == only
     }
     tasks = [
-        asyncio.create_task(_check(client, row, chat) if row["id"] in used else _unused(row))
+        asyncio.create_task(
+            _check(client, row, chat, saved_for(row, saved)) if row["id"] in used else _unused(row)
+        )
         for row in chosen
     ]
     try:
@@ -68,7 +71,14 @@ async def _unused(row: Mapping[str, Any]) -> list[Check]:
     return [Check("setup", None, str(message))]
 
 
-async def _check(client: Client, row: Mapping[str, Any], chat: bool) -> list[Check]:
+def saved_for(row: Mapping[str, Any], saved: str | None) -> str | None:
+    """The saved default model if this provider is asked for it, listed or not."""
+    provider, colon, _ = (saved or "").partition(":")
+    asked = provider == row["id"] if colon else row["isDefault"]
+    return saved if asked else None
+
+
+async def _check(client: Client, row: Mapping[str, Any], chat: bool, saved: str | None) -> list[Check]:
     provider = str(row["id"])
     try:
         params = {"provider": provider}
@@ -85,7 +95,7 @@ async def _check(client: Client, row: Mapping[str, Any], chat: bool) -> list[Che
     models, listed = await _list(client, provider)
     checks.append(listed)
     if chat:
-        checks.append(await _chat(client, provider, models))
+        checks.append(await _chat(client, provider, models, saved))
     return checks
 
 
@@ -104,23 +114,30 @@ async def _list(client: Client, provider: str) -> tuple[list[dict[str, Any]], Ch
     return models, Check("models", bool(models), f"{provider} lists {number}.", None, _since(begin))
 
 
-def model_to_try(models: Sequence[Mapping[str, Any]], provider: str) -> Mapping[str, Any] | None:
+def model_to_try(
+    models: Sequence[Mapping[str, Any]], provider: str, saved: str | None = None
+) -> Mapping[str, Any] | None:
     """The model for the short chat; None if each of them costs premium requests.
 
-    That is the default model of chats if this provider has it, whatever it costs. Else, where the provider
+    That is the default model of chats if this provider has it, whatever it costs, or the saved one that it is
+    asked for and does not list. Else, where the provider
     says what models cost beyond the plan, one that costs nothing; else the provider's own default.
     """
     default = next((model for model in models if model.get("isDefault")), None)
     if default is not None:
         return default
+    if saved is not None:
+        return {"id": saved}
     if all(is_included(model) is None for model in models):
         return {"id": f"{provider}:"}
     free = (model for model in models if is_included(model) and model.get("policy") in (None, "enabled"))
     return next(free, None)
 
 
-async def _chat(client: Client, provider: str, models: Sequence[Mapping[str, Any]]) -> Check:
-    model = model_to_try(models, provider)
+async def _chat(
+    client: Client, provider: str, models: Sequence[Mapping[str, Any]], saved: str | None
+) -> Check:
+    model = model_to_try(models, provider, saved)
     if model is None:
         return Check("chat", None, "No chat was tried: each model costs more than the plan includes.")
     begin = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -85,6 +86,9 @@ def test_forgetting_what_is_not_saved_is_a_failure(tmp_path: Path) -> None:
         1, "jumpseat: Nothing is saved as providers.one.top_p.",
     )  # fmt: skip
     assert not scenario.received("settings/save")
+    done = run(scenario, "settings", "unset", "default_model", "--json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(done.stdout)["error"]["message"] == "Nothing is saved as default_model."
     assert run(scenario, "settings", "unset", "providers.one.temperature").returncode == 0
     assert run(scenario, "settings", "unset", "providers.one").returncode == 0
 
