@@ -54,7 +54,7 @@ BROWSER := 'playwright>=1.65,<2'
 .NOTPARALLEL:
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
 	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-emacs format format-neovim \
-	format-vscode bench mutants pictures pictures-vscode wheel vsix clean
+	format-vscode bench mutants pictures pictures-vscode manual wheel vsix clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -133,6 +133,9 @@ mutants: $(TEST_READY) $(MUTANTS_READY) ## Change the code here and there, and s
 
 pictures: $(TEST_READY) ## Make the animation of the README again, from a real run
 	$(BIN)/python -m tests.tools.pictures
+
+manual: $(TEST_READY) ## Write the manual page again, from the commands
+	$(BIN)/python -m tests.tools.manual
 
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 	$(BIN)/python -m build --outdir dist .

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat import __version__
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
@@ -120,7 +121,8 @@ def test_the_installed_command_asks_a_provider_through_its_daemon(installed):
 def test_the_wheel_contains_both_packages_their_types_and_the_licence(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    packages = {name.partition("/")[0] for name in names if ".dist-info" not in name}
+    assert f"jumpseat-{__version__}.data/data/share/man/man1/jumpseat.1" in names
+    packages = {name.partition("/")[0] for name in names if ".dist-info" not in name and ".data" not in name}
     assert packages == {"jumpseat", "jumpseat_client"}
     assert {"jumpseat/py.typed", "jumpseat_client/py.typed"} <= set(names)
     assert {Path(name).name for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from tests.tools.manual import PAGE, manual
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PYTHONS = [
@@ -47,3 +49,7 @@ def test_the_notice_names_the_source_of_each_file_of_foreign_data() -> None:
     assert data
     for path in data:
         assert path.relative_to(ROOT).as_posix() in notice
+
+
+def test_the_manual_page_is_that_of_the_commands() -> None:
+    assert PAGE.read_text("utf-8") == manual(), "run `make manual`"

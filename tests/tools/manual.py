@@ -1,0 +1,108 @@
+"""Writes the manual page `docs/jumpseat.1` from the commands: `make manual`.
+
+The wheel has it as `share/man/man1/jumpseat.1`, where `man` finds it in an environment that is on the PATH.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from jumpseat import __version__
+from jumpseat_client.cli.commands import jumpseat
+
+PAGE = Path(__file__).parents[2] / "docs" / "jumpseat.1"
+
+EXIT_CODES = {
+    "0": "Success.",
+    "1": "The daemon or a provider answered with an error.",
+    "2": "Wrong usage.",
+    "130": "Interrupted.",
+}
+FILES = {
+    "~/.config/jumpseat/config.toml": "The configuration.",
+    "~/.local/state/jumpseat": "Sign-ins, saved settings and kept conversations.",
+    "~/.local/share/jumpseat": "The local model.",
+}
+VARIABLES = {
+    "JUMPSEAT_CONFIG": "The configuration file.",
+    "JUMPSEAT_HOME": "One directory for the configuration, the state and the local model.",
+    "NO_COLOR": "Print no colours.",
+}
+
+
+def manual() -> str:
+    """The page, in the language of man(7)."""
+    parts = [
+        f'.TH JUMPSEAT 1 "" "jumpseat {__version__}" "User Commands"',
+        section("NAME", "jumpseat \\- chat with any model provider, from the shell and from editors"),
+        section("SYNOPSIS", ".B jumpseat\n.I command\n.RI [ options ]\n.RI [ arguments ]"),
+        section("DESCRIPTION", "\n".join(text_of(jumpseat))),
+        ".SH COMMANDS",
+        *(part for names, command in walk(jumpseat, ["jumpseat"]) for part in described(names, command)),
+        section("EXIT STATUS", listed(EXIT_CODES)),
+        section("ENVIRONMENT", listed(VARIABLES)),
+        section("FILES", listed(FILES)),
+        "With macOS and Windows the directories are those of the platform.",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def section(title: str, text: str) -> str:
+    """A section with its heading."""
+    return f".SH {title}\n{text}"
+
+
+def listed(rows: dict[str, str]) -> str:
+    """A list of terms with their explanations."""
+    return "\n".join(f".TP\n.B {escaped(term)}\n{escaped(text)}" for term, text in rows.items())
+
+
+def walk(group: click.Group, names: list[str]) -> Iterator[tuple[list[str], click.Command]]:
+    """The commands below a group that are not hidden, each with its words."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        yield [*names, name], command
+        if isinstance(command, click.Group):
+            yield from walk(command, [*names, name])
+
+
+def described(names: list[str], command: click.Command) -> Iterator[str]:
+    """The heading of a command, its usage, text and options."""
+    context = click.Context(command, info_name=" ".join(names))
+    yield f'.SS "{escaped(" ".join(names))}"'
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield f".B {escaped(' '.join(names))}\n{escaped(usage)}\n.PP"
+    yield from text_of(command)
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        if isinstance(parameter, click.Option) and record is not None:
+            yield f".TP\n.B {escaped(record[0])}\n{escaped(record[1])}"
+
+
+def text_of(command: click.Command) -> Iterator[str]:
+    """The paragraphs of a command's help; its examples stay as they are."""
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
+        if paragraph.startswith("\b"):
+            lines = paragraph.split("\n")[1:]
+            yield "\n".join([".nf", *map(escaped, lines), ".fi"])
+        else:
+            yield escaped(" ".join(paragraph.split()))
+        yield ".PP"
+
+
+def escaped(text: str) -> str:
+    """Text that man(7) prints as it is."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return f"\\&{text}" if text.startswith(".") else text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(manual(), "utf-8")
