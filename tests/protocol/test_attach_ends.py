@@ -19,6 +19,8 @@ from tests.daemon import Daemon, provider, user
 from tests.hub import Hub
 from tests.processes import is_gone
 
+pytestmark = pytest.mark.slow
+
 OTHER_VERSION = "99.0.0"
 
 CHAT = {"messages": [user("hi")]}

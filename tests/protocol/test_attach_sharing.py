@@ -15,6 +15,8 @@ from tests.daemon import Daemon, provider, user
 from tests.emulator import CopilotEmulator
 from tests.hub import Hub
 
+pytestmark = pytest.mark.slow
+
 MODELS = "/v1/models"
 EXCHANGE = "/copilot_internal/v2/token"
 NOTICE_SECONDS = 5

@@ -11,6 +11,8 @@ from tests.copilot import ask, configure, copilot_daemon, table
 from tests.daemon import Daemon
 from tests.emulator import CopilotEmulator, faults
 
+pytestmark = pytest.mark.slow
+
 ROUTES = {
     "gpt-4.1": "/chat/completions",
     "gemini-3.1-pro-preview": "/chat/completions",

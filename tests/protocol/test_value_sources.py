@@ -17,6 +17,8 @@ from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 from tests.emulator import CopilotEmulator
 
+pytestmark = pytest.mark.slow
+
 KEY = "AIza/canary+of the=url&4711"
 OK = Reply.events(completion_stream("ok"))
 

@@ -18,6 +18,8 @@ from jumpseat.conversations import ConversationStore, index_tables
 from jumpseat.conversations.index import FILE_NAME, ConversationIndex
 from tests.unit.conversations.kept import keep
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> ConversationStore:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.unit.emulator.visitor import EDITOR, WEATHER
 
+pytestmark = pytest.mark.slow
+
 openai = pytest.importorskip("openai", reason="the official client is not installed")
 anthropic = pytest.importorskip("anthropic", reason="the official client is not installed")
 

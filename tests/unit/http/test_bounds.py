@@ -15,6 +15,8 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from jumpseat.wire import LARGE_JSON_BYTES
 from tests.unit.http.echo import EchoDecoder
 
+pytestmark = pytest.mark.slow
+
 WAIT = 30
 MIB = 1 << 20
 

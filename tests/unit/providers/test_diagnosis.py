@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ async def test_a_provider_that_works_passes_every_check(tmp_path: Path, upstream
 
 async def test_a_refused_key_is_a_failure(tmp_path: Path, upstream: FakeUpstream) -> None:
     upstream.default(Reply.json({"error": {"message": f"Bad key {KEY}"}}, 401))
-    found = await checks_of(tmp_path, "acme", *acme(upstream.base_url, api_key="ACME_KEY"), ACME_KEY="x" * 20)
+    found = await checks_of(tmp_path, "acme", *acme(upstream.base_url, api_key="ACME_KEY"), ACME_KEY=KEY)
 
     assert named(found, "credential").message.startswith("providers.acme.api_key is the variable ACME_KEY")
     assert named(found, "signIn").ok is False
@@ -78,6 +79,9 @@ async def test_a_source_that_hangs_is_named_and_what_it_stops_is_not_repeated(
     monkeypatch.setattr("jumpseat.providers.diagnosis.PART_SECONDS", 0.3)
     table = acme("http://127.0.0.1:9/v1", api_key="cmd:sleep 30")
     found = await checks_of(tmp_path, "acme", *table, PATH=os.environ["PATH"])
+    # The command was cancelled; its process ends a moment later.
+    if others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others, timeout=20)
 
     assert {check.name: check.ok for check in found} == {
         "configuration": True,

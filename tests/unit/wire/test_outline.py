@@ -36,6 +36,8 @@ from jumpseat.wire.outline import (
     fault_in,
 )
 
+pytestmark = pytest.mark.slow
+
 GOOD = {"jsonrpc": "2.0", "id": 7, "method": "good"}
 GOOD_FRAME = encode_frame(json.dumps(GOOD).encode())
 PADDING = b'"' + b"x" * (1 << 20) + b'"'

@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.scenario import Scenario
 from tests.unit.client.cli.test_cli import REPOSITORY, run
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 LEVELS = {"key": "thinking", "type": "enum", "choices": ["off", "low"], "description": "How much"}
 STREAM = {"key": "fast", "type": "boolean", "description": "Whether it is fast"}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.fakes.terminal import Terminal
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 COMMAND = [sys.executable, "-m", "tests.fakes.cli", "[]", "config"]
 CONFIG = """\

@@ -96,8 +96,8 @@ def test_forgetting_what_is_not_saved_is_a_failure(tmp_path: Path) -> None:
 def test_conversations_have_whole_ids_and_titles_in_40_columns(tmp_path: Path) -> None:
     row = {"id": "20261122-165609-abeb5544", "title": "Why?", "turns": 2, "cwd": "/srv"}
     rows = {"conversations": [{**row, "updatedAt": "2026-11-22T16:56:09Z"}]}
-    terminal = Terminal(argv(Scenario(tmp_path, answers={"conversations/list": rows}), "conversations"))
-    terminal.resize(24, 40)
+    command = argv(Scenario(tmp_path, answers={"conversations/list": rows}), "conversations")
+    terminal = Terminal(command, size=(24, 40))
     code, output = terminal.finish()
     text = " ".join(OWN.sub("", output).split())
 

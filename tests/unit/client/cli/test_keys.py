@@ -19,7 +19,7 @@ from tests.fakes.terminal import Terminal
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
 from tests.unit.test_recipes import RECIPES
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 KEY = "canary-of-a-key-12345"
 CONFIG = """\

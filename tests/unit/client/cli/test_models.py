@@ -71,8 +71,7 @@ def test_words_are_searched_in_names_and_vendors(tmp_path: Path) -> None:
 
 
 def test_models_are_readable_in_40_columns(tmp_path: Path) -> None:
-    terminal = Terminal(argv(listing(tmp_path), "models"))
-    terminal.resize(24, 40)
+    terminal = Terminal(argv(listing(tmp_path), "models"), size=(24, 40))
     code, output = terminal.finish()
     lines = [line.rstrip() for line in OWN.sub("", output).splitlines()]
 

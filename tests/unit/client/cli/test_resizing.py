@@ -14,7 +14,7 @@ from tests.fakes.scenario import Scenario, answer_steps
 from tests.fakes.screen import CuttingScreen, Screen
 from tests.fakes.terminal import Terminal
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 FIRST = [f"a{number:03}" for number in range(100)]
 LAST = [f"b{number:03}" for number in range(20)]
