@@ -26,10 +26,15 @@ class Terminal:
     """A command on a terminal, of 80 by 24 at first."""
 
     def __init__(
-        self, command: Sequence[str], env: Mapping[str, str] = os.environ, size: tuple[int, int] = (24, 80)
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] = (24, 80),
     ) -> None:
         self.screen, near = pty.openpty()
         termios.tcsetwinsize(near, size)
+        if env is None:  # pytest's workers have a COLUMNS of their own.
+            env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         environment = {**env, "TERM": "xterm-256color", "CONTROLLING_TTY": "1"}
         environment.pop("NO_COLOR", None)
         self.process = subprocess.Popen(

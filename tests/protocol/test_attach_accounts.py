@@ -13,6 +13,8 @@ from tests.daemon import Daemon
 from tests.emulator import CopilotEmulator
 from tests.hub import Hub
 
+pytestmark = pytest.mark.slow
+
 COPILOT = {"provider": "copilot"}
 CHAT = {**ask(model="copilot:gpt-4.1"), "stream": False}
 

@@ -16,7 +16,7 @@ import pytest
 from tests.daemon import environment_of
 from tests.hub import ATTACH, Hub
 
-pytestmark = pytest.mark.requirement("9:fallback")
+pytestmark = [pytest.mark.requirement("9:fallback"), pytest.mark.slow]
 
 ALONE = "this client has a daemon of its own"
 

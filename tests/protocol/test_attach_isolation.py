@@ -13,6 +13,8 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import provider, user
 from tests.hub import Hub
 
+pytestmark = pytest.mark.slow
+
 REQUESTS = 40
 """More than a small pool of threads can hold."""
 

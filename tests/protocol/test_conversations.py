@@ -16,6 +16,8 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 from tests.hub import Hub
 
+pytestmark = pytest.mark.slow
+
 UNKNOWN = 1004
 INVALID_PARAMS = -32602
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,15 @@ def test_another_thread_can_cancel_a_chat(tmp_path: Path) -> None:
         canceller.join(WAIT_SECONDS)
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """SIGINT as on a terminal; a shell that starts the tests in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_during_a_wait_cancels_the_turn(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [{"wait": "cancel"}, CANCELLED])
 

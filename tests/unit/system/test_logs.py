@@ -21,6 +21,8 @@ from jumpseat.system.log_sink import LogSink
 from jumpseat.system.logs import MAX_LINES, Log, log_to, open_log
 from jumpseat.system.secrets import hidden
 
+pytestmark = pytest.mark.slow
+
 logger = logging.getLogger("tests.logs")
 
 
