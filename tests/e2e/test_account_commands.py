@@ -166,7 +166,7 @@ async def test_ctrl_c_cancels_a_login_and_leaves_the_user_signed_out(env, emulat
 async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hint(env, emulator, home):
     configure(home, table(emulator), {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"})
     for name, words in (("unconfigured", "no provider named"), ("copilot2", "providers.copilot2.api_key")):
-        code, out, said = await run(env, "login", "--provider", name)
+        code, out, said = await run(env, "login", name)
         assert (code, out) == (1, "")
         assert words in said
 
@@ -303,4 +303,4 @@ async def test_the_shell_completes_the_account_commands(env):
 
     assert await completed("jumpseat log") == ["login", "logout"]
     assert await completed("jumpseat acc") == ["accept-terms"]
-    assert "--provider" in await completed("jumpseat login --p")
+    assert "--browser" in await completed("jumpseat login --b")

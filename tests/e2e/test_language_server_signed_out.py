@@ -9,7 +9,7 @@ from tests.processes import descendants, is_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-signed-out")]
 
-LOGIN = f"jumpseat login --provider {PROVIDER}"
+LOGIN = f"jumpseat login {PROVIDER}"
 
 
 @pytest.mark.requirement(

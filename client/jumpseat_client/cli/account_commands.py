@@ -11,19 +11,14 @@ from jumpseat_client.cli.options import daemon_options, json_option, run_work
 
 
 @click.command()
-@click.option(
-    "--provider",
-    metavar="ID",
-    shell_complete=complete_provider,
-    help="The provider to sign in to; default: GitHub Copilot.",
-)
+@click.argument("provider", required=False, shell_complete=complete_provider)
 @click.option(
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
 @daemon_options
 @json_option
 def login(provider: str | None, browser: bool | None, daemon_command: list[str], as_json: bool) -> int:
-    """Sign in to GitHub Copilot with a code.
+    """Sign in to GitHub Copilot, or to PROVIDER, with a code.
 
     Shows a code and the address of a page, and waits until you have entered the code there. The token is
     stored in the keyring, or in a file that only you can read. Running editors use it at once. GitHub's
@@ -32,7 +27,7 @@ def login(provider: str | None, browser: bool | None, daemon_command: list[str],
     \b
     examples:
       jumpseat login
-      jumpseat login --provider work
+      jumpseat login work
       jumpseat login --no-browser --json
     """
     from jumpseat_client.cli.login import log_in
@@ -43,21 +38,16 @@ def login(provider: str | None, browser: bool | None, daemon_command: list[str],
 
 
 @click.command()
-@click.option(
-    "--provider",
-    metavar="ID",
-    shell_complete=complete_provider,
-    help="The provider to sign out of; default: GitHub Copilot.",
-)
+@click.argument("provider", required=False, shell_complete=complete_provider)
 @daemon_options
 @json_option
 def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> int:
-    """Sign out; running editors are signed out at once.
+    """Sign out of GitHub Copilot, or of PROVIDER; running editors are signed out at once.
 
     \b
     examples:
       jumpseat logout
-      jumpseat logout --provider work
+      jumpseat logout work
     """
     from jumpseat_client.cli.login import log_out
 

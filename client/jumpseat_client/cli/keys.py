@@ -22,7 +22,7 @@ from jumpseat_client.cli.terminal import clean_line
 MOST_CHARACTERS = 64 * 1024
 NO_KEY = {
     "copilot": "Sign in instead: jumpseat login.",
-    "copilot-language-server": "Sign in instead: jumpseat login --provider {provider}.",
+    "copilot-language-server": "Sign in instead: jumpseat login {provider}.",
     "local": "A local model needs no key.",
 }
 """Kinds of providers without an API key, and what to do instead."""

@@ -41,7 +41,7 @@ async def test_a_person_signs_in_with_a_code_chats_and_signs_out(
     out = (await served.request("auth/signOut", CLS)).result
 
     assert before["state"] == "signed_out"
-    assert "jumpseat login --provider cls" in before["message"]
+    assert "jumpseat login cls" in before["message"]
     assert (prompt["requestId"], prompt["token"], prompt["provider"]) == (request_id, "mine", "cls")
     assert (prompt["userCode"], prompt["verificationUri"]) == (
         DEVICE_FLOW["userCode"],
@@ -120,7 +120,7 @@ async def test_a_chat_while_signed_out_is_rejected_with_the_command_that_fixes_i
     error = (await chat(served)).error
 
     assert error["code"] == code
-    assert "`jumpseat login --provider cls`" in error["data"]["hint"]
+    assert "`jumpseat login cls`" in error["data"]["hint"]
     assert "conversation/create" not in fake.methods
 
 

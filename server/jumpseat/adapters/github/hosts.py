@@ -23,7 +23,7 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?|\[[0-9a-f:.]+\](:
 
 def login_command(provider: str) -> str:
     """The command that signs in to a provider."""
-    return "jumpseat login" if provider == "copilot" else f"jumpseat login --provider {provider}"
+    return "jumpseat login" if provider == "copilot" else f"jumpseat login {provider}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,13 +331,13 @@ def test_status_says_what_to_do_next(tmp_path: Path, providers: list[dict[str, A
 @pytest.mark.parametrize("state", ["signed_in", "not_authorized"])
 def test_a_logout_that_changes_nothing_says_why(tmp_path: Path, state: str) -> None:
     status = {"provider": "one", "state": state, "login": "octocat", "message": "octocat stays: unset it."}
-    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "--provider", "one")
+    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "one")
     assert (done.returncode, done.stderr) == (0, "octocat stays: unset it.\n")
 
 
 def test_a_logout_of_a_provider_without_accounts_says_so(tmp_path: Path) -> None:
     status = {"provider": "local", "state": "not_required"}
-    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "--provider", "local")
+    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "local")
     assert (done.returncode, done.stderr) == (0, "local needs no sign-in.\n")
 
 

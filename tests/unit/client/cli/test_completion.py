@@ -77,7 +77,7 @@ def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> lis
         (("models", "de"), ["default"]),
         (("models", "--re"), ["--refresh"]),
         (("doctor", "c"), ["copilot"]),
-        (("login", "--provider", "c"), ["copilot"]),
+        (("login", "c"), ["copilot"]),
         (("accept-terms", "copilot:"), ["copilot:opus"]),
         (("edit", "-m", "groq"), ["groq:llama"]),
         (("tokens", "-m", "groq"), ["groq:llama"]),

@@ -308,7 +308,7 @@ async def test_an_unknown_account_is_signed_in_if_its_token_is_exchanged(
 
 @pytest.mark.requirement("8:auth-status")
 @pytest.mark.parametrize(
-    ("provider", "command"), [("copilot", "`jumpseat login`"), ("work", "`jumpseat login --provider work`")]
+    ("provider", "command"), [("copilot", "`jumpseat login`"), ("work", "`jumpseat login work`")]
 )
 async def test_a_missing_sign_in_is_reported_with_the_command_for_that_provider(
     emulator: CopilotEmulator, home: Path, provider: str, command: str

@@ -49,7 +49,7 @@ async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
     with pytest.raises(AuthenticationError, match=words) as caught:
         await events(make(chat_api=chat_api), ask())
     assert type(caught.value) is kind
-    assert "jumpseat login --provider cls" in (caught.value.hint or "")
+    assert "jumpseat login cls" in (caught.value.hint or "")
 
 
 # -- the rest

@@ -58,7 +58,7 @@ async def test_models_are_not_requested_while_signed_out(fake: FakeLanguageServe
     with pytest.raises(AuthenticationError) as caught:
         await make().list_models()
 
-    assert "jumpseat login --provider cls" in (caught.value.hint or "")
+    assert "jumpseat login cls" in (caught.value.hint or "")
     assert "copilot/models" not in fake.methods
 
 

@@ -20,7 +20,7 @@ from jumpseat.chat import (
 from jumpseat.wire import RpcError
 
 IDS = " Request ID: e7f3-1 | GitHub Request ID: 2623:1106:BBCD:1B72"
-LOGIN = "`jumpseat login --provider helper`"
+LOGIN = "`jumpseat login helper`"
 UPDATE = "`npm install -g @github/copilot-language-server@latest`"
 WRAPPED = "Sorry, an error occurred while generating a response. Details: "
 
@@ -113,7 +113,7 @@ def test_the_message_of_a_failed_sign_in_is_kept():
             "providers.h.proxy",
         ),
         (1006, "Environment variable GH_COPILOT_TOKEN provides a token that is not valid.", "environment"),
-        (1001, "The authorization request was denied.", "Start again: `jumpseat login --provider h`."),
+        (1001, "The authorization request was denied.", "Start again: `jumpseat login h`."),
     ],
 )
 def test_the_hint_of_a_failed_sign_in_matches_its_cause(code, words, hint):

@@ -15,7 +15,7 @@ from jumpseat.config import ProviderConfig, Values
 from tests.environments import here
 from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
 
-COMMAND = "jumpseat login --provider cls"
+COMMAND = "jumpseat login cls"
 
 
 class User:
