@@ -7,8 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from jumpseat import __version__
 
-LIBRARIES = ("pygls", "lsprotocol", "pydantic", "httpx2", "xllamacpp", "keyring")
-"""Those whose behaviour reaches users; the last two are optional."""
+LIBRARIES = ("pygls", "lsprotocol", "pydantic", "httpx2")
+OPTIONAL = ("xllamacpp", "keyring")
+"""Those whose behaviour reaches users."""
 
 
 def print_versions() -> None:
@@ -17,7 +18,7 @@ def print_versions() -> None:
     print(
         f"Python {platform.python_version()} on {platform.system()} {platform.release()} {platform.machine()}"
     )
-    print(", ".join(f"{name} {_version_of(name)}" for name in LIBRARIES))
+    print(", ".join(f"{name} {_version_of(name)}" for name in (*LIBRARIES, *OPTIONAL)))
 
 
 def _version_of(name: str) -> str:

@@ -16,8 +16,8 @@ from jumpseat import __version__
 from jumpseat.chat import Check
 from jumpseat.system.paths import Places, places_of_process
 from jumpseat_client.cli.doctor.subjects import Subject
+from jumpseat_client.cli.versions import LIBRARIES
 
-LIBRARIES = ("pygls", "lsprotocol", "httpx2", "pydantic")
 PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
 """The variables that another program gets."""
 
