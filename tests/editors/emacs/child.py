@@ -219,7 +219,9 @@ def running_emacs(
             "DRIVER_SOCKET": str(address),
             **(env or {}),
         }
-        init = f"""(setq inhibit-startup-screen t user-emacs-directory {lisp(str(home / "emacs") + "/")}
+        # Else each Emacs compiles its libraries natively again, into a directory of its own.
+        init = f"""(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil
+                     inhibit-startup-screen t user-emacs-directory {lisp(str(home / "emacs") + "/")}
                      display-buffer-base-action '(display-buffer-same-window)
                      create-lockfiles nil make-backup-files nil auto-save-default nil
                      custom-file {lisp(str(home / "custom.el"))})"""
