@@ -57,7 +57,7 @@ TYPED = {
 """What a user types into a command that asks: the end of the question, and the keys."""
 
 CHANGES = {"jumpseat config init": "JUMPSEAT_CONFIG=new.toml "}
-"""What stands before a command that is of no use to a user who has done all the others."""
+"""A prefix for a command that is of no use to a user who has done all the others."""
 
 CONFIGURATION = """\
 default_provider = "groq"

@@ -145,7 +145,7 @@ def _exists(path: Path) -> bool:
 def _read(path: Path, limit: int) -> bytes:
     try:
         if not path.is_file():
-            raise CannotAttach(f"{path} is no file." if path.exists() else f"There is no file {path}.")
+            raise CannotAttach(f"{path} is not a file." if path.exists() else f"There is no file {path}.")
         with path.open("rb") as stream:
             data = stream.read(limit + 1)
     except (OSError, ValueError) as error:

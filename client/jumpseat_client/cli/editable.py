@@ -121,7 +121,7 @@ def read_piece(argument: str, encoding: str | None) -> Piece:
     path = Path(name).resolve()
     try:
         if path.exists() and not path.is_file():
-            raise CannotEdit(f"{name} is no file.")
+            raise CannotEdit(f"{name} is not a file.")
         with path.open("rb") as stream:
             raw = stream.read(LARGEST_BYTES + 1)
     except OSError as error:

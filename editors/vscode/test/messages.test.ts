@@ -99,7 +99,7 @@ test('a call and its result go to their roles, whatever message they are in', ()
   );
 });
 
-test('an input that is no object is an empty one', () => {
+test('an input that is not an object is empty', () => {
   const inputs = ['{"a":1}', null, [1], undefined];
   const { messages } = conversationOf([
     { role: ASSISTANT, content: inputs.map((input, index) => ({ callId: `${index}`, name: 'f', input })) },

@@ -35,7 +35,7 @@ export interface DaemonOptions {
   initializeMs?: number;
 }
 
-/** Thrown by a start that was overtaken by a newer one; whoever waits for it waits for that one instead. */
+/** Thrown by a start that was overtaken by a newer one; its callers wait for that one instead. */
 class Superseded extends Error {}
 
 interface Session {
@@ -294,7 +294,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  /** End a session that nobody is to use any more. */
+  /** End a session that is not used any more. */
   #leave(session: Session, reason: string): void {
     if (this.#session === session) {
       this.#session = undefined;

@@ -1,7 +1,7 @@
 import type { Block, ChatParams, Message, Tool } from '../daemon/protocol';
 
 /**
- * The messages of VS Code's language model API as the daemon's. Parts are told apart by their form and not by their
+ * The messages of VS Code's language model API as the daemon's. Parts are distinguished by their form and not by their
  * class, because VS Code has more classes than its types (a tool result of a chat is no `LanguageModelToolResultPart`).
  */
 

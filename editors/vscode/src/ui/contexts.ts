@@ -27,7 +27,7 @@ export function documentBlock(document: {
   return { type: 'context', ...document };
 }
 
-/** What stands in a directory, the directories first. */
+/** The contents of a directory, the directories first. */
 export function directoryBlock(
   uri: string,
   entries: readonly { name: string; isDirectory: boolean }[],

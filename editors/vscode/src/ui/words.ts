@@ -28,7 +28,7 @@ export function modelLimits(model: ModelInfo): string {
   return parts.join(DOT);
 }
 
-/** What a model can do, and what stands in the way of its use. */
+/** What a model can do, and what prevents its use. */
 export function modelAbilities(model: ModelInfo): string {
   const abilities = [
     model.supportsVision && 'images',

@@ -86,7 +86,7 @@ def test_a_pattern_names_files_in_their_order_without_hidden_ones(directory: Pat
         ("none.py", "There is no file none.py."),
         ("none.py:3", "There is no file none.py."),
         ("*.none", "No file matches *.none."),
-        ("sub", "sub is no file."),
+        ("sub", "sub is not a file."),
         ("a.txt:0", "a.txt has 2 lines; there is no line 0."),
         ("a.txt:3", "a.txt has 2 lines; there is no line 3."),
         ("a.txt:2-1", "a.txt has 2 lines; there is no part 2-1."),

@@ -69,7 +69,8 @@ def test_an_encoding_and_its_mark_survive_a_change(tmp_path: Path, encoding: str
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("missing", "cannot be read"), (".", "is no file"), ("binary", "is not UTF-8 text")]
+    ("name", "words"),
+    [("missing", "cannot be read"), (".", "is not a file"), ("binary", "is not UTF-8 text")],
 )
 def test_what_cannot_be_edited_is_reported(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "binary").write_bytes(b"\x80\x81")
