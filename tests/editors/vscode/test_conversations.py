@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
@@ -11,9 +9,6 @@ from jumpseat.testing.upstream import Reply
 from tests.editors.vscode.provider import hello
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-MENU_ATTEMPTS = 4
-MENU_MS = 5_000
 
 
 def keep(chat, provider, question: str) -> None:
@@ -32,18 +27,9 @@ def rows(window, title: str):
 
 def act(window, title: str, action: str) -> None:
     """Choose an action of a conversation's menu."""
-    from playwright.sync_api import TimeoutError  # Absent where these tests are skipped.
-
-    item = window.page.locator(".monaco-menu").get_by_role("menuitem", name=action, exact=True).first
-    for _ in range(MENU_ATTEMPTS):
-        rows(window, title).first.click(button="right")
-        # A menu that has just opened takes no click, and a view that is drawn again closes it.
-        with suppress(TimeoutError):
-            item.hover(timeout=MENU_MS)
-            break
-        window.page.keyboard.press("Escape")
-    else:
-        item.hover()
+    rows(window, title).first.click(button="right")
+    # A menu that has just opened takes no click.
+    window.page.locator(".monaco-menu").get_by_role("menuitem", name=action, exact=True).first.hover()
     window.page.keyboard.press("Enter")
 
 

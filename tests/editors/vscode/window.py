@@ -244,11 +244,7 @@ class Window:
     def notified(self, text: str) -> Locator:
         """Wait for a notification with the text."""
         found = self.notifications.filter(has_text=text).first
-        try:
-            expect(found).to_be_visible(timeout=WAIT_MS / 4)
-        except AssertionError:  # VS Code hides one after a while, or behind others: the bell lists them all.
-            self.command("notifications.showList")
-            expect(found).to_be_visible(timeout=WAIT_MS)
+        expect(found).to_be_visible(timeout=WAIT_MS)
         return found
 
     @property
