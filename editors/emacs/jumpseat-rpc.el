@@ -16,6 +16,7 @@
 (require 'cl-lib)
 (require 'jsonrpc)
 (require 'jumpseat-core)
+(require 'jumpseat-garbage)
 
 (defconst jumpseat-rpc--restarts 5
   "A process that ends more often than this within some time is not started again.")
@@ -106,12 +107,18 @@ with the error after a process ended."
        (format "%s installs jumpseat %s for this package." (jumpseat-keys 'jumpseat-install)
                jumpseat-version)))))
 
+(defun jumpseat-rpc--rest ()
+  "Let Emacs collect garbage if no answer is awaited."
+  (unless (and jumpseat-rpc--link (jumpseat-rpc--link-pending jumpseat-rpc--link))
+    (jumpseat-garbage-resume)))
+
 (defun jumpseat-rpc--fail-all (link err)
   "Report ERR to everything that waits for LINK."
   (let ((callbacks (append (mapcar #'car (reverse (jumpseat-rpc--link-pending link)))
                            (mapcar #'caddr (reverse (jumpseat-rpc--link-waiting link))))))
     (setf (jumpseat-rpc--link-pending link) nil
           (jumpseat-rpc--link-waiting link) nil)
+    (jumpseat-rpc--rest)
     (dolist (callback callbacks)
       (jumpseat-rpc--later callback err nil))
     (jumpseat-rpc--later #'jumpseat-rpc--emit 'end err)))
@@ -326,8 +333,10 @@ CALLBACK gets an error or nil, and the result."
                      (when (memq entry (jumpseat-rpc--link-pending link))
                        (setf (jumpseat-rpc--link-pending link)
                              (delq entry (jumpseat-rpc--link-pending link)))
+                       (jumpseat-rpc--rest)
                        (jumpseat-rpc--later callback err result)))))
     (push entry (jumpseat-rpc--link-pending link))
+    (jumpseat-garbage-defer)
     (condition-case failure
         (condition-case nil
             (jumpseat-rpc--call link method params answered)

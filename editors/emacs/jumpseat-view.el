@@ -26,11 +26,15 @@ in place of its label; :model, :usage and :quota.")
   "The value of KEY in the status of this buffer."
   (plist-get jumpseat-view--status key))
 
+(defvar-local jumpseat-view--header nil
+  "The text of the header line until the status changes.")
+
 (defun jumpseat-view-update (&rest values)
   "Set keys of the status of this buffer; VALUES are keys and their values."
   (while values
     (setq jumpseat-view--status
           (plist-put jumpseat-view--status (pop values) (pop values))))
+  (setq jumpseat-view--header nil)
   (force-mode-line-update))
 
 (defun jumpseat-view-tokens (usage)
@@ -47,7 +51,14 @@ in place of its label; :model, :usage and :quota.")
       (alist-get (jumpseat-view-get :state) jumpseat-view--labels)))
 
 (defun jumpseat-view-header ()
-  "The text of the header line of a chat."
+  "The text of the header line of a chat.
+Redisplay calls this for each piece of an answer, and keys are expensive to look
+up."
+  (or jumpseat-view--header
+      (setq jumpseat-view--header (jumpseat-view--make-header))))
+
+(defun jumpseat-view--make-header ()
+  "Make the text of the header line."
   (let* ((parts (list (or (jumpseat-view-get :model) "default model")
                       (jumpseat-view--state)
                       (jumpseat-view-tokens (jumpseat-view-get :usage))

@@ -130,6 +130,54 @@
   (should (equal (jumpseat-rewrite--unfenced "```python\nx = 1\n```\n") "x = 1\n"))
   (should (equal (jumpseat-rewrite--unfenced "x = 1\n") "x = 1\n")))
 
+;;; Garbage
+
+(defmacro units-with-threshold (threshold &rest body)
+  "Run BODY with the garbage collector's THRESHOLD, and set it back."
+  (declare (indent 1))
+  `(let ((before (default-toplevel-value 'gc-cons-threshold))
+         (jumpseat-garbage--raised nil)
+         (jumpseat-garbage--timer nil)
+         (jumpseat-garbage-limit 3000000))
+     (unwind-protect
+         (progn (setq gc-cons-threshold ,threshold)
+                ,@body)
+       (setq gc-cons-threshold before))))
+
+(ert-deftest units-a-threshold-is-raised-once-and-set-back ()
+  (units-with-threshold 900000
+    (jumpseat-garbage-defer)
+    (should (= gc-cons-threshold 3000000))
+    (setq jumpseat-garbage-limit 4000000)
+    (jumpseat-garbage-defer)
+    (should (= gc-cons-threshold 4000000))
+    (jumpseat-garbage--restore)
+    (should (= gc-cons-threshold 900000))))
+
+(ert-deftest units-a-threshold-that-is-larger-stays ()
+  (units-with-threshold 5000000
+    (jumpseat-garbage-defer)
+    (should (= gc-cons-threshold 5000000))
+    (jumpseat-garbage-resume)
+    (should-not jumpseat-garbage--timer)))
+
+(ert-deftest units-a-threshold-that-was-set-meanwhile-stays ()
+  (units-with-threshold 900000
+    (jumpseat-garbage-defer)
+    (setq gc-cons-threshold 1000000)
+    (jumpseat-garbage--restore)
+    (should (= gc-cons-threshold 1000000))))
+
+(ert-deftest units-a-threshold-that-is-bound-is-raised-and-set-back-below-the-binding ()
+  (units-with-threshold 900000
+    (let ((gc-cons-threshold 1000000))
+      (jumpseat-garbage-defer)
+      (should (= gc-cons-threshold 1000000)))
+    (should (= gc-cons-threshold 3000000))
+    (let ((gc-cons-threshold 1000000))
+      (jumpseat-garbage--restore))
+    (should (= gc-cons-threshold 900000))))
+
 ;;; Transcripts
 
 (ert-deftest units-front-matter-ends-after-its-second-line-of-dashes ()
