@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,9 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from jumpseat.testing.upstream import Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.fakes.tls_front import Authority, TlsFront
+from tests.unit.pages import COMMAND_LINE, fences
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.slow, pytest.mark.usefixtures("no_proxies")]
 
@@ -118,3 +124,34 @@ def test_an_unknown_provider_is_a_problem_that_names_the_nearest(
 
     assert done.returncode == 1
     assert "good" in done.stdout.partition("Providers")[2]
+
+
+def write_groq(home: Path, front: TlsFront, authority: Authority) -> None:
+    home.chmod(0o700)
+    (home / "config.toml").write_text(
+        f'[providers.groq]\nkind = "openai"\nbase_url = "https://localhost:{front.port}/v1"\n'
+        f'api_key = "env:GROQ_API_KEY"\nca_file = "{authority.file}"\n',
+        "utf-8",
+    )
+
+
+async def test_the_report_on_the_page_is_one(
+    home: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shown,) = (text for text in fences(COMMAND_LINE, "text") if text.startswith("Provider groq"))
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    async with FakeUpstream() as upstream, TlsFront(authority.server("localhost"), upstream.origin) as front:
+        date = format_datetime(datetime.now(UTC), usegmt=True)
+        upstream.default(Reply.json({}, status=404, date=date), path="/")
+        write_groq(home, front, authority)
+        done = await asyncio.to_thread(doctor, "groq")
+        host = f"localhost:{front.port}"
+
+    printed = done.stdout.replace(host, "api.groq.com:443").replace("localhost", "api.groq.com")
+    assert without_facts(printed).endswith(without_facts(shown)), printed
+
+
+def without_facts(report: str) -> str:
+    """A report without what differs between hosts: addresses, the issuer, the version of TLS."""
+    report = re.sub(r"(api\.groq\.com is) .*", r"\1 ADDRESSES.", report)
+    return re.sub(r"issued by .*, is trusted \(.*\)", "issued by SOMEBODY, is trusted", report)

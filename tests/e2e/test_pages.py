@@ -23,7 +23,8 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.copilot import configure, table
 from tests.emulator import CopilotEmulator
 from tests.fakes.terminal import Terminal
-from tests.unit.pages import DOCS, README, fences
+from tests.unit.pages import EDITOR_PAGES, ROOT, fences
+from tests.unit.pages import PAGES as PAGES_OF_THE_DAEMON
 
 pytestmark = [
     pytest.mark.timeout(110),
@@ -34,14 +35,17 @@ pytestmark = [
 COMMAND_SECONDS = 60.0
 
 
-RUN_ELSEWHERE = {
-    "make ": "the targets are what CI runs",
-    "pip install": "tests/packaging",
-    "pipx install": "tests/packaging",
-    "uv tool install": "tests/packaging",
-    "pip uninstall": "tests/packaging",
-    "jumpseat local install": "tests/packaging; here the model is there",
+NOT_RUN = {
+    "make ": "the targets are what CI runs; tests/unit/test_docs_commands.py has their names",
+    "pip install '.[local]'": "tests/packaging installs the built wheel so",
+    "pipx install": "tests/packaging does",
+    "uv tool install": "tests/packaging does",
+    "pip uninstall": "tests/packaging does",
+    "pip download": "it fetches from a package registry",
+    "python -m tests.tools.refresh_snapshot": "tests/unit/providers/test_snapshot.py reads such a file",
+    ".venv/bin/python -m tests.emulator": "it runs until it is stopped; tests/e2e/test_emulator_by_hand.py",
 }
+"""How the lines begin that are not run here, and why. Each is used."""
 
 ENDED_BY_THEIR_CLIENT = ("jumpseat serve", "jumpseat attach")
 """They end with 1 when their input ends without `shutdown`."""
@@ -56,8 +60,16 @@ TYPED = {
 }
 """What a user types into a command that asks: the end of the question, and the keys."""
 
-CHANGES = {"jumpseat config init": "JUMPSEAT_CONFIG=new.toml "}
-"""A prefix for a command that is of no use to a user who has done all the others."""
+TESTS_OF_A_PAGE = f"cd {ROOT} && {sys.executable} -m pytest --collect-only -p no:cacheprovider"
+"""Which tests they are is enough here."""
+
+CHANGES = {
+    # It is of no use to a user who has done all the others.
+    "jumpseat config init": "JUMPSEAT_CONFIG=new.toml jumpseat config init",
+    ".venv/bin/pytest": TESTS_OF_A_PAGE,
+    "JUMPSEAT_LIVE_COPILOT=included .venv/bin/pytest": f"export JUMPSEAT_LIVE_COPILOT= && {TESTS_OF_A_PAGE}",
+}
+"""How commands begin that are run in another way, and the beginning that is run."""
 
 CONFIGURATION = """\
 default_provider = "groq"
@@ -82,14 +94,29 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 MAIN = "".join(f"x{number} = {number}\n" for number in range(1, 41))
 
 
-def commands_of(page: Path) -> list[str]:
+def lines_of(page: Path) -> list[str]:
     """The page's commands for a shell, without comments; lines that end in a backslash are joined."""
     text = "\n".join(fences(page, "sh")).replace("\\\n", " ")
     lines = [re.sub(r"\s+#\s.*$", "", line).strip() for line in text.splitlines()]
-    return [line for line in lines if line and not line.startswith(("#", *RUN_ELSEWHERE))]
+    return [line for line in lines if line and not line.startswith("#")]
 
 
-PAGES = [page for page in [README, *sorted(DOCS.glob("*.md"))] if commands_of(page)]
+def commands_of(page: Path) -> list[str]:
+    """Those that are run here."""
+    return [line for line in lines_of(page) if not line.startswith(tuple(NOT_RUN))]
+
+
+EVERY_PAGE = [*PAGES_OF_THE_DAEMON, *EDITOR_PAGES.values()]
+PAGES = [page for page in EVERY_PAGE if commands_of(page)]
+
+
+def test_each_exception_is_used() -> None:
+    lines = [line for page in EVERY_PAGE for line in lines_of(page)]
+
+    for begin in (*NOT_RUN, *CHANGES):
+        assert any(line.startswith(begin) for line in lines), begin
+    for asking in TYPED:
+        assert any(re.search(asking, line) for line in lines), asking
 
 
 @pytest.fixture
@@ -144,6 +171,8 @@ def environment(
     if (model := MODEL or packaged_file()) is not None:
         (home / "models").mkdir()
         (home / "models" / FILE_NAME).symlink_to(model)
+        (tmp_path / "models").mkdir()
+        (tmp_path / "models" / "qwen3-4b.gguf").symlink_to(model)  # The file that the pages name.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "HOME": str(tmp_path), "EDITOR": "true"}
 
@@ -193,7 +222,15 @@ async def with_id(command: str, folder: Path, environment: dict[str, str]) -> st
     return re.sub(r"\bID\b", newest, command)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def as_run(command: str) -> str:
+    """The command with another beginning, if it has one."""
+    for begin, other in CHANGES.items():
+        if command.startswith(begin):
+            return other + command.removeprefix(begin)
+    return command
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 async def test_every_command_of_a_page_runs(page: Path, folder: Path, environment: dict[str, str]) -> None:
     commands = commands_of(page)
     failed = []
@@ -201,9 +238,14 @@ async def test_every_command_of_a_page_runs(page: Path, folder: Path, environmen
     for written in commands:
         if (shell := language_of(written)) and shutil.which(shell) is None:
             continue
+        if (
+            written.startswith("jumpseat local install")
+            and not (Path(environment["HOME"]) / "models").exists()
+        ):
+            continue  # It would be fetched.
         command = await with_id(written, folder, environment)
         wanted = 1 if command.startswith(ENDED_BY_THEIR_CLIENT) else 0
-        code, output = await run(CHANGES.get(command, "") + command, folder, environment)
+        code, output = await run(as_run(command), folder, environment)
         if code != wanted:
             failed.append(f"$ {command}\n{output}[{code}]")
         if command == "jumpseat logout":  # The commands below it are those of a user who is signed in.

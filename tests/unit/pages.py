@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -13,6 +15,7 @@ README, BUILT = ROOT / "README.md", ROOT / "server" / "README.md"
 PROTOCOL, CONFIGURATION, CLIENT = (DOCS / f"{name}.md" for name in ("protocol", "configuration", "client"))
 COMMAND_LINE = DOCS / "command-line.md"
 PAGES = [README, BUILT, *sorted(DOCS.glob("*.md"))]
+EDITOR_PAGES = {page.parent.name: page for page in sorted((ROOT / "editors").glob("*/README.md"))}
 SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 
 TO_DAEMON, TO_CLIENT = "→", "←"
@@ -21,22 +24,45 @@ WAIT_SECONDS = 30.0
 """Far more than a command needs."""
 
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def read(page: Path) -> str:
     return page.read_text("utf-8")
 
 
+class Block(NamedTuple):
+    """A block of code, fenced or indented, and where it is."""
+
+    page: Path
+    lines: range
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.lines.start + 1}"
+
+
+def blocks(page: Path, language: str | None = None) -> list[Block]:
+    """The blocks of a page, all of them or those that are marked with this language."""
+    tokens = MarkdownIt().parse(read(page))
+    found = [
+        Block(page, range(*token.map), token.info.strip(), token.content)
+        for token in tokens
+        if token.type in ("fence", "code_block") and token.map
+    ]
+    return [block for block in found if language in (None, block.language)]
+
+
 def fences(page: Path, language: str) -> list[str]:
-    """The fenced blocks of a page that are marked with this language."""
-    return [body for name, body in _FENCE.findall(read(page)) if name == language]
+    """The texts of the blocks of a page that are marked with this language."""
+    return [block.text for block in blocks(page, language)]
 
 
 def exchange() -> list[tuple[str, Any]]:
     """The frames of the protocol page's exchange: TO_DAEMON or TO_CLIENT, and the message."""
     frames: list[list[str]] = []
-    for line in "".join(fences(PROTOCOL, "text")).splitlines():
+    shown = [text for text in fences(PROTOCOL, "text") if text.startswith((TO_DAEMON, TO_CLIENT))]
+    for line in "".join(shown).splitlines():
         if line.startswith((TO_DAEMON, TO_CLIENT)):
             frames.append([line[0], line[1:]])
         else:  # A frame may take several lines.
@@ -45,8 +71,11 @@ def exchange() -> list[tuple[str, Any]]:
 
 
 def prose(page: Path) -> str:
-    """A page without its fenced blocks."""
-    return _FENCE.sub("", read(page))
+    """A page without its blocks."""
+    code = {number for block in blocks(page) for number in block.lines}
+    return "".join(
+        line for number, line in enumerate(read(page).splitlines(keepends=True)) if number not in code
+    )
 
 
 def spans(text: str) -> list[str]:

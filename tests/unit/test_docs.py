@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from jumpseat.config import load_config
-from jumpseat.providers import BUILT_IN, KINDS
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
@@ -25,7 +21,6 @@ from tests.hub import no_daemon_afterwards
 from tests.unit.pages import (
     BUILT,
     CLIENT,
-    CONFIGURATION,
     DOCS,
     PAGES,
     PROTOCOL,
@@ -33,6 +28,8 @@ from tests.unit.pages import (
     ROOT,
     SOURCES,
     WAIT_SECONDS,
+    Block,
+    blocks,
     fences,
     names_in,
     prose,
@@ -44,28 +41,10 @@ from tests.unit.pages import (
 LONGEST_EXAMPLE = 20
 LINES_OF_A_SCREEN = 40
 
+RAW_EXAMPLE = fences(CLIENT, "python")[-1]
+"""The client without the library."""
+
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_json_and_toml_example_can_be_read(page: Path) -> None:
-    assert all(json.loads(text) for text in fences(page, "json"))
-    assert all(tomllib.loads(text) for text in fences(page, "toml"))
-
-
-@pytest.mark.parametrize("page", [README, CONFIGURATION], ids=lambda page: page.stem)
-def test_every_configuration_of_a_page_is_read_without_a_warning(
-    home: Path, caplog: pytest.LogCaptureFixture, page: Path
-) -> None:
-    for number, text in enumerate(fences(page, "toml")):
-        file = home / f"{number}.toml"
-        file.write_text(text, "utf-8")
-        load_config(file, None, built_in=BUILT_IN, kinds=KINDS)
-
-    # The one example that is logged: a heading that is also sent.
-    shown = [message for message in caplog.messages if "roles.assistant" in message]
-    assert caplog.messages == shown
-    assert len(shown) == (page == CONFIGURATION)
 
 
 def test_the_readme_fits_on_a_screen_up_to_its_links() -> None:
@@ -108,7 +87,7 @@ def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_raw_example_is_short_needs_only_the_standard_library_and_runs(tmp_path: Path) -> None:
-    code = fences(CLIENT, "python")[-1]
+    code = RAW_EXAMPLE
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import)]
     imported = {alias.name for node in imports for alias in node.names}
 
@@ -124,7 +103,7 @@ def test_the_raw_example_is_short_needs_only_the_standard_library_and_runs(tmp_p
 
 
 def test_the_raw_example_prints_the_error_of_a_failed_chat(tmp_path: Path) -> None:
-    code = fences(CLIENT, "python")[-1].replace('"content": "Say hello."', '"content": 1')
+    code = RAW_EXAMPLE.replace('"content": "Say hello."', '"content": 1')
 
     ran = run_example(code, tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -133,23 +112,14 @@ def test_the_raw_example_prints_the_error_of_a_failed_chat(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("page", "number", "printed"),
-    [
-        pytest.param(README, 0, "Hello, reader.", id="README"),
-        pytest.param(CLIENT, 0, "Hello, reader.", id="without asyncio"),
-        pytest.param(CLIENT, 1, "Hello, reader.", id="with asyncio"),
-        pytest.param(CLIENT, 2, "Hello, reader.\n", id="shared"),
-        pytest.param(CLIENT, 3, "Hello, reader.\n", id="a conversation"),
-        pytest.param(CLIENT, 4, "Hello, reader.\n", id="tools"),
-        pytest.param(CLIENT, 5, "Hello, reader.\n", id="kept conversations"),
-    ],
+    "block",
+    [block for page in (README, CLIENT) for block in blocks(page, "python") if block.text != RAW_EXAMPLE],
+    ids=str,
 )
-def test_an_example_of_the_client_library_runs_with_the_real_daemon(
-    tmp_path: Path, page: Path, number: int, printed: str
-) -> None:
-    ran = run_example(fences(page, "python")[number], tmp_path)
+def test_an_example_of_the_client_library_runs_with_the_real_daemon(tmp_path: Path, block: Block) -> None:
+    ran = run_example(block.text, tmp_path)
 
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, printed, "")
+    assert (ran.returncode, ran.stdout.rstrip("\n"), ran.stderr) == (0, "Hello, reader.", "")
 
 
 def test_the_page_of_the_client_names_its_methods_and_arguments() -> None:

@@ -12,16 +12,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.pages import COMMAND_LINE, PAGES, README, ROOT, WAIT_SECONDS, fences, prose, read, spans
+from tests.unit.pages import (
+    COMMAND_LINE,
+    EDITOR_PAGES,
+    PAGES,
+    README,
+    ROOT,
+    WAIT_SECONDS,
+    fences,
+    prose,
+    read,
+    spans,
+)
+
+EVERY_PAGE = [*PAGES, *EDITOR_PAGES.values()]
 
 
 def shell_lines(page: Path) -> list[str]:
     """The commands of a page: its shell blocks line by line, and the code spans."""
-    blocks = [*fences(page, "sh"), *fences(page, "")]
-    return [line for block in blocks for line in block.splitlines()] + spans(prose(page))
+    return [line for block in fences(page, "sh") for line in block.splitlines()] + spans(prose(page))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), re.MULTILINE))
     named = {
@@ -77,7 +89,7 @@ def flags(*command: str) -> set[str]:
 
 COMMAND_LINES = [
     pytest.param(words, id=f"{page.parent.name}: {' '.join(words)[:60]}")
-    for page in PAGES
+    for page in EVERY_PAGE
     for line in shell_lines(page)
     for words in jumpseat_commands(line)
 ]

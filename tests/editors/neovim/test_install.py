@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -108,25 +107,6 @@ def test_a_package_that_is_not_there_is_named_with_a_way_on(nvim_home, installer
         )
         child.command("JumpseatLog")
         assert "no-such-checkout" in child.text
-
-
-def test_the_lines_of_the_readme_for_plug_in_managers_load_the_plug_in(nvim_home, tmp_path):
-    blocks = re.findall(
-        r"^```lua\n(.*?)^```", (PLUGIN / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
-    lazy, pack, path = blocks[:3]
-    checkout = tmp_path / "jumpseat"
-    shutil.copytree(PLUGIN, checkout / "editors" / "neovim")
-    with running_neovim(nvim_home) as child:
-        # Neovim 0.11 has no vim.pack: this calls `load` with what its help names.
-        child.lua("vim.pack = { add = function(_, options) options.load({ path = _G.checkout }) end }")
-        child.lua("_G.checkout, vim.g.loaded_jumpseat = ...", str(checkout))
-        child.lua("vim.api.nvim_del_user_command('Jumpseat')")
-        child.lua(f"return {lazy}")
-        child.lua(path)
-        child.lua(pack)
-        assert child.lua("return vim.fn.exists(':Jumpseat')") == 2
-        child.command("help jumpseat-chats")
 
 
 def test_help_tags_are_made_without_an_error(child, tmp_path):

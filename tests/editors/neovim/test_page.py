@@ -1,0 +1,85 @@
+"""The blocks of the plug-in's README, run in a real Neovim."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.editors.neovim.child import PLUGIN, running_neovim
+from tests.unit.pages import EDITOR_PAGES, blocks
+
+pytestmark = [pytest.mark.editor]
+
+UNLOADED = "vim.g.loaded_jumpseat = nil; vim.api.nvim_del_user_command('Jumpseat')"
+
+LAZY = """
+local spec = ...
+for key in pairs(spec) do
+  assert(vim.tbl_contains({ 'dir', 'lazy', 'opts', 'config', 'main' }, key), key)
+end
+assert(spec.lazy == false)
+-- What lazy.nvim does with it.
+vim.opt.runtimepath:append(vim.fs.normalize(spec.dir))
+vim.cmd.runtime('plugin/jumpseat.lua')
+if spec.config or spec.opts then
+  local run = spec.config == true and function(_, opts) require('jumpseat').setup(opts) end or spec.config
+  run(spec, spec.opts or {})
+end
+"""
+
+# Neovim 0.11 has no vim.pack: this calls `load` with what its help names.
+PACK = """
+vim.pack = { add = function(specs, options)
+  assert(specs[1] == 'file:///home/me/src/jumpseat')
+  options.load({ path = vim.fs.normalize('~/src/jumpseat') })
+end }
+"""
+
+LOADED = "return vim.fn.exists(':Jumpseat')"
+
+
+def lazy(child, block):
+    """A block that is data: the specification of a plug-in."""
+    child.lua(f"local run = function(...) {LAZY} end\nrun({block})")
+    assert child.lua(LOADED) == 2
+
+
+def pack(child, block):
+    child.lua(PACK)
+    child.lua(block)
+    assert child.lua(LOADED) == 2
+    child.command("help jumpseat-chats")
+
+
+def path(child, block):
+    child.lua(block)
+    child.command("runtime plugin/jumpseat.lua")
+    assert child.lua(LOADED) == 2
+
+
+def maps(child, block):
+    child.command("runtime plugin/jumpseat.lua")
+    child.lua(block)
+    found = child.lua(
+        "return vim.tbl_map(function(each) return each.rhs end, vim.tbl_filter("
+        "function(each) return each.lhs:find('^ c') end, vim.api.nvim_get_keymap('n')))"
+    )
+    assert len(found) > 1
+    for target in found:
+        assert child.lua("return vim.fn.maparg(..., 'n') ~= ''", target), target
+
+
+RUN = {"{ dir": lazy, "vim.pack": pack, "vim.opt": path, "vim.keymap": maps}
+
+
+@pytest.mark.parametrize("block", blocks(EDITOR_PAGES["neovim"], "lua"), ids=str)
+def test_every_block_of_the_readme_runs(nvim_home, block):
+    (run,) = [each for begin, each in RUN.items() if block.text.startswith(begin)]
+    shutil.copytree(PLUGIN, nvim_home / "src" / "jumpseat" / "editors" / "neovim")
+    with running_neovim(nvim_home) as child:
+        child.lua(f"vim.opt.runtimepath:remove({str(PLUGIN)!r})")
+        child.lua(UNLOADED)
+        child.lua("vim.g.mapleader = ' '")
+        assert child.lua(LOADED) != 2
+        run(child, block.text)

@@ -1,0 +1,142 @@
+"""The messages and the transcript on the protocol page: the daemon takes and sends them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ProgressEvent
+from jumpseat.rpc.deltas import Progress
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.daemon import Daemon, provider, user
+from tests.unit.pages import PROTOCOL, blocks, fences
+
+FILE = """
+[providers.fake]
+kind = "openai"
+base_url = "{base_url}"
+default_model = "m"
+[providers.groq]
+kind = "openai"
+base_url = "https://groq.invalid/v1"
+default_model = "llama-3.3-70b-versatile"
+proxy = "none"
+max_retries = 0
+"""
+
+
+class Outbox:
+    """What would be sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def notify(self, method: str, params: Any) -> None:
+        self.sent.append(params)
+
+
+def form(value: Any) -> Any:
+    """The keys of a message, and the types of its values; a list has the forms of all its items."""
+    if isinstance(value, dict):
+        return {key: form(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [form(each) for each in value]
+    return type(value).__name__
+
+
+async def delta(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    upstream.script(Reply.events(completion_stream(["Hel", "lo."])))
+    exchange = await daemon.request("chat/start", {"messages": [user("Hi")], "turnId": "9f1c"})
+    sent = [each for each in exchange.notifications if each["params"]["delta"]["type"] == "text_delta"]
+    assert form(sent[0]) == form(shown)
+
+
+async def result(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    upstream.script(Reply.events(completion_stream(["Hello!"])))
+    exchange = await daemon.request("chat/start", {"messages": [user("Hi")], "turnId": "9f1c"})
+    assert form(exchange.result) == form(shown)
+
+
+async def edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    usage = {"prompt_tokens": 310, "completion_tokens": 9, "total_tokens": 319}
+    answer = completion_stream(["```python\nif x:\n```"], usage=usage)
+    upstream.script(
+        Reply.events([{**each, "model": "m"} if isinstance(each, dict) else each for each in answer])
+    )
+    daemon.send(shown)
+    (after,) = [json.loads(text) for text in fences(PROTOCOL, "json") if '"replacement"' in text]
+    got = (await daemon.read_until(shown["id"])).result
+    # This provider also sends what is absent if a provider does not.
+    assert {"responseId", "rawStopReason"} <= got.keys()
+    assert {key: value for key, value in got.items() if key not in ("responseId", "rawStopReason")} == after
+
+
+async def edited(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    """Checked with its request."""
+    assert any('"edit/start"' in text for text in fences(PROTOCOL, "json"))
+
+
+async def progress(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    outbox = Outbox()
+    Progress(outbox, "t1").report(ProgressEvent(shown["value"]["title"]))  # type: ignore[arg-type]
+    assert outbox.sent == [shown]
+
+
+async def settings(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    assert (await daemon.request("settings/save", shown)).result == shown
+    assert (await daemon.request("settings/get")).result == shown
+
+
+async def error(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    params = {"messages": [user("Hi")], "model": "groq:", "turnId": "9f1c"}
+    daemon.send({"jsonrpc": "2.0", "id": 2, "method": "chat/start", "params": params})
+    sent = (await daemon.read_until(2)).response
+    assert json.loads(json.dumps(sent).replace("groq.invalid", "api.groq.com")) == shown
+
+
+async def conversations(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    for _ in range(2):
+        upstream.script(Reply.events(completion_stream(["Hi."])))
+        await daemon.request("chat/start", {"messages": [user("A race condition?")], "keep": True})
+    listed = (await daemon.request("conversations/list", {"query": "race condition", "limit": 1})).result
+    assert form(listed) == form(shown)
+
+
+CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
+    '"chat/delta"': delta,
+    '"responseId"': result,
+    '"edit/start"': edit,
+    '"replacement"': edited,
+    '"token"': progress,
+    '"settings"': settings,
+    '"error"': error,
+    '"conversations"': conversations,
+}
+"""What shows a block, by a key of it."""
+
+
+@pytest.mark.parametrize("block", blocks(PROTOCOL, "json"), ids=str)
+async def test_the_daemon_sends_and_takes_what_the_page_shows(
+    home: Path, daemon: Daemon, upstream: FakeUpstream, block: Any
+) -> None:
+    (check,) = [check for key, check in CHECKS.items() if key in block.text]
+    (home / "config.toml").write_text(FILE.format(base_url=upstream.base_url), "utf-8")
+    await daemon.initialize()
+    await daemon.request("settings/save", {"settings": {"default_provider": "fake"}})
+    await check(daemon, upstream, json.loads(block.text))
+
+
+async def test_the_transcript_of_the_page_is_read_and_written_without_loss(daemon: Daemon) -> None:
+    (text,) = fences(PROTOCOL, "markdown")
+    await daemon.initialize(provider("http://127.0.0.1:9/v1"))
+    checked = (await daemon.request("transcript/check", {"text": text})).result
+    read = (await daemon.request("transcript/parse", {"text": text})).result
+    read.pop("turns")
+    assert checked["diagnostics"] == []
+    assert [message["role"] for message in read["messages"]] == ["user", "assistant", "user"]
+    assert (await daemon.request("transcript/render", read)).result == {"text": text}
