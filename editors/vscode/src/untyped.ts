@@ -19,8 +19,6 @@ export interface ConfigurationProperty {
 export interface ModelRow extends vscode.LanguageModelChatInformation {
   /** Only `false` hides a model; 1.120 hid those without it. */
   readonly isUserSelectable: boolean;
-  /** Ignored in stable VS Code; code-server chooses its first model by it. */
-  readonly isDefault: boolean;
   readonly multiplierNumeric?: number;
   readonly configurationSchema?: { properties: Record<string, ConfigurationProperty> };
 }

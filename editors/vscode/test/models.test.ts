@@ -85,14 +85,14 @@ test('only models for a picker are listed, and none that a policy forbids', () =
 });
 
 test('a model has names, abilities and facts', () => {
-  const row = rowOf(model({ isDefault: true, maxContextTokens: 128_000, billing: { multiplier: 0.33 } }));
+  const row = rowOf(model({ maxContextTokens: 128_000, billing: { multiplier: 0.33 } }));
 
   assert.deepEqual(
     [row.id, row.name, row.family, row.version, row.detail],
     ['copilot:gpt-4.1', 'GPT-4.1', 'gpt-4.1', 'gpt-4.1-2025-04-14', 'copilot'],
   );
   assert.deepEqual(row.capabilities, { imageInput: true, toolCalling: true });
-  assert.deepEqual([row.isUserSelectable, row.isDefault, row.multiplierNumeric], [true, true, 0.33]);
+  assert.deepEqual([row.isUserSelectable, row.multiplierNumeric], [true, 0.33]);
   assert.equal(row.tooltip, 'copilot:gpt-4.1 · 128,000 tokens of context · counts 0.33× against the quota');
   assert.equal(row.configurationSchema, undefined);
 });

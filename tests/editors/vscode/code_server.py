@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -21,14 +22,19 @@ import pytest
 
 import jumpseat
 from tests.daemon import environment_of
+from tests.editors.vscode.published import published
 from tests.hub import no_daemon_afterwards
 
 REPOSITORY = Path(__file__).parents[3]
 ENVIRONMENT = Path(f"{sys.prefix}-vscode")
 """Made by `make test-vscode`: Node as a wheel."""
 
-PROGRAM = REPOSITORY / "tests/tools/vscode/node_modules/code-server/out/node/entry.js"
+PACKAGE = REPOSITORY / "tests/tools/vscode/node_modules/code-server"
 DRIVER = Path(__file__).parent / "driver"
+DRIVER_ID = "jumpseat-tests.driver"
+GRANTED = {DRIVER_ID: ["languageModelSystem"]}
+"""Tests send system messages as Copilot Chat does, which the published VS Code lets do so."""
+
 VSIX = REPOSITORY / "dist" / f"jumpseat-{jumpseat.__version__}.vsix"
 WAIT_SECONDS = 60.0
 """For VS Code's start on a busy machine."""
@@ -100,7 +106,7 @@ class CodeServer:
 
 def requirements() -> None:
     """Skip if a program is missing that the tests in VS Code need."""
-    for file in (ENVIRONMENT / "bin/node", PROGRAM):
+    for file in (ENVIRONMENT / "bin/node", PACKAGE):
         if not file.exists():
             pytest.skip(f"code-server is not installed ({file} is missing): run `make test-vscode`")
     if not VSIX.exists():
@@ -114,6 +120,11 @@ def chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+@functools.cache
+def _entry() -> Path:
+    return published(PACKAGE, REPOSITORY / "build/vscode/code-server", GRANTED)
+
+
 @contextlib.contextmanager
 def running_code_server(
     home: Path,
@@ -121,11 +132,13 @@ def running_code_server(
     extensions: Sequence[Path] = (VSIX,),
     settings: Mapping[str, Any] | None = None,
     path: str | None = None,
+    asks_for_trust: bool = False,
 ) -> Iterator[CodeServer]:
     """A code-server with these extensions and the driver. Its files and the daemon's are below `home`.
 
     Args:
         path: the PATH; if absent, one with the program `jumpseat` of this checkout.
+        asks_for_trust: whether a folder is restricted until someone trusts it.
     """
     requirements()
     server = _prepared(home, settings or {})
@@ -145,7 +158,7 @@ def running_code_server(
         *("--user-data-dir", str(home / "data"), "--extensions-dir", str(home / "extensions")),
         *("--config", str(home / "code-server.yaml"), "--auth", "none"),
     ]
-    program = [str(ENVIRONMENT / "bin/node"), str(PROGRAM), *options]
+    program = [str(ENVIRONMENT / "bin/node"), str(_entry()), *options]
     for extension in extensions:
         installed = subprocess.run(
             [*program, "--install-extension", str(extension)],
@@ -162,7 +175,7 @@ def running_code_server(
                 *program,
                 *("--bind-addr", server.origin.removeprefix("http://")),
                 *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
-                "--disable-workspace-trust",
+                *([] if asks_for_trust else ["--disable-workspace-trust"]),
                 # The extension host of a window that is closed ends soon.
                 *("--reconnection-grace-time", "2"),
             ],
@@ -192,7 +205,7 @@ def _prepared(home: Path, settings: Mapping[str, Any]) -> CodeServer:
         directory.mkdir(parents=True)
     (home / "data/User/settings.json").write_text(json.dumps({**SETTINGS, **settings}))
     # Folders that are there before the first start count as installed.
-    shutil.copytree(DRIVER, home / "extensions/jumpseat-tests.driver-0.0.1")
+    shutil.copytree(DRIVER, home / f"extensions/{DRIVER_ID}-0.0.1")
     return CodeServer(home, f"http://127.0.0.1:{_free_port()}", workspace, set())
 
 

@@ -55,7 +55,6 @@ export function rowOf(model: ModelInfo): ModelRow {
     ...limitsOf(model),
     capabilities: { imageInput: model.supportsVision, toolCalling: model.supportsToolUse },
     isUserSelectable: true,
-    isDefault: model.isDefault,
     ...(multiplier !== undefined && { multiplierNumeric: multiplier }),
     ...(thinking && { configurationSchema: { properties: { [THINKING_KEY]: thinking } } }),
   };
