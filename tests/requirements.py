@@ -129,6 +129,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "4:sign-in-default": "signing in makes that provider the default unless config says otherwise",
     # Section 5: providers and settings.
     "5:providers-list": "id, name, kind, isDefault, configured, auth, capabilities, sources, settingsSchema",
+    "5:auth-method": "providers/list says which providers have a sign-in, and which an API key",
     "5:probe": "with probe, providers are requested in parallel, within 5 s; failures are reported",
     "5:diagnose": "providers/diagnose checks table, sources, network, clock and sign-in, without secrets",
     "5:settings-schema": "rows of each kind, under the configuration's; mapping says where a value goes",

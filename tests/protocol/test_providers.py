@@ -104,13 +104,14 @@ async def test_without_any_provider_the_error_says_how_to_get_one(daemon: Daemon
     assert "jumpseat login" in status["message"]
 
 
-@pytest.mark.requirement("5:providers-list")
+@pytest.mark.requirement("5:providers-list", "5:auth-method")
 async def test_providers_are_listed_with_their_capabilities(chatty: Daemon) -> None:
     rows = {row["id"]: row for row in (await chatty.request("providers/list")).result["providers"]}
     assert list(rows) == ["copilot", "local", "fake"]
     copilot = rows["copilot"]
     assert (copilot["kind"], copilot["name"], copilot["configured"]) == ("copilot", "GitHub Copilot", False)
     assert (copilot["auth"]["state"], copilot["auth"]["host"]) == ("signed_out", "github.com")
+    assert [row["authMethod"] for row in rows.values()] == ["device_code", "none", "api_key"]
     fake = rows["fake"]
     assert (fake["kind"], fake["isDefault"], fake["configured"]) == ("openai", True, True)
     assert set(fake["capabilities"]) == {

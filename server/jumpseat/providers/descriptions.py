@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from jumpseat.adapters.base import Capabilities, CapabilitySource
-from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base.account import AuthMethod, AuthStatus
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConnectionError
 from jumpseat.config import SettingRow
 from jumpseat.providers.registry import Registry
@@ -30,6 +30,9 @@ class ProviderDescription:
     configured: bool
     built_in: bool
     """It exists without configuration, and the user has none for it."""
+
+    auth_method: AuthMethod | None
+    """None if the provider's table is wrong."""
 
     auth: AuthStatus
     capabilities: Capabilities
@@ -62,7 +65,9 @@ def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> Pro
     table = registry.table(provider)
     try:
         capabilities, sources = registry.capabilities(provider)
+        auth_method = registry.account(provider).auth_method
     except ChatError:  # Its status has the reason; the other providers must still be listed.
+        auth_method = None
         capabilities = Capabilities()
         sources = {field.name: "static" for field in fields(capabilities)}
     return ProviderDescription(
@@ -72,6 +77,7 @@ def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> Pro
         is_default=is_default,
         configured=auth.state not in ("signed_out", "expired"),
         built_in=provider not in registry.user_defined,
+        auth_method=auth_method,
         auth=auth,
         capabilities=capabilities,
         capability_sources=sources,

@@ -1,7 +1,7 @@
 # ruff: noqa: D102 - the interface documents what is overridden here
 """Wraps a plug-in's adapter and converts its defects to errors that name the plug-in.
 
-Attributes are checked when the adapter is constructed (`fault_in`), return values when they are returned.
+`plugin_types.fault_in` checks attributes when the adapter is constructed; return values are checked here.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from jumpseat.adapters.base import (
     Account,
     Adapter,
+    AuthMethod,
     AuthStatus,
     Capabilities,
     ChangesCapabilities,
-    ChatTraits,
     ChecksSetup,
     EditsInline,
     IdentifiesClient,
@@ -28,23 +27,22 @@ from jumpseat.adapters.base import (
     OnAuthChange,
     OnPrompt,
     Replan,
-    SettingRow,
 )
 from jumpseat.adapters.base.optional import SharesModels
-from jumpseat.chat import (
-    ChatError,
-    ChatRequest,
-    ModelInfo,
-    ProtocolError,
-    StreamEvent,
-    TextDeltaEvent,
-    ThinkingDeltaEvent,
-    ToolUseDeltaEvent,
+from jumpseat.chat import ChatError, ChatRequest, ModelInfo, ProtocolError, StreamEvent
+from jumpseat.providers.plugin_types import (
+    Fits,
+    all_of,
+    anything,
+    fitting,
+    is_a,
+    is_auth_method,
+    is_probed,
+    or_none,
+    require_event,
 )
 
 logger = logging.getLogger(__name__)
-
-_EVENTS = get_args(StreamEvent)
 
 DEFECTS = (Exception, SystemExit)
 """Exceptions that are defects of a plug-in; `sys.exit` must not end the daemon."""
@@ -53,7 +51,6 @@ CLOSE_SECONDS = 5.0
 """Timeout for closing a plug-in's events; the turn then ends without them."""
 
 T = TypeVar("T")
-Fits = Callable[[Any], bool]
 
 
 class _Guard:
@@ -77,7 +74,7 @@ class _Guard:
             ChatError: as the plug-in raises it.
         """
         try:
-            return _fitting(name, call(), fits)
+            return fitting(name, call(), fits)
         except ChatError:
             raise
         except DEFECTS as error:
@@ -92,7 +89,7 @@ class _Guard:
             NotImplementedError: by `list_models`, as the interface allows.
         """
         try:
-            return _fitting(name, await call(), fits)
+            return fitting(name, await call(), fits)
         except DEFECTS as error:
             raise self.error(name, error) from error.__cause__
 
@@ -145,33 +142,39 @@ class GuardedAccount(Account):
     def on_auth_change(self, listener: OnAuthChange | None) -> None:
         self._guard.set("on_auth_change", lambda: setattr(self._account, "on_auth_change", listener))
 
+    @property
+    def auth_method(self) -> AuthMethod:  # type: ignore[override]
+        return self._guard.read("auth_method", lambda: self._account.auth_method, is_auth_method, "none")
+
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         return await self._guard.wait(
-            "auth_status", lambda: self._account.auth_status(refresh=refresh), _is(AuthStatus)
+            "auth_status", lambda: self._account.auth_status(refresh=refresh), is_a(AuthStatus)
         )
 
     async def is_signed_in_for_this(self) -> bool:
-        return await self._guard.wait("is_signed_in_for_this", self._account.is_signed_in_for_this, _is(bool))
+        return await self._guard.wait(
+            "is_signed_in_for_this", self._account.is_signed_in_for_this, is_a(bool)
+        )
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        return await self._guard.wait("sign_in", lambda: self._account.sign_in(on_prompt), _is(AuthStatus))
+        return await self._guard.wait("sign_in", lambda: self._account.sign_in(on_prompt), is_a(AuthStatus))
 
     async def sign_out(self) -> AuthStatus:
-        return await self._guard.wait("sign_out", self._account.sign_out, _is(AuthStatus))
+        return await self._guard.wait("sign_out", self._account.sign_out, is_a(AuthStatus))
 
     async def accept_terms(self, model: str) -> ModelInfo:
         return await self._guard.wait(
-            "accept_terms", lambda: self._account.accept_terms(model), _is(ModelInfo)
+            "accept_terms", lambda: self._account.accept_terms(model), is_a(ModelInfo)
         )
 
     def watched_files(self) -> list[Path]:
-        return self._guard.read("watched_files", self._account.watched_files, _all_of(Path), [])
+        return self._guard.read("watched_files", self._account.watched_files, all_of(Path), [])
 
     async def files_changed(self) -> None:
-        await self._guard.wait("files_changed", self._account.files_changed, _anything)
+        await self._guard.wait("files_changed", self._account.files_changed, anything)
 
     def report(self, status: AuthStatus) -> None:
-        self._guard.read("report", lambda: self._account.report(status), _anything, None)
+        self._guard.read("report", lambda: self._account.report(status), anything, None)
 
 
 def _forwarded(part: str, name: str) -> Any:
@@ -217,14 +220,14 @@ class GuardedAdapter(Adapter):
     @property
     def provider_name(self) -> str:
         return self._guard.read(
-            "provider_name", lambda: self._adapter.provider_name, _is(str), super().provider_name
+            "provider_name", lambda: self._adapter.provider_name, is_a(str), super().provider_name
         )
 
     @property
     # Plug-ins may change it while they run, so it is read and checked at each use.
     def capabilities(self) -> Capabilities:  # type: ignore[override]
         return self._guard.read(
-            "capabilities", lambda: self._adapter.capabilities, _is(Capabilities), Capabilities()
+            "capabilities", lambda: self._adapter.capabilities, is_a(Capabilities), Capabilities()
         )
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
@@ -232,7 +235,7 @@ class GuardedAdapter(Adapter):
         try:
             events = self._adapter.stream(request)
             async for event in events:
-                _require_event(event)
+                require_event(event)
                 yield event
         except DEFECTS as error:
             raise self._guard.error("stream", error) from error.__cause__
@@ -251,11 +254,11 @@ class GuardedAdapter(Adapter):
             self._guard.log("closing the stream", error)
 
     async def list_models(self) -> list[ModelInfo]:
-        return await self._guard.wait("list_models", self._adapter.list_models, _all_of(ModelInfo))
+        return await self._guard.wait("list_models", self._adapter.list_models, all_of(ModelInfo))
 
     async def recent_models(self) -> list[ModelInfo]:
         recent = self._adapter.list_models if self._sharing is None else self._sharing.recent_models
-        return await self._guard.wait("list_models", recent, _all_of(ModelInfo))
+        return await self._guard.wait("list_models", recent, all_of(ModelInfo))
 
     async def count_tokens(self, request: ChatRequest) -> int:
         return await self._guard.wait(
@@ -264,14 +267,14 @@ class GuardedAdapter(Adapter):
 
     def max_context_tokens(self, model: str) -> int | None:
         return self._guard.read(
-            "max_context_tokens", lambda: self._adapter.max_context_tokens(model), _or_none(int), None
+            "max_context_tokens", lambda: self._adapter.max_context_tokens(model), or_none(int), None
         )
 
     async def probe(self) -> Capabilities | Mapping[str, bool] | None:
-        return await self._guard.wait("probe", self._adapter.probe, _is_probed)
+        return await self._guard.wait("probe", self._adapter.probe, is_probed)
 
     async def aclose(self) -> None:
-        await self._guard.wait("aclose", self._adapter.aclose, _anything)
+        await self._guard.wait("aclose", self._adapter.aclose, anything)
 
     # -- optional parts
 
@@ -282,111 +285,20 @@ class GuardedAdapter(Adapter):
     def heard_models(self) -> Sequence[ModelInfo]:
         if self._models is None:
             return ()
-        return self._guard.read("heard_models", self._models.heard_models, _all_of(ModelInfo), ())
+        return self._guard.read("heard_models", self._models.heard_models, all_of(ModelInfo), ())
 
     async def find_default_model(self) -> str | None:
         if self._models is None:
             return None
-        return await self._guard.wait("find_default_model", self._models.find_default_model, _or_none(str))
+        return await self._guard.wait("find_default_model", self._models.find_default_model, or_none(str))
 
     def inline_output(self, text: str) -> str | None:
         editor = self._editor
         if editor is None:
             return None
-        return self._guard.read("inline_output", lambda: editor.inline_output(text), _or_none(str), None)
+        return self._guard.read("inline_output", lambda: editor.inline_output(text), or_none(str), None)
 
     def check(self) -> Sequence[str]:
         if self._setup is None:
             return ()
-        return self._guard.read("check", self._setup.check, _all_of(str), ())
-
-
-def fault_in(adapter: object) -> str | None:
-    """Why an object is not an adapter, as the end of a sentence that begins with the plug-in.
-
-    Raises:
-        Exception: as a property of the plug-in raises it.
-    """
-    if not isinstance(adapter, Adapter):
-        return f"made {type(adapter).__name__}, which is not a subclass of jumpseat.adapters.base.Adapter"
-    wrong = [name for name, fits in _DECLARED.items() if not fits(getattr(adapter, name))]
-    return f"has {wrong[0]} of another type than the interface's" if wrong else None
-
-
-def _fitting(name: str, value: T, fits: Fits) -> T:
-    """The value, if its type is that of the interface.
-
-    Raises:
-        TypeError: the type is wrong.
-    """
-    if fits(value):
-        return value
-    if inspect.iscoroutine(value):
-        value.close()  # Otherwise Python warns that it was never awaited.
-    raise TypeError(f"{name} gave {type(value).__name__}")
-
-
-def _require_event(event: object) -> None:
-    """Raise a TypeError for an object that is not an event, and for a delta without text."""
-    if not isinstance(event, _EVENTS):
-        raise TypeError(f"stream yielded {type(event).__name__}, which is not an event")
-    match event:
-        case (
-            TextDeltaEvent(text=piece)
-            | ThinkingDeltaEvent(text=piece)
-            | ToolUseDeltaEvent(argument_delta=piece)
-        ):
-            if not isinstance(piece, str):
-                raise TypeError(f"stream yielded a delta of {type(piece).__name__}")
-        case _:
-            pass
-
-
-def _anything(value: object) -> bool:
-    return True
-
-
-def _is(*types: type) -> Fits:
-    return lambda value: isinstance(value, types)
-
-
-def _or_none(*types: type) -> Fits:
-    return lambda value: value is None or isinstance(value, types)
-
-
-def _all_of(*types: type) -> Fits:
-    return lambda value: isinstance(value, list | tuple) and all(isinstance(each, types) for each in value)
-
-
-def _is_probed(value: Any) -> bool:
-    if value is None or isinstance(value, Capabilities):
-        return True
-    names = {field.name for field in fields(Capabilities)}
-    return isinstance(value, Mapping) and all(
-        name in names and isinstance(able, bool) for name, able in value.items()
-    )
-
-
-def _is_settings_rows(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(row, SettingRow) for row in value.values())
-
-
-def _is_traits(value: Any) -> bool:
-    return (
-        isinstance(value, ChatTraits)
-        and isinstance(value.default_model, str | None)
-        and type(value.default_max_tokens) is int
-        and value.default_max_tokens > 0
-        and isinstance(value.user_begins, bool)
-        and isinstance(value.context_setting, str | None)
-        and isinstance(value.models_expire_seconds, int | float)
-    )
-
-
-# The attributes that `fault_in` checks.
-_DECLARED: Mapping[str, Fits] = {
-    "capabilities": _is(Capabilities),
-    "settings_rows": _is_settings_rows,
-    "traits": _is_traits,
-    "account": _or_none(Account),
-}
+        return self._guard.read("check", self._setup.check, all_of(str), ())

@@ -14,7 +14,8 @@ from jumpseat.adapters.base import Adapter, ProviderConfig
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config.suggestions import did_you_mean
 from jumpseat.http import HttpClient
-from jumpseat.providers.plugin_guard import DEFECTS, GuardedAdapter, fault_in
+from jumpseat.providers.plugin_guard import DEFECTS, GuardedAdapter
+from jumpseat.providers.plugin_types import fault_in
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -98,6 +98,7 @@ def provider_to_wire(row: ProviderDescription) -> dict[str, Any]:
         "isDefault": row.is_default,
         "configured": row.configured,
         "builtIn": row.built_in,
+        **({"authMethod": row.auth_method} if row.auth_method is not None else {}),
         "auth": auth_to_wire(row.auth),
         "capabilities": to_wire(row.capabilities),
         "capabilitySources": {camel(key): source for key, source in row.capability_sources.items()},

@@ -159,6 +159,22 @@ async def test_files_of_a_failing_watch_list_are_not_watched(
 
 
 @pytest.mark.parametrize(
+    ("declared", "method"),
+    [
+        ("auth_method = 'device_code'", "device_code"),
+        ("pass", "none"),
+        ("auth_method = 'fingerprint'", "none"),
+        ("auth_method = property(lambda self: 1 / 0)", "none"),
+    ],
+)
+async def test_the_authentication_method_of_a_plug_in_is_its_own_if_it_is_known(
+    install: Install, declared: str, method: str
+) -> None:
+    install(OWN_ACCOUNT.replace("pass", declared))
+    assert registry().account("mine").auth_method == method
+
+
+@pytest.mark.parametrize(
     ("method", "arguments", "inherited"),
     [
         ("inline_output", ("a",), None),

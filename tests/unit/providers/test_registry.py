@@ -114,6 +114,22 @@ async def test_a_misconfigured_provider_is_listed_with_the_others() -> None:
     assert "providers.c.kind" in (rows["c"].auth.message or "")
 
 
+@pytest.mark.requirement("5:auth-method")
+async def test_each_provider_says_whether_it_has_a_sign_in_a_key_or_none() -> None:
+    registry = configured(**{kind: {"kind": kind} for kind in KINDS}, wrong={"kind": "nonsense"})
+
+    assert {row.kind: row.auth_method for row in await describe(registry, None)} == {
+        "copilot": "device_code",
+        "copilot-language-server": "device_code",
+        "openai": "api_key",
+        "openai-responses": "api_key",
+        "anthropic": "api_key",
+        "ollama": "api_key",
+        "local": "none",
+        "nonsense": None,
+    }
+
+
 @pytest.mark.requirement("3:models-list")
 @pytest.mark.parametrize(
     ("failure", "words"),

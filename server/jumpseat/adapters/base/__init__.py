@@ -5,6 +5,7 @@ Names from `config` and `system` that a plug-in needs are exported here too.
 
 from jumpseat.adapters.base.account import (
     Account,
+    AuthMethod,
     AuthState,
     AuthStatus,
     OnAuthChange,
@@ -33,6 +34,7 @@ from jumpseat.system.secrets import Secret
 __all__ = [
     "Account",
     "Adapter",
+    "AuthMethod",
     "AuthState",
     "AuthStatus",
     "Capabilities",

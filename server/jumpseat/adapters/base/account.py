@@ -18,6 +18,9 @@ AuthState: TypeAlias = Literal[
 ]
 """`not_required`: no credential is needed. `configured`: an API key is set and was not used yet."""
 
+AuthMethod: TypeAlias = Literal["device_code", "api_key", "none"]
+"""`device_code`: `sign_in` gets a credential, with a code on a page. `api_key`: the user sets a key."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
@@ -68,6 +71,9 @@ OnAuthChange: TypeAlias = Callable[[AuthStatus], None]
 
 class Account:
     """The credential of one provider. The defaults are for a provider that needs none."""
+
+    auth_method: AuthMethod = "none"
+    """How the provider authenticates its users; clients offer `sign_in` for `device_code` only."""
 
     on_auth_change: OnAuthChange | None = None
     """Called after a change of the credential's state. Set by the registry."""
@@ -143,7 +149,8 @@ class Account:
         return ConfigError(
             f"There is no sign-in to {name}: its key is set in the configuration.",
             provider=name,
-            hint=f'Set providers.{name}.api_key, to "env:NAME" for example, in {self._configured_in}.',
+            hint=f"Run `jumpseat keys set {name}`, or set providers.{name}.api_key in {self._configured_in}, "
+            'to "env:NAME" for example.',
         )
 
     @property

@@ -13,6 +13,8 @@ from jumpseat.config.values import is_costly
 class KeyAccount(Account):
     """An optional key, set in the configuration."""
 
+    auth_method = "api_key"
+
     def __init__(
         self,
         provider: str,

@@ -46,6 +46,8 @@ NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
 class CopilotAccount(Account):
     """One provider's account. Searches for sign-ins at its first use, and again when the store changed."""
 
+    auth_method = "device_code"
+
     def __init__(
         self,
         http: HttpClient,

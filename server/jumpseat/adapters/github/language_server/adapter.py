@@ -75,6 +75,8 @@ LOCAL_SECONDS = 10.0
 class LanguageServerSignIn(Account):
     """The sign-in of the server. A change of it makes the list of models invalid."""
 
+    auth_method = "device_code"
+
     def __init__(
         self,
         provider: str,
