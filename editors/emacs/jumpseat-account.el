@@ -86,9 +86,15 @@ says that the user cancelled before there was an id.")
               (browse-url page)
             (error (jumpseat-log-write "%s" (error-message-string failure)))))))))
 
-(defun jumpseat-account--provider (prompt)
-  "Read the id of a provider at PROMPT, or nil for the daemon's choice."
-  (let ((ids (mapcar (lambda (each) (plist-get each :id)) (jumpseat-models-known-providers))))
+(defun jumpseat-account--sign-in-p (provider)
+  "Whether PROVIDER has a sign-in; others have an API key or need nothing."
+  (equal "device_code" (plist-get provider :authMethod)))
+
+(defun jumpseat-account--provider (prompt &optional fits)
+  "Read the id of a provider at PROMPT, or nil for the daemon's choice.
+Offer only those for which FITS returns non-nil, if it is given."
+  (let ((ids (mapcar (lambda (each) (plist-get each :id))
+                     (seq-filter (or fits #'identity) (jumpseat-models-known-providers)))))
     (let ((id (completing-read (concat prompt " (empty: the default one): ") ids)))
       (unless (string-empty-p id) id))))
 
@@ -96,7 +102,8 @@ says that the user cancelled before there was an id.")
 (defun jumpseat-login (&optional provider)
   "Sign in to PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
-  (interactive (list (when current-prefix-arg (jumpseat-account--provider "Sign in to"))))
+  (interactive (list (when current-prefix-arg
+                       (jumpseat-account--provider "Sign in to" #'jumpseat-account--sign-in-p))))
   (jumpseat-account-cancel)
   (let ((token (format "emacs-sign-in-%d" (setq jumpseat-account--count
                                                 (1+ jumpseat-account--count)))))
@@ -108,6 +115,9 @@ With a prefix argument, read its name."
          (jumpseat-account--over))
        (cond ((eql (plist-get err :code) -32800))
              (err (jumpseat-say-error err))
+             ((not (equal "signed_in" (plist-get account :state)))
+              (jumpseat-say "%s %s" (jumpseat-account--state account)
+                            (or (plist-get account :message) "")))
              (t (jumpseat-say "Signed in to %s%s." (plist-get account :provider)
                               (if-let ((login (plist-get account :login)))
                                   (concat " as " login)
@@ -117,19 +127,24 @@ With a prefix argument, read its name."
   "STATE of an account in words."
   (string-replace "_" " " state))
 
+(defun jumpseat-account--state (account)
+  "The state of ACCOUNT in one line."
+  (format "%s: %s." (plist-get account :provider)
+          (jumpseat-account--words (plist-get account :state))))
+
 ;;;###autoload
 (defun jumpseat-logout (&optional provider)
   "Sign out of PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
-  (interactive (list (when current-prefix-arg (jumpseat-account--provider "Sign out of"))))
+  (interactive (list (when current-prefix-arg
+                       (jumpseat-account--provider "Sign out of" #'jumpseat-account--sign-in-p))))
   (setq jumpseat-account--leaving t)
   (jumpseat-rpc-request
    "auth/signOut" (list :provider provider)
    (lambda (err account)
      (setq jumpseat-account--leaving nil)
      (if err (jumpseat-say-error err)
-       (jumpseat-say "%s: %s." (plist-get account :provider)
-                     (jumpseat-account--words (plist-get account :state)))))))
+       (jumpseat-say "%s" (jumpseat-account--state account))))))
 
 ;;; Quotas and accounts
 

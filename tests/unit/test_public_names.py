@@ -36,9 +36,9 @@ ToolUseStartEvent UnknownModelError Usage UsageEvent WarningEvent as_tool_defini
 """
 
 ADAPTERS_BASE = """
-Account Adapter AuthState AuthStatus Capabilities CapabilitySource ChangesCapabilities ChatModel ChatTraits
-ChecksSetup ClientInfo EditsInline Environment IdentifiesClient KnowsModels OnAuthChange OnDelta OnPrompt
-ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values environment_of_process events_of
+Account Adapter AuthMethod AuthState AuthStatus Capabilities CapabilitySource ChangesCapabilities ChatModel
+ChatTraits ChecksSetup ClientInfo EditsInline Environment IdentifiesClient KnowsModels OnAuthChange OnDelta
+OnPrompt ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values environment_of_process events_of
 read_options resolve
 """
 

@@ -6,12 +6,12 @@ import sys
 
 import click
 
-from jumpseat_client.cli.completion import complete_model_with_terms, complete_provider
+from jumpseat_client.cli.completion import complete_model_with_terms, complete_provider_with_sign_in
 from jumpseat_client.cli.options import daemon_options, json_option, run_work
 
 
 @click.command()
-@click.argument("provider", required=False, shell_complete=complete_provider)
+@click.argument("provider", required=False, shell_complete=complete_provider_with_sign_in)
 @click.option(
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
@@ -38,7 +38,7 @@ def login(provider: str | None, browser: bool | None, daemon_command: list[str],
 
 
 @click.command()
-@click.argument("provider", required=False, shell_complete=complete_provider)
+@click.argument("provider", required=False, shell_complete=complete_provider_with_sign_in)
 @daemon_options
 @json_option
 def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> int:

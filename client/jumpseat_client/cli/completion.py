@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,9 +47,18 @@ def completing(
 
 
 async def _providers(client: Client, incomplete: str) -> list[CompletionItem]:
+    return _provider_items(await client.list_providers(), incomplete)
+
+
+async def _providers_with_sign_in(client: Client, incomplete: str) -> list[CompletionItem]:
+    from jumpseat_client.cli.status import has_sign_in
+
+    return _provider_items(filter(has_sign_in, await client.list_providers()), incomplete)
+
+
+def _provider_items(rows: Iterable[Mapping[str, Any]], incomplete: str) -> list[CompletionItem]:
     from jumpseat_client.cli.terminal import clean_line
 
-    rows = await client.list_providers()
     return [
         CompletionItem(row["id"], help=clean_line(f"{row['name']} ({row['kind']})"))
         for row in rows
@@ -136,6 +145,7 @@ def complete_saved_value(
 
 
 complete_provider = completing(_providers)
+complete_provider_with_sign_in = completing(_providers_with_sign_in)
 complete_model = completing(_models)
 complete_prompt = completing(_prompts)
 complete_conversation = completing(_conversations)

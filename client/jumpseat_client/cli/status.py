@@ -26,6 +26,11 @@ ACCOUNT_SECONDS = 5.0
 BAR_CELLS = 20
 
 
+def has_sign_in(row: Mapping[str, Any]) -> bool:
+    """Whether `jumpseat login` works for a provider of `providers/list`."""
+    return row.get("authMethod") == "device_code"
+
+
 async def show_status(*, probe: bool, daemon_command: Sequence[str], as_json: bool) -> int:
     """Print every provider with its authentication state and its quotas.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from jumpseat.testing.upstream import Gate
+from jumpseat.testing.upstream import Gate, Reply
 from tests.e2e.repl.chats import PATH, answer, asked, held, questions
 from tests.fakes.typist import ALT_ENTER, CTRL_C, CTRL_D, Typist
 from tests.hub import Hub
@@ -38,6 +38,18 @@ def test_a_conversation_goes_on_with_what_was_said(typist: Start, upstream: Thre
     assert rows[3].startswith("10 tokens in · 5 out · ")
     assert rows[-2] == ">"
     assert rows[-1].startswith("Kept. To go on with it: jumpseat chat --conversation ")
+
+
+@pytest.mark.requirement("5:auth-method")
+def test_after_a_refused_key_no_sign_in_is_offered(typist: Start, upstream: ThreadedUpstream) -> None:
+    upstream.script(Reply.json({"error": {"message": "Wrong key"}}, status=401), path=PATH)
+    person = typist()
+    person.enter("Hi")
+    person.see("Check the key")
+
+    shown = person.leave()
+    assert "Wrong key" in shown
+    assert "signs in from here" not in shown
 
 
 def test_ctrl_c_before_the_first_token_gives_the_question_back(

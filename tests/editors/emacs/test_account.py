@@ -101,6 +101,18 @@ def test_the_status_lists_the_providers_and_the_daemon(child):
     assert "copilot: signed out" in child.screen
 
 
+def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
+    child.wait("(jumpseat-models-known-providers)")
+    child.keys("^U^[xjumpseat-login^M")
+    child.sees("Sign in to")
+    child.keys("?")
+    child.sees("copilot")
+    assert "local" not in child.screen
+    child.keys("fake^M")
+    child.sees("There is no sign-in to fake")
+    assert child.said("jumpseat keys set fake")
+
+
 def test_a_provider_is_checked(child, provider):
     provider.default(CATALOG, path="/v1/models")
     child.command("jumpseat-doctor", "fake")

@@ -94,6 +94,17 @@ def test_the_status_lists_the_providers_and_the_daemon(child):
     assert "copilot: signed out" in child.screen()
 
 
+def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
+    child.lua("require('jumpseat.lists').providers:get(function() _G.listed = true end)")
+    child.wait("_G.listed")
+    assert child.lua("return vim.fn.getcompletion('JumpseatLogin ', 'cmdline')") == ["copilot"]
+
+    child.command("JumpseatLogin fake")
+    child.wait("#_G.messages > 0")
+    assert "There is no sign-in to fake: its key is set in the configuration." in child.messages[0]
+    assert "jumpseat keys set fake" in child.messages[0]
+
+
 def test_the_logs_are_opened(child):
     child.command("JumpseatLog")
     child.wait("vim.api.nvim_buf_get_name(0):find('jumpseat') ~= nil")

@@ -18,9 +18,11 @@ from jumpseat_client.cli.repl.link import Link
 from jumpseat_client.cli.repl.notes import note
 from jumpseat_client.cli.repl.terminal_modes import QuietTerminal
 from jumpseat_client.cli.repl.turn import TerminalTurn, TurnOutcome
+from jumpseat_client.cli.status import has_sign_in
+from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.cli.usage import usage_line
 from jumpseat_client.connection import OnProgress
-from jumpseat_client.errors import DaemonDied, RequestFailed
+from jumpseat_client.errors import ClientError, DaemonDied, RequestFailed
 from jumpseat_client.stream import ChatStream
 
 LONGEST_ECHO = 10
@@ -121,7 +123,7 @@ class Asker:
         if isinstance(outcome.error, DaemonDied) and not outcome.model:
             # It died between the turns, for example because it was stopped.
             outcome = await self._run(messages, changed)
-        self._take(outcome)
+        self._take(outcome, await self._way_to_sign_in(outcome.error))
         if isinstance(outcome.error, DaemonDied):
             await self._link.client()
             note("Another daemon was started. The conversation goes on; /retry asks again.")
@@ -153,7 +155,19 @@ class Asker:
             await self._link.close()
         return outcome
 
-    def _take(self, outcome: TurnOutcome) -> None:
+    async def _way_to_sign_in(self, error: ClientError | None) -> str | None:
+        """The command that signs in after an error of authentication, if the provider has a sign-in."""
+        if not isinstance(error, RequestFailed) or error.kind != "authentication":
+            return None
+        provider = error.data.get("provider")
+        if provider is None:
+            return "/login"  # No provider is ready.
+        rows = await self._link.or_nothing(lambda client: client.list_providers()) or ()
+        return (
+            f"/login {provider}" if any(row["id"] == provider and has_sign_in(row) for row in rows) else None
+        )
+
+    def _take(self, outcome: TurnOutcome, sign_in: str | None) -> None:
         conversation = self._conversation
         if outcome.conversation_id is not None:
             conversation.id = outcome.conversation_id
@@ -174,8 +188,8 @@ class Asker:
             self._report_stop(outcome)
         elif outcome.error is not None:
             print_client_error(outcome.error, as_json=False)
-            if isinstance(outcome.error, RequestFailed) and outcome.error.kind == "authentication":
-                note("/login signs in from here.")
+            if sign_in is not None:
+                note(clean_line(f"{sign_in} signs in from here."))
         elif not outcome.content:
             note("The answer is empty.")
         if outcome.usage or outcome.content:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option"]
+Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option", "sign_in"]
 """What completes the argument of a command."""
 
 LEVELS = ("off", "low", "medium", "high")
@@ -45,7 +45,7 @@ COMMANDS = (
     Command("save", "[PATH]", "Write the conversation to a file, as a transcript.", "path"),
     Command("usage", "", "Show the tokens, the time and the cost so far."),
     Command("clear", "", "Begin a new conversation."),
-    Command("login", "[PROVIDER]", "Sign in to GitHub Copilot."),
+    Command("login", "[PROVIDER]", "Sign in to GitHub Copilot.", "sign_in"),
     Command("quit", "", "Leave; so does Ctrl-D."),
 )
 OTHER_NAMES = {"exit": "quit", "new": "clear", "?": "help", "image": "attach", "set": "option"}

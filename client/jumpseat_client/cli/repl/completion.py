@@ -13,6 +13,7 @@ from prompt_toolkit.document import Document
 from jumpseat_client.cli.repl.commands import COMMANDS, LEVELS, Completes, command_named
 from jumpseat_client.cli.repl.conversation import TerminalConversation
 from jumpseat_client.cli.repl.link import Link
+from jumpseat_client.cli.status import has_sign_in
 from jumpseat_client.cli.terminal import clean_line
 
 Words: TypeAlias = Sequence[tuple[str, str]]
@@ -129,4 +130,14 @@ def lookups_of(link: Link, conversation: TerminalConversation) -> dict[Completes
         rows = await link.or_nothing(lambda client: client.settings_schema(model))
         return [(f"{row['key']}=", str(row["description"])) for row in rows or ()]
 
-    return {"model": models, "prompt": prompts, "thinking": thinking, "option": settings}
+    async def providers() -> Words:
+        rows = await link.or_nothing(lambda client: client.list_providers())
+        return [(row["id"], str(row["name"])) for row in filter(has_sign_in, rows or ())]
+
+    return {
+        "model": models,
+        "prompt": prompts,
+        "thinking": thinking,
+        "option": settings,
+        "sign_in": providers,
+    }

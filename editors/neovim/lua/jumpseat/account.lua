@@ -104,6 +104,12 @@ end)
 client.on('auth/prompt', show)
 client.on('end', over)
 
+---@param account table
+---@return string
+local function state_of(account)
+  return ('%s: %s.'):format(account.provider, (account.state:gsub('_', ' ')))
+end
+
 --- Sign in; the daemon chooses the provider if none is named.
 ---@param provider string?
 function M.sign_in(provider)
@@ -117,6 +123,9 @@ function M.sign_in(provider)
     function(err, account)
       over()
       if err then return log.error(err) end
+      if account.state ~= 'signed_in' then
+        return log.notify(vim.trim(state_of(account) .. ' ' .. (account.message or '')))
+      end
       log.notify(
         ('Signed in to %s%s.'):format(account.provider, account.login and ' as ' .. account.login or '')
       )
@@ -130,7 +139,7 @@ function M.sign_out(provider)
   client.request('auth/signOut', { provider = provider }, function(err, account)
     M.leaving = false
     if err then return log.error(err) end
-    log.notify(('%s: %s.'):format(account.provider, (account.state:gsub('_', ' '))))
+    log.notify(state_of(account))
   end)
 end
 

@@ -63,8 +63,11 @@ end
 
 M.complete = {
   models = function(lead) return starting_with(require('jumpseat.models').known(), lead) end,
-  providers = function(lead)
-    local ids = vim.tbl_map(function(each) return each.id end, require('jumpseat.lists').providers:known())
+  sign_ins = function(lead)
+    local ids = {}
+    for _, each in ipairs(require('jumpseat.lists').providers:known()) do
+      if each.authMethod == 'device_code' then table.insert(ids, each.id) end
+    end
     return starting_with(ids, lead)
   end,
 }

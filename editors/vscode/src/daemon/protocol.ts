@@ -290,6 +290,7 @@ export interface Provider {
   kind: string;
   isDefault: boolean;
   configured: boolean;
+  authMethod?: 'device_code' | 'api_key' | 'none';
   auth: AuthStatus;
   capabilities: Record<string, boolean>;
   capabilitySources: Record<string, 'static' | 'config' | 'probe'>;

@@ -11,6 +11,7 @@ import { showHistory } from './history';
 import { command, showInformation, watchFailures } from './messages';
 import { selectModel } from './models';
 import { Participant } from './participant';
+import { useProviders } from './problems';
 import { runInTerminal, type FindProgram } from './programs';
 import { TranscriptSender } from './sendTranscript';
 import { Account } from './signIn';
@@ -31,6 +32,7 @@ export function registerUi(
   program: FindProgram,
 ): Disposable[] {
   const facts = new FactsReader(daemon);
+  useProviders(() => facts.current.providers);
   // The quota has changed with the turn; it is only shown, so a failure is no news.
   const ended = (provider: string): void => {
     facts.refreshAccount(provider).catch(() => undefined);

@@ -1,12 +1,12 @@
 import type { QuickPickItem } from 'vscode';
 
-import type { ModelInfo, Requests } from '../daemon/protocol';
+import type { ModelInfo, Requests, WireError } from '../daemon/protocol';
 import { modelAbilities, modelLimits } from './words';
 
 export interface ModelRow extends QuickPickItem {
   model?: ModelInfo;
-  /** A provider that failed, and may need a sign-in. */
-  provider?: string;
+  /** Why a provider has no models. */
+  error?: WireError;
 }
 
 function modelRow(model: ModelInfo): ModelRow {
@@ -25,7 +25,7 @@ export function modelRows({ models, errors }: Requests['models/list']['result'])
     const failed = errors.map(({ provider, error }) => ({
       label: `$(warning) ${provider}`,
       detail: error.message,
-      provider,
+      error,
     }));
     rows.set('not available', failed);
   }

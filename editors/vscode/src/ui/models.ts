@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
 
+import { DaemonError } from '../daemon/errors';
 import type { ModelInfo } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import { showInformation, showWarning } from './messages';
+import { showError, showInformation, showWarning } from './messages';
 import { modelRows, type ModelRow } from './modelRows';
 
 function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
@@ -12,7 +13,7 @@ function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
   ]);
 }
 
-/** Pick a model. A provider that failed leads to its sign-in. */
+/** Pick a model. A provider that failed leads to its error, with the ways on. */
 export async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | undefined> {
   const rows = daemon.request('models/list', {}).then((list) => withHeadings(modelRows(list)));
   const chosen = await vscode.window.showQuickPick(rows, {
@@ -21,8 +22,9 @@ export async function pickModel(daemon: Daemon, title: string): Promise<ModelInf
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  if (chosen?.provider !== undefined) {
-    await vscode.commands.executeCommand('jumpseat.signIn', chosen.provider);
+  if (chosen?.error !== undefined) {
+    const { code, message, data } = chosen.error;
+    showError(new DaemonError(code, message, data));
   }
   return chosen?.model && (await acceptTerms(daemon, chosen.model)) ? chosen.model : undefined;
 }

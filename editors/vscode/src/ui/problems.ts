@@ -1,4 +1,5 @@
 import { Code, type DaemonError } from '../daemon/errors';
+import type { Provider } from '../daemon/protocol';
 
 /** A way on after an error: the title of a button, and its command. */
 export interface Action {
@@ -13,14 +14,28 @@ export const SHOW_LOG: Action = { title: 'Show Log', command: 'jumpseat.showLog'
 const RESTART: Action = { title: 'Restart Server', command: 'jumpseat.restart' };
 const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
 
+let listed: () => readonly Provider[] = () => [];
+
+/** Where the providers of the last list are found. */
+export function useProviders(list: () => readonly Provider[]): void {
+  listed = list;
+}
+
+/** The sign-in to a provider; none for one with an API key, because the hint of the error says how to set it. */
+export function signInTo(id: string | undefined): Action[] {
+  if (id === undefined) {
+    return [SIGN_IN];
+  }
+  const provider = listed().find((each) => each.id === id);
+  const isPossible = provider === undefined || provider.authMethod === 'device_code';
+  return isPossible ? [{ ...SIGN_IN, arguments: [id] }] : [];
+}
+
 /** The ways on after an error, the best one first. */
 export function actionsAfter(error: DaemonError): Action[] {
   switch (error.code) {
     case Code.authentication:
-      return [
-        error.data.provider === undefined ? SIGN_IN : { ...SIGN_IN, arguments: [error.data.provider] },
-        SELECT_MODEL,
-      ];
+      return [...signInTo(error.data.provider), SELECT_MODEL];
     case Code.authorization:
     case Code.quotaExceeded:
       return [SELECT_MODEL, STATUS];

@@ -4,7 +4,7 @@ import type { Disposable } from 'vscode-jsonrpc/node';
 import type { FactsReader } from './facts';
 import { statusText } from './statusText';
 import { showWarning } from './messages';
-import { SIGN_IN } from './problems';
+import { signInTo } from './problems';
 import { accountLine, isSignedOut, leastQuota, quotaLine } from './words';
 import type { AuthStatus, Provider } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
@@ -40,7 +40,7 @@ export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposab
     states.set(account.provider, account.state);
     if (isSignedOut(account) && before !== account.state && !isLeaving()) {
       const text = `You are signed out of ${account.provider}. ${account.message ?? ''}`.trim();
-      showWarning(text, { ...SIGN_IN, arguments: [account.provider] });
+      showWarning(text, ...signInTo(account.provider));
     }
   });
 }
@@ -48,13 +48,18 @@ export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposab
 interface Row extends vscode.QuickPickItem {
   command?: string;
   arguments?: unknown[];
+  /** What to do, where no command does it. */
+  advice?: string;
 }
 
 /** What makes a provider ready. */
-function wayIn({ id, kind }: Provider): { command: string; arguments: string[] } {
-  return kind === 'local'
-    ? { command: 'jumpseat.installLocalModel', arguments: [] }
-    : { command: 'jumpseat.signIn', arguments: [id] };
+function wayIn({ id, kind, authMethod, auth }: Provider): Partial<Row> {
+  if (kind === 'local') {
+    return { command: 'jumpseat.installLocalModel' };
+  }
+  return authMethod === 'device_code'
+    ? { command: 'jumpseat.signIn', arguments: [id] }
+    : { ...(auth.message !== undefined && { advice: auth.message }) };
 }
 
 function providerRow(provider: Provider): Row {
@@ -105,6 +110,9 @@ export async function showStatus(daemon: Daemon): Promise<void> {
     title,
     placeHolder: 'Providers, accounts and commands',
   });
+  if (chosen?.advice !== undefined) {
+    showWarning(chosen.advice);
+  }
   if (chosen?.command !== undefined) {
     await vscode.commands.executeCommand(chosen.command, ...(chosen.arguments ?? []));
   }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { DaemonError } from '../../src/daemon/errors';
+import type { Provider } from '../../src/daemon/protocol';
 import { directoryBlock, imageType, questionBlocks } from '../../src/ui/contexts';
-import { actionsAfter, asMarkdown } from '../../src/ui/problems';
+import { actionsAfter, asMarkdown, useProviders } from '../../src/ui/problems';
 import { promptCall, promptList } from '../../src/ui/prompts';
 import {
   bodyOf,
@@ -43,6 +44,19 @@ test('an error of a sign-in leads to the sign-in of its provider', () => {
     command: 'jumpseat.signIn',
     arguments: ['copilot'],
   });
+});
+
+test('an error of a provider with an API key leads to no sign-in', () => {
+  const error = new DaemonError(1000, 'No.', { kind: 'authentication', retryable: false, provider: 'groq' });
+  useProviders(() => [{ id: 'groq', authMethod: 'api_key' } as Provider]);
+  try {
+    assert.deepEqual(
+      actionsAfter(error).map((each) => each.title),
+      ['Select Model'],
+    );
+  } finally {
+    useProviders(() => []);
+  }
 });
 
 test('a refused request leads to the choice of a model, and a dead daemon to a restart', () => {

@@ -32,8 +32,20 @@ ANSWERS: dict[str, Any] = {
     },
     "providers/list": {
         "providers": [
-            {"id": "groq", "name": "Groq", "kind": "openai", "settingsSchema": [LEVELS, STREAM]},
-            {"id": "copilot", "name": "GitHub Copilot", "kind": "copilot", "settingsSchema": []},
+            {
+                "id": "groq",
+                "name": "Groq",
+                "kind": "openai",
+                "authMethod": "api_key",
+                "settingsSchema": [LEVELS, STREAM],
+            },
+            {
+                "id": "copilot",
+                "name": "GitHub Copilot",
+                "kind": "copilot",
+                "authMethod": "device_code",
+                "settingsSchema": [],
+            },
         ]
     },
     "conversations/list": {
@@ -77,7 +89,8 @@ def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> lis
         (("models", "de"), ["default"]),
         (("models", "--re"), ["--refresh"]),
         (("doctor", "c"), ["copilot"]),
-        (("login", "c"), ["copilot"]),
+        (("login", ""), ["copilot"]),
+        (("logout", ""), ["copilot"]),
         (("accept-terms", "copilot:"), ["copilot:opus"]),
         (("edit", "-m", "groq"), ["groq:llama"]),
         (("tokens", "-m", "groq"), ["groq:llama"]),

@@ -21,9 +21,13 @@ async def prompts() -> Words:
     return [("review", "Review a diff")]
 
 
+async def sign_ins() -> Words:
+    return [("copilot", "GitHub Copilot")]
+
+
 async def completed(text: str) -> Sequence[str]:
     """The line with each of the offered words."""
-    completer = CommandCompleter({"model": models, "prompt": prompts})
+    completer = CommandCompleter({"model": models, "prompt": prompts, "sign_in": sign_ins})
     found = completer.get_completions_async(Document(text), CompleteEvent())
     return [text[: len(text) + each.start_position] + each.text async for each in found]
 
@@ -36,6 +40,7 @@ async def completed(text: str) -> Sequence[str]:
         ("/prompt ", ["/prompt review"]),
         ("/model gpt", ["/model fake:gpt-4.1"]),
         ("/retry FAKE:G", ["/retry fake:gpt-4.1"]),
+        ("/login c", ["/login copilot"]),
         ("/usage ", []),
         ("/nonsense ", []),
         ("/usr/", []),
