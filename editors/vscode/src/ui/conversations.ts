@@ -4,8 +4,8 @@ import { asDaemonError } from '../daemon/errors';
 import type { ConversationRow } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import type { ConversationActions } from './conversationActions';
-import { grouped, type Group } from './groups';
-import { command, contextKey } from './messages';
+import { grouped, samePlaces, type Group } from './groups';
+import { command, contextKey, showWarning } from './messages';
 import { Pages } from './pages';
 import { ago, turnsOf } from './words';
 
@@ -13,9 +13,13 @@ const VIEW = 'jumpseat.conversations';
 /** Changes come in groups: a turn writes its question, and then its answer. */
 const SETTLE_MS = 200;
 
-type Node = { kind: 'group'; group: Group } | { kind: 'row'; row: ConversationRow } | { kind: 'more' };
+interface RowNode {
+  kind: 'row';
+  row: ConversationRow;
+}
+type Node = { kind: 'group'; label: string } | RowNode | { kind: 'more' };
 
-function groupItem({ label }: Group, isExpanded: boolean): vscode.TreeItem {
+function groupItem(label: string, isExpanded: boolean): vscode.TreeItem {
   const state = isExpanded
     ? vscode.TreeItemCollapsibleState.Expanded
     : vscode.TreeItemCollapsibleState.Collapsed;
@@ -47,13 +51,16 @@ function moreItem(): vscode.TreeItem {
 /** The view of kept conversations: those of this workspace first, then all others by date. */
 export class Conversations implements vscode.TreeDataProvider<Node> {
   readonly #daemon: Daemon;
-  readonly #changed = new vscode.EventEmitter<undefined>();
+  readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
   readonly #view: vscode.TreeView<Node>;
   readonly #setSearching = contextKey('jumpseat.isSearching');
   #query = '';
   #here: Pages | undefined;
   #all: Pages;
   #isRead = false;
+  #groups: Group[] = [];
+  /** What VS Code knows the rows by, by id. */
+  #rows = new Map<string, RowNode>();
   #timer: NodeJS.Timeout | undefined;
 
   readonly onDidChangeTreeData = this.#changed.event;
@@ -69,7 +76,11 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     const onRow = (id: string, run: (row: ConversationRow) => Promise<void>): vscode.Disposable =>
       command(id, (node?: Node) => {
         const chosen = node ?? this.#view.selection[0];
-        return chosen?.kind === 'row' ? run(chosen.row) : undefined;
+        if (chosen?.kind === 'row') {
+          return run(chosen.row);
+        }
+        showWarning('Select a conversation in the view first.');
+        return undefined;
       });
     return vscode.Disposable.from(
       this.#view,
@@ -106,7 +117,8 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
 
   async getChildren(node?: Node): Promise<Node[]> {
     if (node) {
-      return node.kind === 'group' ? node.group.rows.map((row) => ({ kind: 'row', row })) : [];
+      const group = node.kind === 'group' && this.#groups.find(({ label }) => label === node.label);
+      return group ? group.rows.map((row) => this.#node(row)) : [];
     }
     try {
       if (!this.#isRead) {
@@ -117,29 +129,41 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
       this.#view.message = asDaemonError(error).sentence;
       return [];
     }
-    const groups = grouped(
-      this.#here?.rows ?? [],
-      this.#all.rows,
-      `This Workspace: ${vscode.workspace.name ?? ''}`,
-      new Date(),
-    );
-    this.#view.message = this.#message(groups.length);
-    const nodes: Node[] = groups.map((group) => ({ kind: 'group', group }));
-    return this.#all.hasMore || this.#here?.hasMore ? [...nodes, { kind: 'more' }] : nodes;
+    this.#groups = this.#grouped();
+    this.#rows.clear();
+    this.#view.message = this.#message(this.#groups.length);
+    const nodes: Node[] = this.#groups.map(({ label }) => ({ kind: 'group', label }));
+    return this.#hasMore ? [...nodes, { kind: 'more' }] : nodes;
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
     switch (node.kind) {
       case 'group':
         return groupItem(
-          node.group,
-          this.#query !== '' || node.group.label.startsWith('This Workspace') || node.group.label === 'Today',
+          node.label,
+          this.#query !== '' || node.label.startsWith('This Workspace') || node.label === 'Today',
         );
       case 'row':
         return rowItem(node.row);
       case 'more':
         return moreItem();
     }
+  }
+
+  get #hasMore(): boolean {
+    return this.#all.hasMore || this.#here?.hasMore === true;
+  }
+
+  #grouped(): Group[] {
+    const here = `This Workspace: ${vscode.workspace.name ?? ''}`;
+    return grouped(this.#here?.rows ?? [], this.#all.rows, here, new Date());
+  }
+
+  #node(row: ConversationRow): RowNode {
+    const node = this.#rows.get(row.id) ?? { kind: 'row', row };
+    node.row = row;
+    this.#rows.set(row.id, node);
+    return node;
   }
 
   #message(count: number): string {
@@ -172,14 +196,23 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     }, SETTLE_MS);
   }
 
-  /** The rows are there before VS Code asks for them: an item has no row meanwhile, and its menu would do nothing. */
+  /** Read the rows before VS Code asks for them. */
   async #reread(): Promise<void> {
+    const hadMore = this.#hasMore;
+    let isInPlace = false;
     try {
       if (this.#isRead) {
         await Promise.all([this.#here?.again(), this.#all.again()]);
+        const groups = this.#grouped();
+        isInPlace = samePlaces(this.#groups, groups) && hadMore === this.#hasMore;
+        this.#groups = groups;
+        groups.forEach(({ rows }) => {
+          rows.forEach((row) => this.#node(row));
+        });
       }
     } finally {
-      this.#changed.fire(undefined);
+      // While VS Code draws the whole view again, the menu of an item acts on nothing.
+      this.#changed.fire(isInPlace ? [...this.#rows.values()] : undefined);
     }
   }
 

@@ -65,3 +65,10 @@ export function grouped(
   }
   return [...groups.values()];
 }
+
+/** Whether two lists of groups have the same rows in the same places. */
+export function samePlaces(before: readonly Group[], after: readonly Group[]): boolean {
+  const places = (groups: readonly Group[]): string =>
+    JSON.stringify(groups.map(({ label, rows }) => [label, rows.map(({ id }) => id)]));
+  return places(before) === places(after);
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { ConversationRow } from '../../src/daemon/protocol';
-import { dateHeading, grouped } from '../../src/ui/groups';
+import { dateHeading, grouped, samePlaces, type Group } from '../../src/ui/groups';
 
 const NOW = new Date(2026, 2, 20, 0, 30);
 
@@ -55,4 +55,13 @@ test('a conversation of the workspace that is on its next page is not shown amon
 test('a row that comes twice is shown once', () => {
   const twice = [row('a', NOW), row('a', NOW)];
   assert.deepEqual(grouped([], twice, 'Here', NOW)[0]?.rows.length, 1);
+});
+
+test('rows are in the same places while none is added, removed or moved', () => {
+  const groups = (...ids: string[]): Group[] => [{ label: 'Today', rows: ids.map((id) => row(id, NOW)) }];
+  const changed = [{ label: 'Today', rows: [{ ...row('a', NOW), turns: 2 }, row('b', NOW)] }];
+  assert.ok(samePlaces(groups('a', 'b'), changed));
+  assert.ok(!samePlaces(groups('a', 'b'), groups('b', 'a')));
+  assert.ok(!samePlaces(groups('a', 'b'), groups('a', 'b', 'c')));
+  assert.ok(!samePlaces(groups('a'), [{ label: 'Yesterday', rows: [row('a', NOW)] }]));
 });
