@@ -27,6 +27,12 @@ export function activate(context: vscode.ExtensionContext): void {
         daemon?.restart().catch(() => undefined);
       }
     }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      // The Python of the folder may now install the daemon.
+      if (daemon?.state === 'failed') {
+        daemon.restart().catch(() => undefined);
+      }
+    }),
   );
 }
 

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import zipfile
-from pathlib import Path
 
 import pytest
 
 from tests.editors.vscode.code_server import VSIX, running_code_server
 from tests.editors.vscode.conftest import configuration
 from tests.editors.vscode.provider import hello
+from tests.editors.vscode.python_extension import python_extension
 from tests.editors.vscode.requests import ask
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow, pytest.mark.timeout(300)]
 
 MODEL = "fake:fake-model"
 INSTALL_SECONDS = 240.0
-
-PYTHON_EXTENSION = """
-const vscode = require('vscode');
-exports.activate = () => ({
-  environments: {
-    known: [],
-    getActiveEnvironmentPath: () => ({ id: 'active', path: 'active' }),
-    resolveEnvironment: async ({ id }) => id === 'active' && { executable: { uri: vscode.Uri.file(PATH) } },
-  },
-});
-"""
-
-
-def python_extension(directory: Path, interpreter: Path) -> Path:
-    """An extension with the part of the Python extension's API that is used: its active interpreter."""
-    file = directory / "python.vsix"
-    package = {
-        "name": "python",
-        "publisher": "ms-python",
-        "version": "0.0.1",
-        "engines": {"vscode": "^1.127.0"},
-        "main": "./main.js",
-        "activationEvents": [],
-    }
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("extension/package.json", json.dumps(package))
-        archive.writestr("extension/main.js", PYTHON_EXTENSION.replace("PATH", json.dumps(str(interpreter))))
-    return file
 
 
 @pytest.mark.scenario("missing-binary")

@@ -1,0 +1,131 @@
+"""Workspace trust: what a folder that someone else wrote decides, before and after a person trusts it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.vscode.code_server import VSIX, running_code_server
+from tests.editors.vscode.conftest import configuration
+from tests.editors.vscode.provider import hello
+from tests.editors.vscode.python_extension import python_extension
+from tests.editors.vscode.requests import begin
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+MODEL = "fake:fake-model"
+MODELS = "(await lm.models({ vendor: 'jumpseat' })).map(({ id }) => id)"
+
+
+@pytest.fixture
+def home(tmp_path, provider, github):
+    """The home of a VS Code of its own."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text(configuration(provider, github))
+    return home
+
+
+@pytest.fixture
+def open_restricted(browser):
+    """Open a window of a folder that nobody trusts yet."""
+    from tests.editors.vscode.window import Window
+
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+
+    def opened(server):
+        window = Window(server, context)
+        window.sees("Restricted Mode")
+        assert not window.js("return vscode.workspace.isTrusted")
+        return window
+
+    yield opened
+    context.close()
+
+
+def trust(window) -> None:
+    """Trust the folder, as a person does."""
+    window.command("workbench.trust.manage")
+    window.page.locator(".workspace-trust-editor").get_by_role("button", name="Trust", exact=True).click()
+    window.wait("vscode.workspace.isTrusted")
+    window.command("workbench.action.closeActiveEditor")
+
+
+def program(file, ran):
+    """A program that leaves a mark."""
+    file.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
+    file.chmod(0o755)
+    return file
+
+
+def test_a_folder_names_no_program_and_no_configuration_and_its_other_settings_wait_for_trust(
+    home, provider, open_restricted
+):
+    with running_code_server(home, asks_for_trust=True) as server:
+        ran = home / "ran"
+        config = server.workspace / "config.toml"
+        config.write_text(f'[providers.other]\nkind = "openai"\nbase_url = "{provider.base_url}"\n')
+        settings = {
+            "path": str(program(server.workspace / "jumpseat", ran)),
+            "config": str(config),
+            "keep": False,
+        }
+        folder = server.workspace / ".vscode"
+        folder.mkdir()
+        (folder / "settings.json").write_text(
+            json.dumps({f"jumpseat.{name}": value for name, value in settings.items()})
+        )
+
+        def kept_by(question):
+            """Ask a question, and return how many conversations are kept then."""
+            provider.script(hello())
+            window.command("workbench.action.chat.newChat")
+            window.counts(window.answers, 0)
+            window.ask(f"@jumpseat {question}")
+            window.answer_has("Hello there.")
+            window.answered()
+            return len(list((home / "conversations").glob("*.jsonl")))
+
+        window = open_restricted(server)
+        window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+        models = window.js(f"return {MODELS}")
+        assert not [each for each in models if each.startswith("other:")]
+        assert kept_by("While it is restricted.") == 1
+
+        gate = Gate()
+        provider.script(Reply.events([chunk({"content": "Half "}), gate, *completion_stream(["an answer."])]))
+        begin(window, MODEL, [{"role": "user", "content": "Hi"}])
+        window.wait("state.running.parts.length === 1")
+        trust(window)
+        window.wait("vscode.workspace.getConfiguration('jumpseat').get('keep') === false")
+        provider.open(gate)
+        assert "error" not in window.js("return state.running.ended"), "trust has restarted the daemon"
+
+        assert kept_by("When it is trusted.") == 1
+        assert window.js(f"return {MODELS}") == models
+        assert not ran.exists()
+
+
+def test_the_python_of_a_folder_installs_nothing_until_the_folder_is_trusted(home, tmp_path, open_restricted):
+    bin_directory = home / "no-python"
+    bin_directory.mkdir()
+    for name in ("python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "uv"):
+        program(bin_directory / name, tmp_path / "other")
+    extension = python_extension(tmp_path, home / "workspace/python")
+    with running_code_server(
+        home, path=f"{bin_directory}:/usr/bin:/bin", extensions=(VSIX, extension), asks_for_trust=True
+    ) as server:
+        ran = home / "ran"
+        program(server.workspace / "python", ran)
+        window = open_restricted(server)
+        window.start("jumpseat.status")
+        window.notified("The installation of jumpseat failed")
+        assert not ran.exists()
+
+        trust(window)
+        window.wait(
+            "vscode.workspace.fs.stat(vscode.Uri.file(values[0])).then(() => true, () => false)", str(ran)
+        )
