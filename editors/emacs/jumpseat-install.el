@@ -23,7 +23,15 @@ Their argument says whether it succeeded.")
 
 (defun jumpseat-install--package ()
   "What is installed, as a requirement for pip."
-  (or jumpseat-package (format "jumpseat[local,keyring]==%s" jumpseat-version)))
+  (cond ((null jumpseat-package) (format "jumpseat[local,keyring]==%s" jumpseat-version))
+        ;; pip does not know what ~ means.
+        ((string-prefix-p "~" jumpseat-package) (expand-file-name jumpseat-package))
+        (t jumpseat-package)))
+
+(defun jumpseat-install--aside (directory)
+  "Where the environment in DIRECTORY is while another one is made there.
+It works only in its own place."
+  (concat directory ".before"))
 
 (defun jumpseat-install--steps (directory)
   "The commands that make the environment in DIRECTORY, or nil without Python."
@@ -49,24 +57,33 @@ Their argument says whether it succeeded.")
   (apply #'jumpseat-say format arguments)
   (run-hook-with-args 'jumpseat-installed-functions ok))
 
+(defun jumpseat-install--failed (directory output)
+  "End an installation into DIRECTORY, which failed with OUTPUT."
+  ;; A half environment would be found and started.
+  (delete-directory directory t)
+  (when (file-exists-p (jumpseat-install--aside directory))
+    (rename-file (jumpseat-install--aside directory) directory))
+  (jumpseat-install--end
+   nil (concat "%s could not be installed: %s `jumpseat-package' names another version, or a checkout;"
+               " %s has all of it.")
+   (jumpseat-install--package)
+   (replace-regexp-in-string "[^.!?]\\'" "\\&." (car (last (split-string output "\n"))))
+   (jumpseat-keys 'jumpseat-log)))
+
 (defun jumpseat-install--step (directory commands number)
   "Run command NUMBER, from 1, of the list COMMANDS, which fill DIRECTORY."
   (let ((command (nth (1- number) commands)))
     (if (null command)
-        (jumpseat-install--end t "jumpseat %s is installed." jumpseat-version)
+        (progn
+          (delete-directory (jumpseat-install--aside directory) t)
+          (jumpseat-install--end t "jumpseat %s is installed." jumpseat-version))
       (jumpseat-say "Installing jumpseat, step %d of %d …" number (length commands))
       (jumpseat-run-process
        command
        (lambda (code output)
          (if (eql code 0)
              (jumpseat-install--step directory commands (1+ number))
-           ;; A half environment would be found and started.
-           (delete-directory directory t)
-           (jumpseat-install--end
-            nil "%s could not be installed: %s `jumpseat-package' %s; %s has all of it."
-            (jumpseat-install--package)
-            (replace-regexp-in-string "[^.!?]\\'" "\\&." (car (last (split-string output "\n"))))
-            "names another version, or a checkout" (jumpseat-keys 'jumpseat-log))))))))
+           (jumpseat-install--failed directory output)))))))
 
 ;;;###autoload
 (defun jumpseat-install (&optional again)
@@ -84,8 +101,11 @@ With a prefix argument AGAIN, also if this version is installed."
      ((null steps)
       (jumpseat-say "Neither uv nor python3 was found: install Python 3.11 or newer."))
      (t
-      (setq jumpseat-install--running t)
       (make-directory (file-name-directory directory) t)
+      (when (file-exists-p directory)
+        (delete-directory (jumpseat-install--aside directory) t)
+        (rename-file directory (jumpseat-install--aside directory)))
+      (setq jumpseat-install--running t)
       (jumpseat-install--step directory steps 1)))))
 
 ;;; Offers

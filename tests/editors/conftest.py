@@ -1,12 +1,77 @@
-"""The marker that links a test to the scenarios of `scenarios.md`."""
+"""The marker that links a test to the scenarios of `scenarios.md`, and what all editors need."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
 import pytest
+
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from tests.copilot import configure
+from tests.editors.github import GitHub, running_github
+from tests.editors.programs import program
+from tests.editors.provider import config_of
+from tests.hub import no_daemon_afterwards
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
         "markers", "scenario(*ids): the rows of `tests/editors/scenarios.md` that this shows"
+    )
+
+
+@pytest.fixture
+def provider() -> Iterator[ThreadedUpstream]:
+    """A scriptable provider, for tests that are not async."""
+    with ThreadedUpstream() as running:
+        yield running
+
+
+@pytest.fixture
+def empty_home(tmp_path: Path) -> Iterator[Path]:
+    """The directory of the files of an editor and of the daemon, which ends after the last editor."""
+    home = tmp_path / "home"
+    home.mkdir()
+    with no_daemon_afterwards(home):
+        yield home
+
+
+@pytest.fixture
+def home(empty_home: Path, provider: ThreadedUpstream) -> Path:
+    """That directory, configured for the provider `fake`."""
+    config_of(empty_home, provider.base_url)
+    return empty_home
+
+
+@pytest.fixture
+def github(empty_home: Path) -> Iterator[GitHub]:
+    """GitHub's services, for which that directory is configured."""
+    with running_github() as running:
+        configure(empty_home, running.table)
+        yield running
+
+
+class Installer(NamedTuple):
+    """One of the two ways to install."""
+
+    pip: str
+    """What the log says of it."""
+    env: dict[str, str]
+    """An environment in which the other one is not there."""
+
+
+@pytest.fixture(params=["uv", "python3"])
+def installer(request: pytest.FixtureRequest, tmp_path: Path) -> Installer:
+    """Each of the two ways to install."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    found = program("uv") if request.param == "uv" else str(Path(sys.executable).resolve())
+    (programs / request.param).symlink_to(found)
+    return Installer(
+        "uv pip install" if request.param == "uv" else "python -m pip install",
+        {"PATH": f"{programs}:/usr/bin:/bin", "UV_SYSTEM_CERTS": "1"},
     )

@@ -26,13 +26,10 @@ import pyte
 import pytest
 
 from tests.daemon import environment_of
-from tests.editors.programs import program
+from tests.editors.programs import WAIT_SECONDS, connected, program
 
 PACKAGE = Path(__file__).parents[3] / "editors" / "emacs"
 DRIVER = Path(__file__).parent / "driver.el"
-WAIT_SECONDS = 20.0
-"""Much longer than any test needs, for a busy machine."""
-
 LINES, COLUMNS = 24, 80
 
 
@@ -179,19 +176,15 @@ class Child:
             self.wait(f"(seq-find (lambda (each) (string-search {lisp(text)} each)) (driver-messages))")
         )
 
+    @property
+    def log(self) -> str:
+        """The log of the package."""
+        return str(self.eval('(with-current-buffer "*jumpseat log*" (buffer-string))'))
+
     def quit(self) -> None:
         """End Emacs as a user does who saves nothing."""
         with contextlib.suppress(OSError):
             self._connection.sendall(base64.b64encode(b"(run-at-time 0 nil #'kill-emacs)") + b"\n")
-
-
-def config_of(home: Path, base_url: str, more: str = "") -> None:
-    """Write the configuration: the upstream is the only provider, `fake`, with the model `fake-model`."""
-    home.mkdir(exist_ok=True)
-    (home / "config.toml").write_text(
-        f'[providers.fake]\nkind = "openai"\nbase_url = "{base_url}"\napi_key = "fake-key"\n'
-        f'default_model = "fake-model"\nmax_retries = 0\n{more}'
-    )
 
 
 @contextlib.contextmanager
@@ -232,7 +225,7 @@ def running_emacs(
         with _in_a_terminal([*words, *files], variables) as (terminal, process):
             child = None
             try:
-                with _connected(address) as connection:
+                with connected(address, "Emacs") as connection:
                     child = Child(terminal, connection, process)
                     with _drawn(terminal, child):
                         child.wait("after-init-time")
@@ -286,21 +279,6 @@ def _drawn(terminal: int, child: Child) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
-
-
-def _connected(address: Path) -> socket.socket:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.connect(str(address))
-        except (FileNotFoundError, ConnectionRefusedError):
-            connection.close()
-            assert time.monotonic() < deadline, "Emacs does not listen"
-            time.sleep(0.01)
-        else:
-            connection.settimeout(2 * WAIT_SECONDS)
-            return connection
 
 
 def markdown_mode() -> str:

@@ -1,27 +1,20 @@
-"""Models, settings, status, logs and the installation."""
+"""Models, settings, status and logs."""
 
 from __future__ import annotations
-
-import os
-import sys
-from pathlib import Path
 
 import pytest
 
 import jumpseat
-from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
-from tests.editors.emacs.child import PACKAGE, running_emacs
+from tests.editors.emacs.child import running_emacs
+from tests.editors.provider import MODELS, WORDS
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-WORDS = completion_stream(["Hello ", "there."])
-CATALOG = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
 
 
 @pytest.mark.scenario("model-change")
 def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(child, provider):
-    provider.default(CATALOG, path="/v1/models")
+    provider.default(MODELS, path="/v1/models")
     provider.script(Reply.events(WORDS), Reply.events(WORDS), path="/v1/chat/completions")
     child.ask("First.")
     child.sees("Hello there.")
@@ -42,9 +35,9 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
     assert child.text.count("## Assistant") == 2
 
 
-def test_a_model_that_is_chosen_outside_of_a_chat_becomes_the_default(emacs_home, package, provider):
-    provider.default(CATALOG, path="/v1/models")
-    with running_emacs(emacs_home, package=package) as child:
+def test_a_model_that_is_chosen_outside_of_a_chat_becomes_the_default(home, package, provider):
+    provider.default(MODELS, path="/v1/models")
+    with running_emacs(home, package=package) as child:
         child.command("jumpseat-model", "fake:other-model")
         child.said("fake:other-model is the default model now")
 
@@ -57,7 +50,7 @@ def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child,
 
 
 def test_a_choice_waits_until_the_user_has_left_the_minibuffer(child, provider):
-    provider.default(CATALOG, path="/v1/models")
+    provider.default(MODELS, path="/v1/models")
     child.eval("(run-at-time 0 nil #'jumpseat-model)")
     child.keys("^[xcommand")
     child.wait('(assoc "models/list" jumpseat-models--cache)')
@@ -114,7 +107,7 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
 
 
 def test_a_provider_is_checked(child, provider):
-    provider.default(CATALOG, path="/v1/models")
+    provider.default(MODELS, path="/v1/models")
     child.command("jumpseat-doctor", "fake")
     child.sees("Checks of fake")
     child.sees("✓ connection")
@@ -125,25 +118,6 @@ def test_the_logs_are_opened(child):
     child.command("jumpseat-log")
     child.wait('(get-buffer-window "daemon.log")')
     assert "the log was opened" in child.eval('(with-current-buffer "*jumpseat log*" (buffer-string))')
-
-
-def test_the_package_installs_its_own_version() -> None:
-    for file, text in {
-        "jumpseat-core.el": f'(defconst jumpseat-version "{jumpseat.__version__}"',
-        "jumpseat.el": f";; Version: {jumpseat.__version__}\n",
-    }.items():
-        assert text in (PACKAGE / file).read_text("utf-8")
-
-
-def test_a_failed_installation_says_why_and_leaves_no_half_environment(emacs_home, package, tmp_path):
-    uv = tmp_path / "bin" / "uv"
-    uv.parent.mkdir()
-    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('No such release.')\n")
-    uv.chmod(0o755)
-    with running_emacs(emacs_home, package=package, env={"PATH": f"{uv.parent}:/usr/bin:/bin"}) as child:
-        child.command("jumpseat-install")
-        assert child.said("could not be installed: No such release. `jumpseat-package'")
-        assert child.eval("(file-exists-p (jumpseat-install-directory))") is None
 
 
 def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty_home, package):
@@ -157,34 +131,3 @@ def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty
         child.keys("Not now^M")
         child.sees("✗ ")
         assert child.text == "## Me\n\nHello?"
-
-
-def test_a_user_without_the_program_is_offered_its_installation(emacs_home, package):
-    bare = {"PATH": "/usr/bin:/bin"}
-    with running_emacs(emacs_home, package=package, options={"command": None}, env=bare) as child:
-        child.command("jumpseat")
-        child.ask("Hello?")
-        child.sees("jumpseat is not installed: ")
-        child.keys("?")
-        child.sees("Install jumpseat")
-        child.keys("Not now^M")
-        child.sees("The program jumpseat was not found.")
-
-
-def test_an_installed_daemon_answers(emacs_home, package, provider):
-    provider.script(Reply.events(WORDS))
-    python = Path(sys.executable).resolve().parent
-    with running_emacs(
-        emacs_home,
-        package=package,
-        options={"package": str(PACKAGE.parents[1]), "command": None},
-        env={"PATH": os.pathsep.join([str(python), "/usr/bin", "/bin"])},
-    ) as child:
-        child.command("jumpseat-install")
-        child.wait("(not jumpseat-install--running)", seconds=120)
-        assert child.messages[-1] == f"jumpseat {jumpseat.__version__} is installed."
-        child.command("jumpseat")
-        child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
-        assert "daemon-" in child.eval("(car (jumpseat-program))")

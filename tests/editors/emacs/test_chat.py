@@ -290,9 +290,9 @@ def test_without_markdown_mode_headings_and_the_front_matter_have_faces(child, p
     assert child.eval(face % '"model:"') == "font-lock-keyword-face"
 
 
-def test_a_chat_is_in_markdown_mode_if_that_is_installed_with_keys_of_its_own(emacs_home, package, provider):
+def test_a_chat_is_in_markdown_mode_if_that_is_installed_with_keys_of_its_own(home, package, provider):
     provider.script(Reply.events(completion_stream(["Some **bold** text.\n\n```python\nx = 1\n```"])))
-    with running_emacs(emacs_home, package=package, before=markdown_mode()) as child:
+    with running_emacs(home, package=package, before=markdown_mode()) as child:
         child.command("jumpseat")
         child.wait("(derived-mode-p 'markdown-mode)")
         child.ask("Hello?")

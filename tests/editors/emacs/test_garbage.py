@@ -23,9 +23,7 @@ def half(gate: Gate) -> Reply:
 
 
 @pytest.mark.parametrize("end", ["answered", "stopped", "killed", "error of a handler"])
-def test_garbage_is_collected_as_before_once_the_user_is_idle_after_an_answer(
-    child, provider, emacs_home, end
-):
+def test_garbage_is_collected_as_before_once_the_user_is_idle_after_an_answer(child, provider, home, end):
     gate = Gate()
     provider.script(half(gate))
     child.eval("(setq jumpseat-garbage--seconds 0.2)")
@@ -37,7 +35,7 @@ def test_garbage_is_collected_as_before_once_the_user_is_idle_after_an_answer(
     if end == "stopped":
         child.keys("^C^K")
     elif end == "killed":
-        os.kill(Hub(emacs_home).pid, signal.SIGKILL)
+        os.kill(Hub(home).pid, signal.SIGKILL)
     else:
         if end == "error of a handler":
             child.eval('(add-hook \'jumpseat-turn-ended-functions (lambda (&rest _) (error "Broken")))')
@@ -63,9 +61,9 @@ def test_garbage_is_not_collected_before_the_last_of_two_answers_has_ended(child
     child.wait(f"(not {DEFERRED})")
 
 
-def test_a_user_can_have_garbage_collected_as_always(emacs_home, package, provider):
+def test_a_user_can_have_garbage_collected_as_always(home, package, provider):
     provider.script(half(Gate()))
-    with running_emacs(emacs_home, package=package, options={"garbage-limit": None}) as child:
+    with running_emacs(home, package=package, options={"garbage-limit": None}) as child:
         before = child.eval("gc-cons-threshold")
         child.command("jumpseat")
         child.ask("A story.")

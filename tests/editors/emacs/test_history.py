@@ -39,11 +39,11 @@ def asked(home: Path, package: Path, provider) -> None:
 
 
 @pytest.mark.scenario("history")
-def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(emacs_home, package, provider):
-    asked(emacs_home, package, provider)
-    (name,) = kept(emacs_home)
+def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, package, provider):
+    asked(home, package, provider)
+    (name,) = kept(home)
     provider.script(Reply.events(completion_stream(["Really."])))
-    with running_emacs(emacs_home, package=package) as child:
+    with running_emacs(home, package=package) as child:
         history(child, "Continue")
         child.sees("▸ Thinking (5 lines)")
         assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")
@@ -53,14 +53,14 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(emacs_home
         assert child.text.endswith("## Assistant\n\nReally.\n\n## Me\n\n")
     sent = [message["content"] for message in provider.requests[1].json["messages"]]
     assert sent == ["Which colour is the sky?", "Blue.", "Really?"]
-    assert kept(emacs_home) == [name]
+    assert kept(home) == [name]
 
 
 @pytest.mark.scenario("history")
-def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(emacs_home, package, provider):
-    asked(emacs_home, package, provider)
+def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(home, package, provider):
+    asked(home, package, provider)
     provider.script(Reply.events(completion_stream(["Other."])))
-    with running_emacs(emacs_home, package=package) as child:
+    with running_emacs(home, package=package) as child:
         history(child, "Rename", " again")
         child.said('The conversation is "Which colour is the sky? again" now.')
         history(child, "Fork", words="sky")
@@ -68,13 +68,13 @@ def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(emacs_
         child.ask("And the sea?")
         child.sees("Other.")
         child.idle()
-    assert len(kept(emacs_home)) == 2
+    assert len(kept(home)) == 2
 
 
 @pytest.mark.scenario("history")
-def test_a_kept_conversation_is_previewed_and_deleted(emacs_home, package, provider):
-    asked(emacs_home, package, provider)
-    with running_emacs(emacs_home, package=package) as child:
+def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
+    asked(home, package, provider)
+    with running_emacs(home, package=package) as child:
         history(child, "Preview")
         child.sees("Blue.")
         assert "Which colour is the sky?" in child.text
@@ -83,16 +83,16 @@ def test_a_kept_conversation_is_previewed_and_deleted(emacs_home, package, provi
         child.said("The conversation was deleted.")
         child.command("jumpseat-history")
         child.said("No conversation was found.")
-    assert kept(emacs_home) == []
+    assert kept(home) == []
 
 
-def test_a_user_can_keep_nothing(emacs_home, package, provider):
+def test_a_user_can_keep_nothing(home, package, provider):
     provider.script(Reply.events(completion_stream(["Blue."])))
-    with running_emacs(emacs_home, package=package, options={"keep": False}) as child:
+    with running_emacs(home, package=package, options={"keep": False}) as child:
         child.command("jumpseat")
         child.ask("Which colour?")
         child.sees("Blue.")
         child.idle()
         assert "✗" not in child.screen
         assert "conversation:" not in child.text
-    assert kept(emacs_home) == []
+    assert kept(home) == []

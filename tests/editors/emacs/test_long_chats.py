@@ -55,9 +55,9 @@ def test_five_thousand_deltas_never_keep_emacs_for_a_frame(child, provider):
 
 
 def test_five_thousand_deltas_never_keep_an_emacs_with_markdown_mode_and_a_long_chat_for_a_frame(
-    emacs_home, package, provider
+    home, package, provider
 ):
-    with running_emacs(emacs_home, package=package, before=markdown_mode()) as child:
+    with running_emacs(home, package=package, before=markdown_mode()) as child:
         child.command("jumpseat")
         child.wait("(derived-mode-p 'markdown-mode)")
         child.eval(FIVE_THOUSAND_LINES)

@@ -5,48 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import running_emacs
+from tests.editors.programs import NEEDED, answering, program_that
+from tests.editors.provider import WORDS
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
-WORDS = completion_stream(["Hello ", "there."])
-NEEDED = (
-    '["chat/start","chat/cancel","edit/start","prompts/get","prompts/list","settings/schema",'
-    '"transcript/check","transcript/parse","transcript/render"]'
-)
-
-
-def program_that(directory: Path, body: str) -> list[str]:
-    """A program in Python, as the package starts it."""
-    file = directory / "program.py"
-    file.write_text(body)
-    return [sys.executable, str(file)]
-
-
-def answering(methods: str, then: str) -> str:
-    """The body of a program that answers `initialize` with these methods."""
-    answer = (
-        '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"0.0.9"},'
-        f'"capabilities":{{"experimental":{{"jumpseat":{{"protocolVersion":1,"methods":{methods}}}}}}}}}}}'
-    )
-    return (
-        "import sys, time\nsys.stdin.readline()\n"
-        f"body = '''{answer}'''\n"
-        "sys.stdout.write(f'Content-Length: {len(body)}\\r\\n\\r\\n{body}')\nsys.stdout.flush()\n"
-        f"{then}\n"
-    )
-
 
 @pytest.mark.scenario("missing-binary")
-def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(emacs_home, package):
-    with running_emacs(emacs_home, package=package, options={"command": ["/nowhere/jumpseat"]}) as child:
+def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(home, package):
+    with running_emacs(home, package=package, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
         child.sees("The program /nowhere/jumpseat was not found.")
@@ -54,9 +28,9 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(emacs
         assert child.text == "## Me\n\nHello?"
 
 
-def test_a_program_without_attach_is_too_old(emacs_home, package, tmp_path):
+def test_a_program_without_attach_is_too_old(home, package, tmp_path):
     old = program_that(tmp_path, "import sys\nsys.exit(\"No such command 'attach'.\")\n")
-    with running_emacs(emacs_home, package=package, options={"command": old}) as child:
+    with running_emacs(home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
         child.sees("is too old for this package")
@@ -64,18 +38,18 @@ def test_a_program_without_attach_is_too_old(emacs_home, package, tmp_path):
         child.idle()
 
 
-def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(emacs_home, package, tmp_path):
+def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(home, package, tmp_path):
     broken = program_that(tmp_path, "import sys\nif '--help' not in sys.argv: sys.exit('No space left.')\n")
-    with running_emacs(emacs_home, package=package, options={"command": broken}) as child:
+    with running_emacs(home, package=package, options={"command": broken}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
         child.sees("jumpseat ended with code 1 before it was ready: No space left. See M-x jumpseat-log")
         child.idle()
 
 
-def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(emacs_home, package, tmp_path):
-    old = program_that(tmp_path, answering('["chat/start"]', "sys.stdin.read()"))
-    with running_emacs(emacs_home, package=package, options={"command": old}) as child:
+def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, package, tmp_path):
+    old = program_that(tmp_path, answering(["chat/start"], "sys.stdin.read()"))
+    with running_emacs(home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
         child.sees("jumpseat 0.0.9 at ")
@@ -84,11 +58,11 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(emacs_hom
 
 
 @pytest.mark.scenario("daemon-killed")
-def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, emacs_home):
+def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, home):
     provider.script(Reply.events([chunk({"content": "Half an ans"}), Gate()]), Reply.events(WORDS))
     child.ask("A story.")
     child.sees("Half an ans")
-    os.kill(Hub(emacs_home).pid, signal.SIGKILL)
+    os.kill(Hub(home).pid, signal.SIGKILL)
     child.sees("✗ jumpseat ended unexpectedly")
     child.idle()
     assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
@@ -102,41 +76,41 @@ def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(ch
     assert sent == ["A story.", "Half an ans", "Go on."]
 
 
-def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, emacs_home):
+def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, home):
     provider.script(Reply.events([chunk({"content": "Write\n## Me\nfor a question"}), Gate()]))
     child.ask("How?")
     child.sees("for a question")
-    os.kill(Hub(emacs_home).pid, signal.SIGKILL)
+    os.kill(Hub(home).pid, signal.SIGKILL)
     child.sees("✗")
     child.idle()
     assert child.text.endswith("## Assistant\n\nWrite\n\\## Me\nfor a question\n\n## Me\n\n")
 
 
-def test_a_program_that_always_crashes_is_not_started_for_ever(emacs_home, package, tmp_path):
+def test_a_program_that_always_crashes_is_not_started_for_ever(home, package, tmp_path):
     runs = tmp_path / "runs"
     body = answering(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
-    with running_emacs(emacs_home, package=package, options={"command": crashing}) as child:
+    with running_emacs(home, package=package, options={"command": crashing}) as child:
         child.eval("(jumpseat-rpc-start)")
         child.said("It ended too often")
         assert len(child.messages) == 6
         assert runs.read_text() == "x" * 6
 
 
-def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(emacs_home, package, provider):
+def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home, package, provider):
     provider.script(Reply.events([chunk({"content": "Half"}), Gate()]))
-    with running_emacs(emacs_home, package=package) as child:
+    with running_emacs(home, package=package) as child:
         child.command("jumpseat")
         child.ask("A story.")
         child.sees("Half")
         child.quit()
         provider.wait_for_disconnect(1)
-    assert Hub(emacs_home).processes()
+    assert Hub(home).processes()
 
 
-def test_emacs_ends_at_once_although_the_daemon_does_not_read(emacs_home, package, tmp_path):
+def test_emacs_ends_at_once_although_the_daemon_does_not_read(home, package, tmp_path):
     stuck = program_that(tmp_path, answering(NEEDED, "time.sleep(60)"))
-    with running_emacs(emacs_home, package=package, options={"command": stuck}) as child:
+    with running_emacs(home, package=package, options={"command": stuck}) as child:
         child.eval("(jumpseat-rpc-start)")
         child.wait("(jumpseat-rpc-info)")
         child.quit()
@@ -144,27 +118,27 @@ def test_emacs_ends_at_once_although_the_daemon_does_not_read(emacs_home, packag
 
 
 @pytest.mark.scenario("two-editors")
-def test_two_emacsen_share_one_daemon_and_each_has_its_own_chat(emacs_home, package, provider):
+def test_two_emacsen_share_one_daemon_and_each_has_its_own_chat(home, package, provider):
     provider.script(Reply.events(WORDS), Reply.events(completion_stream(["Other."])))
     with (
-        running_emacs(emacs_home, package=package) as first,
-        running_emacs(emacs_home, package=package) as second,
+        running_emacs(home, package=package) as first,
+        running_emacs(home, package=package) as second,
     ):
         for child, answer in ((first, "Hello there."), (second, "Other.")):
             child.command("jumpseat")
             child.ask("Hello?")
             child.sees(answer)
             child.idle()
-        assert len(Hub(emacs_home).pointers()) == 1
+        assert len(Hub(home).pointers()) == 1
         assert "Hello there." in first.text
         assert "Other." in second.text
 
 
-def test_a_chat_beside_a_file_of_another_machine_has_its_daemon_here(emacs_home, package, provider):
+def test_a_chat_beside_a_file_of_another_machine_has_its_daemon_here(home, package, provider):
     provider.script(Reply.events(WORDS))
-    with running_emacs(emacs_home, package=package) as child:
+    with running_emacs(home, package=package) as child:
         # A name for the daemon's program, found by `exec-path` as in the buffer of a remote file.
-        directory = emacs_home / "bin"
+        directory = home / "bin"
         directory.mkdir()
         (directory / "jumpseat").write_text(f'#!/bin/sh\nexec {sys.executable} -P -m jumpseat "$@"\n')
         (directory / "jumpseat").chmod(0o755)
@@ -178,13 +152,13 @@ def test_a_chat_beside_a_file_of_another_machine_has_its_daemon_here(emacs_home,
         child.idle()
 
 
-def test_an_emacs_with_a_bare_path_finds_the_program_in_the_users_directory(emacs_home, package):
-    program = emacs_home / ".local" / "bin" / "jumpseat"
+def test_an_emacs_with_a_bare_path_finds_the_program_in_the_users_directory(home, package):
+    program = home / ".local" / "bin" / "jumpseat"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     with running_emacs(
-        emacs_home, package=package, options={"command": None}, env={"PATH": "/usr/bin:/bin"}
+        home, package=package, options={"command": None}, env={"PATH": "/usr/bin:/bin"}
     ) as child:
         assert child.eval("(jumpseat-program)") == [str(program)]
 

@@ -102,10 +102,10 @@ def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent
     assert provider.requests == []
 
 
-def test_a_prompt_is_put_into_the_question_with_what_it_brings(emacs_home, package, provider):
-    config_of(emacs_home, provider.base_url, PROMPTS)
+def test_a_prompt_is_put_into_the_question_with_what_it_brings(home, package, provider):
+    config_of(home, provider.base_url, PROMPTS)
     provider.script(Reply.events(WORDS))
-    with running_emacs(emacs_home, package=package) as child:
+    with running_emacs(home, package=package) as child:
         child.command("jumpseat")
         child.ask("/tidy x=1")
         child.sees("Hello there.")
@@ -120,10 +120,10 @@ def test_a_prompt_is_put_into_the_question_with_what_it_brings(emacs_home, packa
     assert len(provider.requests) == 1
 
 
-def test_references_files_and_prompts_are_completed(emacs_home, package, provider, tmp_path):
-    config_of(emacs_home, provider.base_url, PROMPTS)
+def test_references_files_and_prompts_are_completed(home, package, provider, tmp_path):
+    config_of(home, provider.base_url, PROMPTS)
     (tmp_path / "some-file.py").write_text("")
-    with running_emacs(emacs_home, package=package) as child:
+    with running_emacs(home, package=package) as child:
         child.command("jumpseat")
         child.eval("(jumpseat-models-known-prompts)")
         child.wait("(jumpseat-models-known-prompts)")
@@ -141,10 +141,10 @@ def test_references_files_and_prompts_are_completed(emacs_home, package, provide
 
 
 @pytest.mark.scenario("save-and-reopen")
-def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(emacs_home, package, provider, tmp_path):
+def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(home, package, provider, tmp_path):
     provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])), Reply.events(WORDS))
     file = tmp_path / "sky.md"
-    with running_emacs(emacs_home, package=package) as first:
+    with running_emacs(home, package=package) as first:
         first.command("jumpseat")
         first.ask("Which colour?")
         first.sees("Blue.")
@@ -155,7 +155,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(emacs_home, pac
         first.wait("buffer-file-name")
         saved = first.text
     assert file.read_text("utf-8") == saved
-    with running_emacs(emacs_home, package=package) as second:
+    with running_emacs(home, package=package) as second:
         second.eval(f"(jumpseat-open {lisp(str(file))})")
         second.sees("▸ Thinking (5 lines)")
         second.ask("Really?")
@@ -164,7 +164,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(emacs_home, pac
         assert second.text.startswith(saved.rstrip("\n"))
     sent = [message["content"] for message in provider.requests[1].json["messages"]]
     assert sent == ["Which colour?", "Blue.", "Really?"]
-    assert len(list((emacs_home / "conversations").glob("*.jsonl"))) == 1
+    assert len(list((home / "conversations").glob("*.jsonl"))) == 1
 
 
 def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider, tmp_path):

@@ -22,11 +22,11 @@ def answer(text: str) -> Reply:
 
 
 @pytest.fixture
-def editing(emacs_home: Path, package: Path, tmp_path: Path) -> Iterator[Child]:
+def editing(home: Path, package: Path, tmp_path: Path) -> Iterator[Child]:
     """An Emacs with a Python file."""
     file = tmp_path / "a.py"
     file.write_text(BEFORE)
-    with running_emacs(emacs_home, str(file), package=package) as child:
+    with running_emacs(home, str(file), package=package) as child:
         child.eval("""(progn (setq edits nil)
             (add-hook 'jumpseat-rewrite-ended-functions (lambda (ready) (push (list ready) edits))))""")
         yield child

@@ -1,99 +1,91 @@
-"""Signing in, in one Emacs and in another, and the quota, against the emulator of GitHub's services."""
+"""Signing in and out, quotas and terms, against the emulator of GitHub's services."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.copilot import configure, table
 from tests.editors.emacs.child import Child, running_emacs
-from tests.emulator import CopilotEmulator
+from tests.editors.github import GitHub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
-class Emacsen:
-    """Emacsen of one user; each call runs on a thread, because the emulator needs the event loop."""
-
-    def __init__(self, home: Path, package: Path, stack: ExitStack) -> None:
-        self._home, self._package, self._stack = home, package, stack
-
-    async def start(self) -> Child:
-        running = running_emacs(self._home, package=self._package)
-        return await asyncio.to_thread(self._stack.enter_context, running)
-
-
-async def run(step: Callable[..., Any], *arguments: Any) -> Any:
-    return await asyncio.to_thread(step, *arguments)
-
-
 @pytest.fixture
-async def emulator(empty_home: Path) -> AsyncIterator[CopilotEmulator]:
-    async with CopilotEmulator() as running:
-        running.add_account()
-        running.devices.interval = 0.05
-        configure(empty_home, table(running))
+def child(empty_home: Path, package: Path, github: GitHub) -> Iterator[Child]:
+    """An Emacs of a user who is signed out."""
+    with running_emacs(empty_home, package=package) as running:
         yield running
 
 
-@pytest.fixture
-async def emacsen(empty_home: Path, package: Path, emulator: CopilotEmulator) -> AsyncIterator[Emacsen]:
-    stack = ExitStack()
-    yield Emacsen(empty_home, package, stack)
-    await asyncio.to_thread(stack.close)
-
-
-async def sign_in(child: Child, emulator: CopilotEmulator) -> str:
+def sign_in(child: Child, github: GitHub) -> str:
     """Sign in, and return the screen with the code."""
-    await run(child.eval, '(jumpseat-login "copilot")')
-    await run(child.sees, "Code:  ")
+    child.eval('(jumpseat-login "copilot")')
+    child.sees("Code:  ")
     screen = child.screen
     code = screen.partition("Code:  ")[2].split()[0]
-    assert await run(child.eval, "(current-kill 0)") == code
-    emulator.approve(code, "octocat")
-    await run(child.said, "Signed in to copilot as octocat.")
+    assert child.eval("(current-kill 0)") == code
+    github.approve(code)
+    child.said("Signed in to copilot as octocat.")
     return screen
 
 
 @pytest.mark.scenario("sign-in", "quota")
-async def test_a_user_signs_in_by_code_and_page_and_sees_the_quota(emacsen, emulator):
-    child = await emacsen.start()
-    screen = await sign_in(child, emulator)
-    assert f"Page:  {emulator.github_url}/login/device" in screen
-    await run(child.wait, '(not (get-buffer "*jumpseat sign-in*"))')
+def test_a_user_signs_in_by_code_and_page_and_sees_the_quota(child, github):
+    screen = sign_in(child, github)
+    assert f"Page:  {github.page}" in screen
+    child.wait('(not (get-buffer "*jumpseat sign-in*"))')
 
-    await run(child.command, "jumpseat")
-    await run(child.ask, "Hello")
-    await run(child.sees, "You said: Hello")
-    await run(child.idle)
-    await run(child.sees, "% left")
-    await run(child.command, "jumpseat-status")
-    await run(child.sees, "copilot: signed in as octocat")
+    child.command("jumpseat")
+    child.ask("Hello")
+    child.sees("You said: Hello")
+    child.idle()
+    child.sees("% left")
+    child.command("jumpseat-status")
+    child.sees("copilot: signed in as octocat")
 
 
-async def test_a_sign_in_whose_window_is_closed_is_cancelled(emacsen, emulator):
-    child = await emacsen.start()
-    await run(child.eval, '(jumpseat-login "copilot")')
-    await run(child.sees, "Code:  ")
-    await run(child.keys, "q")
-    await run(child.said, "The sign-in was cancelled.")
-    await run(child.sees_no_more, "Code:  ")
+def test_a_sign_in_whose_window_is_closed_is_cancelled(child, github):
+    child.eval('(jumpseat-login "copilot")')
+    child.sees("Code:  ")
+    child.keys("q")
+    child.said("The sign-in was cancelled.")
+    child.sees_no_more("Code:  ")
 
 
 @pytest.mark.scenario("sign-out-elsewhere")
-async def test_a_sign_out_in_another_emacs_is_noticed(emacsen, emulator):
-    first, second = await emacsen.start(), await emacsen.start()
-    await sign_in(first, emulator)
-    await run(second.command, "jumpseat")
-    await run(second.ask, "Hello")
-    await run(second.sees, "You said: Hello")
-    await run(second.idle)
-    await run(first.eval, '(jumpseat-logout "copilot")')
-    await run(second.said, "You are signed out of copilot.")
-    await run(first.said, "copilot: signed out.")
-    assert len(await run(lambda: first.messages)) == 2
+def test_a_sign_out_in_another_emacs_is_noticed(child, github, empty_home, package):
+    with running_emacs(empty_home, package=package) as second:
+        sign_in(child, github)
+        second.command("jumpseat")
+        second.ask("Hello")
+        second.sees("You said: Hello")
+        second.idle()
+        child.eval('(jumpseat-logout "copilot")')
+        second.said("You are signed out of copilot.")
+        child.said("copilot: signed out.")
+        assert len(child.messages) == 2
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(child, github, answer):
+    sign_in(child, github)
+    child.command("jumpseat")
+    child.keys("^C^V")
+    child.sees("Model: ")
+    child.keys("copilot:claude?")
+    child.sees("terms not accepted")
+    child.keys("-haiku^I^M")
+    child.sees("Enable access to the latest Claude Haiku 4.5 model from Anthropic.")
+    child.sees("Accept the terms for your account? (yes or no)")
+    child.keys(f"{answer}^M")
+    if answer == "yes":
+        child.wait('(equal (jumpseat-transcript-model) "copilot:claude-haiku-4.5")')
+    else:
+        child.wait("(not (active-minibuffer-window))")
+        child.eval("(jumpseat-models-providers (lambda (&rest _) (setq asked t)))")
+        child.wait("(bound-and-true-p asked)")
+        assert "model:" not in child.text
+    assert github.policies() == ([{"state": "enabled"}] if answer == "yes" else [])

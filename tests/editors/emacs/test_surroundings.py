@@ -40,12 +40,12 @@ def test_an_answer_that_is_deleted_while_it_streams_is_stopped(child, provider):
 
 
 def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_chat(
-    emacs_home, package, provider, tmp_path
+    home, package, provider, tmp_path
 ):
     provider.script(half(), Reply.events(WORDS))
     file = tmp_path / "chat.md"
     file.write_text("## Me\n\nQuestion?\n")
-    with running_emacs(emacs_home, package=package) as child:
+    with running_emacs(home, package=package) as child:
         child.eval(f"(jumpseat-open {lisp(str(file))})")
         child.send()
         child.sees("Half an ans")

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,10 @@ from typing import Any
 import msgpack
 
 from tests.daemon import environment_of
-from tests.editors.programs import program
+from tests.editors.programs import WAIT_SECONDS, connected, program
 
 PLUGIN = Path(__file__).parents[3] / "editors" / "neovim"
-WAIT_MS = 20_000
-"""Much longer than any test needs, for a busy machine."""
+WAIT_MS = round(WAIT_SECONDS * 1000)
 
 LINES, COLUMNS = 24, 80
 
@@ -148,15 +146,6 @@ class Child:
         return list(self.lua("return _G.messages"))
 
 
-def config_of(home: Path, base_url: str) -> None:
-    """Write the configuration: the upstream is the only provider, `fake`, with the model `fake-model`."""
-    home.mkdir(exist_ok=True)
-    (home / "config.toml").write_text(
-        f'[providers.fake]\nkind = "openai"\nbase_url = "{base_url}"\napi_key = "fake-key"\n'
-        f'default_model = "fake-model"\nmax_retries = 0\n'
-    )
-
-
 @contextlib.contextmanager
 def running_neovim(
     home: Path, *files: str, options: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
@@ -189,27 +178,12 @@ def running_neovim(
             stderr=subprocess.DEVNULL,
         )
         try:
-            with _connected(address) as connection:
+            with connected(address, "Neovim") as connection:
                 child = Child(connection)
                 yield child
                 child.quit()
                 # Neovim may drop what a connection that is closed has sent.
-                process.wait(WAIT_MS / 1000)
+                process.wait(WAIT_SECONDS)
         finally:
             process.kill()
             process.wait()
-
-
-def _connected(address: Path) -> socket.socket:
-    deadline = time.monotonic() + WAIT_MS / 1000
-    while True:
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.connect(str(address))
-        except (FileNotFoundError, ConnectionRefusedError):
-            connection.close()
-            assert time.monotonic() < deadline, "Neovim does not listen"
-            time.sleep(0.01)
-        else:
-            connection.settimeout(2 * WAIT_MS / 1000)
-            return connection

@@ -9,8 +9,8 @@ import pytest
 import jumpseat
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
-from tests.editors.neovim.answers import WORDS
 from tests.editors.neovim.child import running_neovim
+from tests.editors.provider import WORDS
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -50,8 +50,8 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
     assert child.text.count("## Assistant") == 2
 
 
-def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(nvim_home: Path) -> None:
-    with running_neovim(nvim_home) as child:
+def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(home: Path) -> None:
+    with running_neovim(home) as child:
         child.command("JumpseatModel fake:other-model")
         child.wait("#_G.messages == 1")
         assert "is the default model now" in child.messages[0]

@@ -6,8 +6,8 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.neovim.answers import WORDS, held
 from tests.editors.neovim.child import running_neovim
+from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -52,11 +52,11 @@ def test_a_chat_that_is_deleted_and_opened_again_is_a_chat(child, provider):
     assert "Hello there." in child.text
 
 
-def test_two_neovims_on_one_saved_chat_each_have_their_own_answer(nvim_home, provider, tmp_path):
+def test_two_neovims_on_one_saved_chat_each_have_their_own_answer(home, provider, tmp_path):
     provider.script(Reply.events(WORDS), Reply.events(completion_stream(["Other."])), Reply.events(WORDS))
     file = tmp_path / "chat.md"
     file.write_text("## Me\n\nHello?\n")
-    with running_neovim(nvim_home) as first, running_neovim(nvim_home) as second:
+    with running_neovim(home) as first, running_neovim(home) as second:
         for child in (first, second):
             child.command("set autoread")
             child.command(f"Jumpseat {file}")
@@ -74,11 +74,11 @@ def test_two_neovims_on_one_saved_chat_each_have_their_own_answer(nvim_home, pro
     assert sent == ["Hello?", "Hello there.", "And you?"]
 
 
-def test_a_chat_that_another_neovim_has_open_is_opened_with_a_warning(nvim_home, provider, tmp_path):
+def test_a_chat_that_another_neovim_has_open_is_opened_with_a_warning(home, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "chat.md"
     file.write_text("## Me\n\nHello?\n")
-    with running_neovim(nvim_home) as first, running_neovim(nvim_home) as second:
+    with running_neovim(home) as first, running_neovim(home) as second:
         for child in (first, second):
             child.command("set updatecount=200 swapfile")
             child.command(f"Jumpseat {file}")
@@ -154,8 +154,8 @@ def test_a_locked_chat_is_not_sent(child, provider):
 
 
 @pytest.mark.parametrize("window", ["enew", "botright vsplit"])
-def test_a_window_whose_buffer_is_fixed_keeps_it(nvim_home, window):
-    with running_neovim(nvim_home, options={"window": window}) as child:
+def test_a_window_whose_buffer_is_fixed_keeps_it(home, window):
+    with running_neovim(home, options={"window": window}) as child:
         child.command("file fixed.txt")
         child.command("set winfixbuf")
         child.command("Jumpseat")

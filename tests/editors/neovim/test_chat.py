@@ -9,8 +9,8 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.neovim.answers import WORDS, held
 from tests.editors.neovim.child import running_neovim
+from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -223,34 +223,34 @@ def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(c
 
 
 @pytest.mark.scenario("save-and-reopen")
-def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(nvim_home, provider, tmp_path):
+def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(home, provider, tmp_path):
     provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])), Reply.events(WORDS))
     file = tmp_path / "sky.md"
-    with running_neovim(nvim_home) as first:
+    with running_neovim(home) as first:
         first.command("Jumpseat")
         first.ask("Which colour?")
         first.idle()
         first.command(f"saveas {file}")
         saved = first.text + "\n"
     assert file.read_text("utf-8") == saved
-    with running_neovim(nvim_home) as second:
+    with running_neovim(home) as second:
         second.command(f"Jumpseat {file}")
         second.sees("▸ Thinking (5 lines)")
         second.ask("Really?")
         second.idle()
         assert second.text.startswith(saved.rstrip("\n"))
-    (kept,) = (nvim_home / "conversations").glob("*.jsonl")
+    (kept,) = (home / "conversations").glob("*.jsonl")
     assert f"\nconversation: {kept.stem}\n" in saved
     sent = [message["content"] for message in provider.requests[1].json["messages"]]
     assert sent == ["Which colour?", "Blue.", "Really?"]
 
 
-def test_a_new_chat_is_saved_by_its_own_name(child, provider, nvim_home):
+def test_a_new_chat_is_saved_by_its_own_name(child, provider, home):
     provider.script(Reply.events(WORDS))
     child.ask("Hello.")
     child.idle()
     child.command("write")
-    (file,) = (nvim_home / "nvim-data").rglob("chats/*.md")
+    (file,) = (home / "nvim-data").rglob("chats/*.md")
     assert file.read_text("utf-8") == child.text + "\n"
 
 
@@ -312,7 +312,7 @@ def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child,
     assert provider.requests == []
 
 
-def test_a_chat_without_its_line_of_the_kept_conversation_begins_another_one(child, provider, nvim_home):
+def test_a_chat_without_its_line_of_the_kept_conversation_begins_another_one(child, provider, home):
     provider.default(Reply.events(WORDS))
     child.ask("First.")
     child.idle()
@@ -320,7 +320,7 @@ def test_a_chat_without_its_line_of_the_kept_conversation_begins_another_one(chi
     child.ask("Second.")
     child.idle()
     assert child.text.count("\nconversation: ") == 1
-    assert len(list((nvim_home / "conversations").glob("*.jsonl"))) == 2
+    assert len(list((home / "conversations").glob("*.jsonl"))) == 2
 
 
 def test_thinking_is_folded_in_a_window_that_shows_the_chat_later(child, provider):
@@ -334,8 +334,8 @@ def test_thinking_is_folded_in_a_window_that_shows_the_chat_later(child, provide
     assert "Let me think." not in child.screen()
 
 
-def test_nothing_is_loaded_before_a_command_is_used(nvim_home: Path) -> None:
-    with running_neovim(nvim_home) as child:
+def test_nothing_is_loaded_before_a_command_is_used(home: Path) -> None:
+    with running_neovim(home) as child:
         assert (
             child.lua(
                 "return vim.tbl_filter(function(n) return vim.startswith(n, 'jumpseat') end, "

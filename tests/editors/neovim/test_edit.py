@@ -21,11 +21,11 @@ def answer(text: str) -> Reply:
 
 
 @pytest.fixture
-def editing(nvim_home: Path, tmp_path: Path) -> Iterator[Child]:
+def editing(home: Path, tmp_path: Path) -> Iterator[Child]:
     """A Neovim with a Python file."""
     file = tmp_path / "a.py"
     file.write_text(BEFORE)
-    with running_neovim(nvim_home, str(file)) as child:
+    with running_neovim(home, str(file)) as child:
         child.lua("""
             _G.edits = {}
             vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatEditEnded',

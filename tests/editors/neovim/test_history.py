@@ -46,11 +46,11 @@ def asked(home: Path, provider) -> None:
 
 
 @pytest.mark.scenario("history")
-def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(nvim_home, provider):
-    asked(nvim_home, provider)
-    (name,) = kept(nvim_home)
+def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, provider):
+    asked(home, provider)
+    (name,) = kept(home)
     provider.script(Reply.events(completion_stream(["Really."])))
-    with running_neovim(nvim_home) as child:
+    with running_neovim(home) as child:
         history(child, "Which colour is the sky?", "Continue")
         child.sees("▸ Thinking (5 lines)")
         assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")
@@ -59,25 +59,25 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(nvim_home
         assert child.text.endswith("## Assistant\n\nReally.\n\n## Me\n\n")
     sent = [message["content"] for message in provider.requests[1].json["messages"]]
     assert sent == ["Which colour is the sky?", "Blue.", "Really?"]
-    assert kept(nvim_home) == [name]
+    assert kept(home) == [name]
 
 
 @pytest.mark.scenario("history")
-def test_a_kept_conversation_is_forked_and_the_fork_continued(nvim_home, provider):
-    asked(nvim_home, provider)
+def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
+    asked(home, provider)
     provider.script(Reply.events(completion_stream(["Other."])))
-    with running_neovim(nvim_home) as child:
+    with running_neovim(home) as child:
         history(child, "Which colour", "Fork", words="sky")
         child.sees("Blue.")
         child.ask("And the sea?")
         child.idle()
-    assert len(kept(nvim_home)) == 2
+    assert len(kept(home)) == 2
 
 
 @pytest.mark.scenario("history")
-def test_a_kept_conversation_is_previewed_and_deleted(nvim_home, provider):
-    asked(nvim_home, provider)
-    with running_neovim(nvim_home) as child:
+def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
+    asked(home, provider)
+    with running_neovim(home) as child:
         history(child, "Which colour", "Preview")
         child.sees("Which colour is the sky?")
         assert "Blue." in child.text
@@ -88,12 +88,12 @@ def test_a_kept_conversation_is_previewed_and_deleted(nvim_home, provider):
         child.command("JumpseatHistory")
         child.wait("#_G.messages == 2")
         assert child.messages[1] == "jumpseat: No conversation was found."
-    assert kept(nvim_home) == []
+    assert kept(home) == []
 
 
-def test_a_kept_conversation_is_renamed(nvim_home, provider):
-    asked(nvim_home, provider)
-    with running_neovim(nvim_home) as child:
+def test_a_kept_conversation_is_renamed(home, provider):
+    asked(home, provider)
+    with running_neovim(home) as child:
         child.lua("""
             vim.ui.input = function(options, answer)
               _G.offered = options.default
@@ -108,11 +108,11 @@ def test_a_kept_conversation_is_renamed(nvim_home, provider):
         child.sees("Which colour is the sky?")
 
 
-def test_a_user_can_keep_nothing(nvim_home, provider):
+def test_a_user_can_keep_nothing(home, provider):
     provider.script(Reply.events(completion_stream(["Blue."])))
-    with running_neovim(nvim_home, options={"keep": False}) as child:
+    with running_neovim(home, options={"keep": False}) as child:
         child.command("Jumpseat")
         child.ask("Which colour?")
         child.idle()
         assert "✗" not in child.screen()
-    assert kept(nvim_home) == []
+    assert kept(home) == []

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 import jumpseat
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.neovim.answers import WORDS, held
 from tests.editors.neovim.child import PLUGIN, Child, running_neovim
 from tests.editors.neovim.test_account import PICK
-from tests.editors.programs import program
+from tests.editors.programs import path_with_uv_that_says
+from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-
-@pytest.fixture(params=["uv", "python3"])
-def installer(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
-    """An environment in which one of the two ways to install is there."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    found = program("uv") if request.param == "uv" else str(Path(sys.executable).resolve())
-    (programs / request.param).symlink_to(found)
-    return {"PATH": f"{programs}:/usr/bin:/bin", "UV_SYSTEM_CERTS": "1"}
 
 
 def install(child: Child) -> None:
@@ -44,20 +33,17 @@ def test_the_plug_in_installs_its_own_version() -> None:
     assert f"M.version = '{jumpseat.__version__}'" in (PLUGIN / "lua/jumpseat/config.lua").read_text("utf-8")
 
 
-def test_a_failed_installation_says_why_and_leaves_no_half_environment(nvim_home, tmp_path):
-    uv = tmp_path / "bin" / "uv"
-    uv.parent.mkdir()
-    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('No such release.')\n")
-    uv.chmod(0o755)
-    with running_neovim(nvim_home, env={"PATH": f"{uv.parent}:/usr/bin:/bin"}) as child:
+def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, tmp_path):
+    path = path_with_uv_that_says(tmp_path, "No such release.")
+    with running_neovim(home, env={"PATH": path}) as child:
         child.command("JumpseatInstall")
         child.wait("#_G.messages == 2")
         assert "could not be installed: No such release. vim.g.jumpseat.package names" in child.messages[1]
         assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
 
 
-def test_a_user_without_the_program_is_offered_its_installation(nvim_home):
-    with running_neovim(nvim_home, env={"PATH": "/usr/bin:/bin"}) as child:
+def test_a_user_without_the_program_is_offered_its_installation(home):
+    with running_neovim(home, env={"PATH": "/usr/bin:/bin"}) as child:
         child.lua("_G.pick = 'Not now'")
         child.lua(PICK)
         child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
@@ -67,11 +53,13 @@ def test_a_user_without_the_program_is_offered_its_installation(nvim_home):
         assert child.lua("return _G.offered") == ["Install jumpseat", "Not now"]
 
 
-def test_an_installed_daemon_answers(nvim_home, provider, installer):
+def test_an_installed_daemon_answers(home, provider, installer):
     provider.script(Reply.events(WORDS))
-    with running_neovim(nvim_home, options={"package": str(PLUGIN.parents[1])}, env=installer) as child:
+    with running_neovim(home, options={"package": str(PLUGIN.parents[1])}, env=installer.env) as child:
         install(child)
         assert child.messages[-1] == f"jumpseat: jumpseat {jumpseat.__version__} is installed."
+        log = child.lua("return table.concat(vim.fn.readfile(require('jumpseat.log').path()), '\\n')")
+        assert f"{installer.pip} " in log
         child.command("Jumpseat")
         child.ask("Hello?")
         child.idle()
@@ -79,12 +67,9 @@ def test_an_installed_daemon_answers(nvim_home, provider, installer):
         assert "daemon-" in child.lua("return require('jumpseat.config').command()[1]")
 
 
-def test_a_failed_second_installation_leaves_the_first_one(nvim_home, tmp_path):
-    uv = tmp_path / "bin" / "uv"
-    uv.parent.mkdir()
-    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('No network.')\n")
-    uv.chmod(0o755)
-    with running_neovim(nvim_home, env={"PATH": f"{uv.parent}:/usr/bin:/bin"}) as child:
+def test_a_failed_second_installation_leaves_the_first_one(home, tmp_path):
+    path = path_with_uv_that_says(tmp_path, "No network.")
+    with running_neovim(home, env={"PATH": path}) as child:
         directory = Path(child.lua("return require('jumpseat.config').install_directory()"))
         (directory / "bin").mkdir(parents=True)
         (directory / "bin" / "jumpseat").touch(0o755)
@@ -97,11 +82,11 @@ def test_a_failed_second_installation_leaves_the_first_one(nvim_home, tmp_path):
         assert (directory / "bin" / "jumpseat").exists()
 
 
-def test_a_package_that_is_not_there_is_named_with_a_way_on(nvim_home, installer, tmp_path):
-    with running_neovim(nvim_home, options={"package": "~/no-such-checkout"}, env=installer) as child:
+def test_a_package_that_is_not_there_is_named_with_a_way_on(home, installer, tmp_path):
+    with running_neovim(home, options={"package": "~/no-such-checkout"}, env=installer.env) as child:
         install(child)
         (message,) = [text for text in child.messages if "could not" in text]
-        assert message.startswith(f"jumpseat: {nvim_home}/no-such-checkout could not be installed: ")
+        assert message.startswith(f"jumpseat: {home}/no-such-checkout could not be installed: ")
         assert message.endswith(
             " vim.g.jumpseat.package names another version, or a checkout; :JumpseatLog has all of it."
         )
@@ -123,8 +108,8 @@ def test_help_tags_are_made_without_an_error(child, tmp_path):
     assert [name for name in commands if f"\n:{name}\t" not in f"\n{tags}"] == []
 
 
-def test_setup_sets_options_and_keeps_the_others(nvim_home):
-    with running_neovim(nvim_home, options={"log_level": "info"}) as child:
+def test_setup_sets_options_and_keeps_the_others(home):
+    with running_neovim(home, options={"log_level": "info"}) as child:
         child.lua("require('jumpseat').setup({ model = 'fake:fake-model', window = 'enew' })")
         child.lua("require('jumpseat').setup()")
         child.command("Jumpseat")

@@ -74,10 +74,10 @@ RUN = {"{ dir": lazy, "vim.pack": pack, "vim.opt": path, "vim.keymap": maps}
 
 
 @pytest.mark.parametrize("block", blocks(EDITOR_PAGES["neovim"], "lua"), ids=str)
-def test_every_block_of_the_readme_runs(nvim_home, block):
+def test_every_block_of_the_readme_runs(home, block):
     (run,) = [each for begin, each in RUN.items() if block.text.startswith(begin)]
-    shutil.copytree(PLUGIN, nvim_home / "src" / "jumpseat" / "editors" / "neovim")
-    with running_neovim(nvim_home) as child:
+    shutil.copytree(PLUGIN, home / "src" / "jumpseat" / "editors" / "neovim")
+    with running_neovim(home) as child:
         child.lua(f"vim.opt.runtimepath:remove({str(PLUGIN)!r})")
         child.lua(UNLOADED)
         child.lua("vim.g.mapleader = ' '")

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.neovim.answers import WORDS
 from tests.editors.neovim.child import Child, running_neovim
+from tests.editors.programs import NEEDED, answering, program_that
+from tests.editors.provider import WORDS
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-
-def program_that(directory: Path, body: str) -> list[str]:
-    """A program in Python, as the plug-in starts it."""
-    file = directory / "program.py"
-    file.write_text(body)
-    return [sys.executable, str(file)]
 
 
 def events_of(child: Child) -> None:
@@ -34,8 +26,8 @@ def events_of(child: Child) -> None:
 
 
 @pytest.mark.scenario("missing-binary")
-def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(nvim_home):
-    with running_neovim(nvim_home, options={"command": ["/nowhere/jumpseat"]}) as child:
+def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(home):
+    with running_neovim(home, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
         child.sees("✗ The program /nowhere/jumpseat was not found. Correct")
@@ -43,19 +35,19 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(nvim_
         assert child.text == "## Me\n\nHello?"
 
 
-def test_a_program_without_attach_is_too_old(nvim_home, tmp_path):
+def test_a_program_without_attach_is_too_old(home, tmp_path):
     usage = "jumpseat: error: argument COMMAND: invalid choice: 'attach' (choose from 'serve')"
     old = program_that(tmp_path, f"import sys\nsys.exit({usage!r})\n")
-    with running_neovim(nvim_home, options={"command": old}) as child:
+    with running_neovim(home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
         child.sees("(it lacks attach)")
         child.idle()
 
 
-def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the_log(nvim_home, tmp_path):
+def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the_log(home, tmp_path):
     refusing = program_that(tmp_path, "import sys\nsys.exit('The disk is full.')\n")
-    with running_neovim(nvim_home, options={"command": refusing}) as child:
+    with running_neovim(home, options={"command": refusing}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
         child.sees("✗ jumpseat ended with code 1 before it was ready: The disk is full.")
@@ -65,7 +57,7 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the
         assert "\nThe disk is full.\n" in child.text
 
 
-def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(nvim_home, provider, tmp_path):
+def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(home, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     go = tmp_path / "go"
     slow = program_that(
@@ -73,7 +65,7 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(nv
         f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
         "os.execv(sys.executable, [sys.executable, '-P', '-m', 'jumpseat', *sys.argv[1:]])\n",
     )
-    with running_neovim(nvim_home, options={"command": slow}) as child:
+    with running_neovim(home, options={"command": slow}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
         child.sees("starting jumpseat")
@@ -86,12 +78,12 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(nv
     assert len(provider.requests) == 1
 
 
-def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provider, nvim_home):
+def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provider, home):
     provider.default(Reply.events(WORDS))
     child.ask("First.")
     child.idle()
     child.lua("require('jumpseat.client').on('end', function() _G.over = true end)")
-    os.kill(Hub(nvim_home).pid, signal.SIGTERM)
+    os.kill(Hub(home).pid, signal.SIGTERM)
     child.wait("_G.over")
     child.ask("Second.")
     child.idle()
@@ -99,19 +91,9 @@ def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provid
     assert child.messages == []
 
 
-def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(nvim_home, tmp_path):
-    answer = (
-        '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"0.0.9"},'
-        '"capabilities":{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start","chat/cancel"]}}}}}'
-    )
-    old = program_that(
-        tmp_path,
-        "import sys\nsys.stdin.readline()\n"
-        f"body = '''{answer}'''\n"
-        "sys.stdout.write(f'Content-Length: {len(body)}\\r\\n\\r\\n{body}')\nsys.stdout.flush()\n"
-        "sys.stdin.read()\n",
-    )
-    with running_neovim(nvim_home, options={"command": old}) as child:
+def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, tmp_path):
+    old = program_that(tmp_path, answering(["chat/start", "chat/cancel"], "sys.stdin.read()"))
+    with running_neovim(home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
         child.sees("jumpseat 0.0.9 at ")
@@ -120,11 +102,11 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(nvim_home
 
 
 @pytest.mark.scenario("daemon-killed")
-def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, nvim_home):
+def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, home):
     provider.script(Reply.events([chunk({"content": "Half an ans"}), Gate()]), Reply.events(WORDS))
     child.ask("A story.")
     child.sees("Half an ans")
-    os.kill(Hub(nvim_home).pid, signal.SIGKILL)
+    os.kill(Hub(home).pid, signal.SIGKILL)
     child.sees("✗ jumpseat ended unexpectedly")
     child.idle()
     assert "## Assistant\n\nHalf an ans\n\n## Me\n\n" in child.text
@@ -137,30 +119,20 @@ def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(ch
     assert sent == ["A story.", "Half an ans", "Go on."]
 
 
-def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, nvim_home):
+def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, home):
     provider.script(Reply.events([chunk({"content": "Write\n## Me\nfor a question"}), Gate()]))
     child.ask("How?")
     child.sees("for a question")
-    os.kill(Hub(nvim_home).pid, signal.SIGKILL)
+    os.kill(Hub(home).pid, signal.SIGKILL)
     child.idle()
     assert child.text.endswith("## Assistant\n\nWrite\n\\## Me\nfor a question\n\n## Me\n\n")
 
 
-def test_a_program_that_always_crashes_is_not_started_for_ever(nvim_home, tmp_path):
-    answer = (
-        '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"9"},"capabilities":'
-        '{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start","chat/cancel","edit/start","prompts/list",'
-        '"prompts/get","transcript/check","transcript/parse","transcript/render"]}}}}}'
-    )
+def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
     runs = tmp_path / "runs"
-    crashing = program_that(
-        tmp_path,
-        f"import sys, time\nopen({str(runs)!r}, 'a').write('x')\n"
-        f"sys.stdin.readline()\nbody = '''{answer}'''\n"
-        "sys.stdout.write(f'Content-Length: {len(body)}\\r\\n\\r\\n{body}')\nsys.stdout.flush()\n"
-        "time.sleep(0.2)\n",
-    )
-    with running_neovim(nvim_home, options={"command": crashing}) as child:
+    body = answering(NEEDED, "time.sleep(0.2)")
+    crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
+    with running_neovim(home, options={"command": crashing}) as child:
         child.lua("""
             local function ask()
               require('jumpseat.client').request('providers/list', {}, function(err)
@@ -174,20 +146,20 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(nvim_home, tmp_pa
         assert runs.read_text() == "x" * 6
 
 
-def test_the_end_of_neovim_stops_the_answer_and_leaves_the_daemon_to_others(nvim_home, provider):
+def test_the_end_of_neovim_stops_the_answer_and_leaves_the_daemon_to_others(home, provider):
     provider.script(Reply.events([chunk({"content": "Half"}), Gate()]))
-    with running_neovim(nvim_home) as child:
+    with running_neovim(home) as child:
         child.command("Jumpseat")
         child.ask("A story.")
         child.sees("Half")
         child.quit()
         provider.wait_for_disconnect(1)
-    assert Hub(nvim_home).processes()
+    assert Hub(home).processes()
 
 
-def test_a_neovim_that_ends_starts_no_process(nvim_home, tmp_path):
+def test_a_neovim_that_ends_starts_no_process(home, tmp_path):
     written = tmp_path / "written"
-    with running_neovim(nvim_home) as child:
+    with running_neovim(home) as child:
         child.lua(
             """
             vim.api.nvim_create_autocmd('VimLeave', { callback = function()
@@ -201,14 +173,14 @@ def test_a_neovim_that_ends_starts_no_process(nvim_home, tmp_path):
 
 
 @pytest.mark.scenario("two-editors")
-def test_two_neovims_share_one_daemon_and_each_has_its_own_chat(nvim_home, provider):
+def test_two_neovims_share_one_daemon_and_each_has_its_own_chat(home, provider):
     provider.script(Reply.events(WORDS), Reply.events(completion_stream(["Other."])))
-    with running_neovim(nvim_home) as first, running_neovim(nvim_home) as second:
+    with running_neovim(home) as first, running_neovim(home) as second:
         for child in (first, second):
             child.command("Jumpseat")
             child.ask("Hello?")
             child.idle()
-        assert len(Hub(nvim_home).pointers()) == 1
+        assert len(Hub(home).pointers()) == 1
         assert "Hello there." in first.text
         assert "Other." in second.text
 
@@ -231,21 +203,21 @@ def test_bytes_that_are_not_utf_8_are_replaced_in_messages(child):
     assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["plain", 1, True, None]}
 
 
-def test_a_log_that_has_grown_is_put_aside(nvim_home):
-    log = nvim_home / "nvim-state" / "nvim" / "jumpseat.log"
+def test_a_log_that_has_grown_is_put_aside(home):
+    log = home / "nvim-state" / "nvim" / "jumpseat.log"
     log.parent.mkdir(parents=True)
     log.write_text("old\n" * 300_000)
-    with running_neovim(nvim_home) as child:
+    with running_neovim(home) as child:
         child.command("JumpseatStatus")
         child.sees("fake: configured")
     assert log.with_name("jumpseat.log.1").read_text().startswith("old")
     assert "old" not in log.read_text()
 
 
-def test_a_message_of_the_daemon_is_shown(child, nvim_home):
+def test_a_message_of_the_daemon_is_shown(child, home):
     child.command("JumpseatStatus")
     child.sees("fake: configured")
-    (nvim_home / "config.toml").write_text("[providers\n")
+    (home / "config.toml").write_text("[providers\n")
     child.wait("#_G.messages == 1")
     assert "config.toml" in child.messages[0]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.upstream import Reply
-from tests.editors.neovim.answers import WORDS
 from tests.editors.neovim.child import Child, running_neovim
+from tests.editors.provider import WORDS
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -25,11 +25,11 @@ text = "Say some words."
 
 
 @pytest.fixture
-def prompting(nvim_home: Path) -> Path:
+def prompting(home: Path) -> Path:
     """The directory, with prompts of the user."""
-    with (nvim_home / "config.toml").open("a") as config:
+    with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)
-    return nvim_home
+    return home
 
 
 def words_before(child: Child, text: str) -> list[str]:
@@ -142,11 +142,11 @@ def test_the_selection_and_the_diagnostics_of_the_last_buffer_become_blocks(chil
     ],
 )
 def test_a_reference_that_means_nothing_is_an_error_and_nothing_is_sent(
-    nvim_home, provider, tmp_path, word, reason
+    home, provider, tmp_path, word, reason
 ):
     (tmp_path / "a.py").write_text("x = 1\n")
     files = [str(tmp_path / "a.py")] if word == "@selection" else []
-    with running_neovim(nvim_home, *files) as child:
+    with running_neovim(home, *files) as child:
         child.command("Jumpseat")
         child.ask(f"What is {word} ?")
         child.sees(reason)
@@ -222,9 +222,9 @@ def test_references_files_prompts_and_models_are_completed(prompting, provider, 
         assert words_before(child, "and/or /ti") == []
 
 
-def test_a_prompt_that_the_configuration_gets_meanwhile_is_completed(child, nvim_home):
+def test_a_prompt_that_the_configuration_gets_meanwhile_is_completed(child, home):
     assert words_before(child, "/") == ["/model"]
-    with (nvim_home / "config.toml").open("a") as config:
+    with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)
     child.wait("require('jumpseat.lists').prompts:is_kept() == false")
     assert words_before(child, "/ti") == ["/tidy"]

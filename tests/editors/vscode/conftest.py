@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from tests.editors.github import GitHub, running_github
+from tests.editors.provider import fake
 from tests.editors.vscode.code_server import REPOSITORY, CodeServer, requirements, running_code_server
-from tests.editors.vscode.github import GitHub, running_github
 from tests.editors.vscode.provider import Provider
 from tests.hub import Hub
 
@@ -75,8 +76,7 @@ def configuration(provider: Provider, github: GitHub) -> str:
     copilot = "".join(f"{key} = {json.dumps(value)}\n" for key, value in github.table.items())
     return (
         'default_provider = "fake"\n\n'
-        f'[providers.fake]\nkind = "openai"\nbase_url = "{provider.base_url}"\napi_key = "fake-key"\n'
-        f'default_model = "fake-model"\nmax_retries = 0\n\n[providers.copilot]\n{copilot}\n'
+        f"{fake(provider.base_url)}\n[providers.copilot]\n{copilot}\n"
         '[prompts.tidy]\ntext = "Tidy this: {{input}}"\ndescription = "Make it tidy."\n'
     )
 

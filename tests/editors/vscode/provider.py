@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
-
-_MODELS = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
-_CHATS = "/v1/chat/completions"
+from tests.editors.provider import CHATS, MODELS, WORDS
 
 
 def hello() -> Reply:
     """An answer: Hello there."""
-    return Reply.events(completion_stream(["Hello ", "there."]))
+    return Reply.events(WORDS)
 
 
 class Provider:
@@ -26,7 +23,7 @@ class Provider:
 
     def __init__(self, upstream: ThreadedUpstream) -> None:
         self._upstream = upstream
-        upstream.default(_MODELS, path="/v1/models")
+        upstream.default(MODELS, path="/v1/models")
 
     @property
     def base_url(self) -> str:
@@ -36,11 +33,11 @@ class Provider:
     def forget(self) -> None:
         """Remove all requests and scripts, for the next test."""
         self._upstream.forget()
-        self._upstream.default(_MODELS, path="/v1/models")
+        self._upstream.default(MODELS, path="/v1/models")
 
     def script(self, *replies: Reply) -> None:
         """Queue answers."""
-        self._upstream.script(*replies, path=_CHATS)
+        self._upstream.script(*replies, path=CHATS)
 
     def open(self, gate: Gate) -> None:
         """Open a gate of a running answer."""
@@ -49,7 +46,7 @@ class Provider:
     @property
     def chats(self) -> Sequence[Any]:
         """The bodies of the chats so far."""
-        return [request.json for request in self._upstream.requests if request.path == _CHATS]
+        return [request.json for request in self._upstream.requests if request.path == CHATS]
 
     def wait_for_chat(self, number: int = 1) -> None:
         """Wait for the chat with this number, counted from 1."""
@@ -63,5 +60,5 @@ class Provider:
         index = 0
         while number:
             index += 1
-            number -= self._upstream.wait_for_request(index).path == _CHATS
+            number -= self._upstream.wait_for_request(index).path == CHATS
         return index

@@ -34,6 +34,11 @@ class GitHub:
         """Enter the code as octocat."""
         self._run(self._emulator.approve, code, "octocat")
 
+    def policies(self) -> list[Any]:
+        """What was sent to accept or refuse the terms of a model."""
+        seen = self._run(self._emulator.requests)
+        return [request.json for request in seen if request.path.endswith("/policy")]
+
 
 @contextlib.contextmanager
 def running_github() -> Iterator[GitHub]:

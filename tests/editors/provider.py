@@ -1,0 +1,36 @@
+"""The provider `fake`, which tests script: its configuration and its answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+
+WORDS = completion_stream(["Hello ", "there."])
+
+MODELS = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
+"""The answer of its `/v1/models`."""
+
+CHATS = "/v1/chat/completions"
+
+
+def fake(base_url: str) -> str:
+    """Its table of the configuration; its default model is `fake-model`."""
+    return (
+        f'[providers.fake]\nkind = "openai"\nbase_url = "{base_url}"\napi_key = "fake-key"\n'
+        'default_model = "fake-model"\nmax_retries = 0\n'
+    )
+
+
+def config_of(home: Path, base_url: str, more: str = "") -> None:
+    """Write the configuration: `fake` is the only provider; `more` follows."""
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(fake(base_url) + more)
+
+
+def held(*pieces: str, gate: Gate) -> Reply:
+    """An answer that waits at the gate after these pieces, and ends with " End."."""
+    return Reply.events(
+        [*(chunk({"content": piece}) for piece in pieces), gate, *completion_stream([" End."])]
+    )
