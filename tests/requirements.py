@@ -104,6 +104,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:block-memory-place": "an answer is recognised by text and place; a short text elsewhere is another",
     "2:block-memory-owner": "data goes back to the provider and model that made it, and to no other",
     "2:block-memory-bounds": "the memory belongs to one connection, is bounded, and is never written out",
+    "2:max-tokens-default": "maxTokensDefault makes the model's own limit the default, where it has room",
     "2:refused-once": "reasoning that its own provider refuses is refused once, not once a turn",
     # Section 3: models.
     "3:models-list": "models of all providers; one that fails hides no other",

@@ -152,6 +152,7 @@ class Client(Requests):
         tools: Sequence[Mapping[str, Any]] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        max_tokens_default: Literal["model"] | None = None,
         stop_sequences: Sequence[str] | None = None,
         stream: bool = True,
         output_mode: str | Mapping[str, Any] | None = None,
@@ -172,8 +173,8 @@ class Client(Requests):
                 `conversationId` names the conversation.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
                 anything but the answer, such as loading a model.
-            model, system, tools, tool_choice, max_tokens, stop_sequences, output_mode, thinking,
-                settings, turn_id, conversation_id, initiator: section 2 of the protocol page.
+            model, system, tools, tool_choice, max_tokens, max_tokens_default, stop_sequences, output_mode,
+                thinking, settings, turn_id, conversation_id, initiator: section 2 of the protocol page.
         """
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
@@ -184,6 +185,7 @@ class Client(Requests):
             "tools": tools,
             "toolChoice": tool_choice,
             "maxTokens": max_tokens,
+            "maxTokensDefault": max_tokens_default,
             "stopSequences": stop_sequences,
             "stream": None if stream else False,
             "outputMode": output_mode,

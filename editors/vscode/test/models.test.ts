@@ -132,14 +132,17 @@ test('options become parameters, and marks of VS Code and unknown settings do no
     parametersOf(options, { reasoningEffort: 'low' }, new Set(['temperature', 'top_p', 'max_tokens'])),
     {
       settings: { temperature: 0.2 },
+      maxTokensDefault: 'model',
       maxTokens: 100,
       stopSequences: ['END'],
       conversationId: 'c-1',
       thinking: 'low',
     },
   );
-  assert.deepEqual(parametersOf(undefined, undefined, new Set()), {});
-  assert.deepEqual(parametersOf({ max_tokens: 'many', stop: [1] }, {}, new Set()), {});
+  assert.deepEqual(parametersOf(undefined, undefined, new Set()), { maxTokensDefault: 'model' });
+  assert.deepEqual(parametersOf({ max_tokens: 'many', stop: [1] }, {}, new Set()), {
+    maxTokensDefault: 'model',
+  });
 });
 
 test('tokens are a quarter of the bytes, in every form of a message', () => {

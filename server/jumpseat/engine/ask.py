@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from jumpseat.chat import (
     Initiator,
@@ -28,6 +28,9 @@ class TurnAsk:
     tools: Sequence[ToolDefinition] = ()
     tool_choice: ToolChoice = "auto"
     max_tokens: int | None = None
+    max_tokens_default: Literal["model"] | None = None
+    """`model`: if neither `max_tokens` nor the user's settings limit the answer, the model's limit does."""
+
     stop_sequences: Sequence[str] = ()
     stream: bool = True
     output_mode: OutputMode = "text"

@@ -1,10 +1,11 @@
-"""Checks whether a prompt fits the model, without a request."""
+"""Checks whether a prompt and its answer fit the model, without a request."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from jumpseat.chat import ChatRequest, ContextExceededError, WarningEvent
+from jumpseat.chat import ChatError, ChatRequest, ContextExceededError, ServerError, WarningEvent
 from jumpseat.engine.plan import Plan
 from jumpseat.engine.tokens import BYTES_PER_TOKEN, TokenMemory, estimate
 from jumpseat.providers import ResolvedModel
@@ -13,12 +14,28 @@ CERTAINTY = 2
 """A prompt is refused if its estimate is more than this many times the limit."""
 
 
+ROOM = 1.5
+"""The context that is left for an answer is counted beside this many times the estimate of its prompt."""
+
+# Before it runs a request, a provider may compare the limit of the answer with the account's credits, the
+# tokens per minute, or the context that the prompt leaves.
+_ABOUT_LIMIT = re.compile(r"max_(completion_|output_)?tokens|tokens per minute", re.IGNORECASE)
+
+
+def refuses_limit(error: ChatError) -> bool:
+    """Whether a provider refuses a request because its answer may be too long."""
+    return not isinstance(error, ServerError) and _ABOUT_LIMIT.search(error.message) is not None
+
+
 def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
     """The plan, with a warning if its prompt may be too long; one that certainly is too long is refused.
+
+    If the limit of the answer is the model's own, it becomes what the prompt leaves of the context.
 
     Raises:
         ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
     """
+    planned = _with_room(target, planned, memory)
     request = planned.request
     known = _limit(target, request)
     if known is None:
@@ -42,6 +59,16 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
         )
     message = f"The conversation may be too long: it has about {size.tokens} tokens, and {model}."
     return replace(planned, warnings=[*planned.warnings, WarningEvent("prompt_may_be_too_long", message)])
+
+
+def _with_room(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
+    context = target.info.max_context_tokens if target.info else None
+    if planned.fallback_max_tokens is None or context is None:
+        return planned
+    request = planned.request
+    room = context - int(ROOM * memory.size(target.provider, request).tokens)
+    tokens = max(min(request.max_tokens, room), planned.fallback_max_tokens)
+    return replace(planned, request=replace(request, max_tokens=tokens))
 
 
 def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:

@@ -32,6 +32,8 @@ class Plan:
 
     request: ChatRequest
     warnings: Sequence[WarningEvent]
+    fallback_max_tokens: int | None = None
+    """The limit of the answer where the provider refuses that of the request, which is the model's own."""
 
 
 def plan(
@@ -76,13 +78,16 @@ def plan(
     warnings = list(ask.warnings)
     settings = _with_defaults(ask.settings, default_settings, rows)
     defaults = chat_params(settings, rows)
+    max_tokens, fallback = _max_tokens(
+        ask, ask.max_tokens or defaults.get("max_tokens") or default_max_tokens, target
+    )
     request = ChatRequest(
         messages=conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins),
         model=target.model,
         system=ask.system,
         tools=ask.tools,
         tool_choice=ask.tool_choice,
-        max_tokens=_max_tokens(ask.max_tokens or defaults.get("max_tokens") or default_max_tokens, target),
+        max_tokens=max_tokens,
         stop_sequences=ask.stop_sequences,
         stream=ask.stream,
         output_mode=ask.output_mode,
@@ -92,13 +97,18 @@ def plan(
         # By the client's own messages: a result that was added for it is not an agent's.
         initiator=ask.initiator or ChatRequest(messages=ask.messages, model="").effective_initiator(),
     )
-    return Plan(_degraded(request, target, capabilities, warnings), warnings)
+    return Plan(_degraded(request, target, capabilities, warnings), warnings, fallback)
 
 
-def _max_tokens(requested: int | None, target: ResolvedModel) -> int:
+def _max_tokens(ask: TurnAsk, named: int | None, target: ResolvedModel) -> tuple[int, int | None]:
+    """The limit of the answer, and the lower one that a provider may be asked for instead."""
     limit = target.info.max_output_tokens if target.info else None
-    tokens = requested or target.adapter.traits.default_max_tokens
-    return min(tokens, limit) if limit else tokens
+    tokens = named or target.adapter.traits.default_max_tokens
+    if limit is None:
+        return tokens, None
+    if named is None and ask.max_tokens_default == "model" and limit > tokens:
+        return limit, tokens
+    return min(tokens, limit), None
 
 
 def _with_defaults(

@@ -13,7 +13,6 @@ from jumpseat.chat import (
     BLOCK_EVENTS,
     ChatCancelled,
     ChatError,
-    ChatRequest,
     DoneEvent,
     Fold,
     Origin,
@@ -28,7 +27,7 @@ from jumpseat.chat.errors import daemon_failure
 from jumpseat.chat.long import is_long
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.keeping import Keeper
-from jumpseat.engine.length import check_length
+from jumpseat.engine.length import check_length, refuses_limit
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan
 from jumpseat.engine.prepare import prepare
@@ -106,7 +105,7 @@ async def _run_started(
         for warning in planned.warnings:
             fold.add(warning)
             sink.send(warning)
-        done = await _attempts(target, planned.request, budget, fold, sink, memory)
+        done = await _attempts(target, planned, budget, fold, sink, memory)
     except asyncio.CancelledError:
         raise await _ended(ChatCancelled("The chat was cancelled."), fold, sink, keeper) from None
     except ChatError as error:
@@ -123,14 +122,14 @@ async def _run_started(
 
 async def _attempts(
     target: ResolvedModel,
-    planned: ChatRequest,
+    planned: Plan,
     budget: RetryBudget,
     fold: Fold,
     sink: Sink,
     memory: BlockMemory | None,
 ) -> DoneEvent:
     """Attempt the turn until one attempt ends well or the budget is spent."""
-    request = planned
+    request = planned.request
     while True:
         output = counted = False
         try:
@@ -141,9 +140,10 @@ async def _attempts(
                         continue
                     fold.add(event)
                     if isinstance(event, DoneEvent):
-                        if memory is not None and request.messages is not planned.messages:
+                        sent = planned.request.messages
+                        if memory is not None and request.messages is not sent:
                             origin = Origin(target.provider, target.model)
-                            memory.refusals.note(planned.messages, request.messages, origin)
+                            memory.refusals.note(sent, request.messages, origin)
                         return event
                     output = output or isinstance(event, BLOCK_EVENTS)
                     counted = counted or isinstance(event, ResponseEvent)
@@ -160,6 +160,17 @@ async def _attempts(
                 fold.add(replan.warning)
                 sink.send(replan.warning)
         except ChatError as error:
+            fallback = planned.fallback_max_tokens
+            if (
+                fallback is not None
+                and not output
+                and refuses_limit(error)
+                and budget.may_replan("max_tokens")
+            ):
+                logger.info("a turn of %s is limited to %d tokens: %s", target.provider, fallback, error)
+                request = replace(request, max_tokens=fallback)
+                fold.restart(target.provider, target.model)
+                continue
             # After output a retry would repeat text that the client already shows.
             delay = None if output else budget.delay_before_retry(error)
             if delay is None:

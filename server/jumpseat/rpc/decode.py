@@ -30,6 +30,7 @@ def _turn(params: wire.TurnParams, messages: Sequence[Message]) -> TurnAsk:
         tools=tuple(ToolDefinition(tool.name, tool.description, tool.parameters) for tool in params.tools),
         tool_choice=NamedTool(choice.name) if isinstance(choice, wire.NamedToolParam) else choice,
         max_tokens=params.max_tokens,
+        max_tokens_default=params.max_tokens_default,
         stop_sequences=tuple(params.stop_sequences),
         stream=params.stream,
         output_mode=JsonSchemaOutput(output.schema_)

@@ -43,6 +43,7 @@ class TurnParams(Params):
     tools: list[ToolParam] = Field(default_factory=list)
     tool_choice: Literal["auto", "none", "required"] | NamedToolParam = "auto"
     max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_tokens_default: Literal["model"] | None = None
     stop_sequences: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     stream: bool = True
     output_mode: Literal["text", "json"] | SchemaOutputParam = "text"

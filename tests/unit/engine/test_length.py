@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from jumpseat.adapters.base import ChatTraits
-from jumpseat.chat import ChatError, ContextExceededError, Message, Usage, WarningEvent
+from jumpseat.chat import (
+    ChatError,
+    ContextExceededError,
+    Message,
+    QuotaExceededError,
+    RateLimitError,
+    Usage,
+    WarningEvent,
+)
 from jumpseat.engine import TokenMemory, run_turn
 from jumpseat.engine.prepare import prepare
-from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, ask, registry_of, said
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 
 pytestmark = pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
 
@@ -149,3 +159,65 @@ async def test_a_turn_is_remembered_for_the_next_one() -> None:
     _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user("Hi")))
 
     assert memory.size("fake", planned.request).tokens == 3  # The scripted usage.
+
+
+WINDOW = {"max_context_tokens": 100_000, "max_output_tokens": 64_000}
+
+
+async def limits_of(
+    *attempts: Sequence[Step],
+    prompt: int = 100,
+    facts: dict[str, Any] | None = None,
+    asked: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
+) -> list[int]:
+    """The limit of the answer in each request of a turn that asks for the model's own one."""
+    adapter = ScriptedAdapter(*attempts or [[*said("Hi"), DONE]])
+    facts = WINDOW if facts is None else facts
+    table = {"fake": {"models": [{"id": "m", **facts}], "max_retries": 0}}
+    registry = registry_of(adapter, tables=table, settings=settings or {})
+    more = {"max_tokens_default": "model"} if asked is None else asked
+    with suppress(ChatError):
+        await run_turn(registry, ask(Message.user("x" * 4 * (prompt - 7)), **more), RecordingSink())
+    return [request.max_tokens for request in adapter.requests]
+
+
+@pytest.mark.requirement("2:max-tokens-default")
+@pytest.mark.parametrize(
+    ("changes", "limit"),
+    [
+        ({}, 64_000),
+        ({"asked": {}}, 8192),
+        ({"asked": {"max_tokens_default": "model", "max_tokens": 500}}, 500),
+        ({"settings": {"max_tokens": 500}}, 500),
+        ({"facts": {}}, 8192),
+        ({"facts": {"max_output_tokens": 4096}}, 4096),
+        ({"facts": {"max_output_tokens": 64_000}}, 64_000),
+        ({"prompt": 40_000}, 40_000),
+        ({"prompt": 65_000}, 8192),
+    ],
+)
+async def test_an_answer_may_be_as_long_as_the_model_and_the_context_allow(
+    changes: dict[str, Any], limit: int
+) -> None:
+    assert await limits_of(**changes) == [limit]
+
+
+@pytest.mark.requirement("2:max-tokens-default")
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        QuotaExceededError("This request requires more credits, or fewer max_tokens.", status_code=402),
+        RateLimitError("Request too large on tokens per minute (TPM): Limit 8000.", status_code=413),
+        ContextExceededError("input length and `max_tokens` exceed context limit", status_code=400),
+    ],
+)
+async def test_a_provider_that_refuses_the_limit_gets_the_usual_one_once(refusal: ChatError) -> None:
+    assert await limits_of([refusal], [*said("Hi"), DONE]) == [64_000, 8192]
+    assert await limits_of([refusal], [refusal]) == [64_000, 8192]
+    assert await limits_of([refusal], asked={"max_tokens": 64_000}) == [64_000]
+
+
+@pytest.mark.requirement("2:max-tokens-default")
+async def test_another_refusal_does_not_lower_the_limit() -> None:
+    assert await limits_of([QuotaExceededError("You have no credits.", status_code=402)]) == [64_000]

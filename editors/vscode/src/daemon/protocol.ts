@@ -108,6 +108,7 @@ export interface TurnParams {
   tools?: Tool[];
   toolChoice?: 'auto' | 'none' | 'required' | { name: string };
   maxTokens?: number;
+  maxTokensDefault?: 'model';
   stopSequences?: string[];
   stream?: boolean;
   outputMode?: 'text' | 'json' | { schema: object };

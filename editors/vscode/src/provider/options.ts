@@ -22,7 +22,8 @@ export function parametersOf(
   modelConfiguration: Readonly<Record<string, unknown>> | undefined,
   settings: ReadonlySet<string>,
 ): Partial<ChatParams> {
-  const found: Partial<ChatParams> = {};
+  // An agent cannot go on with a tool call that was cut off, and VS Code knows the model's own limit from the list.
+  const found: Partial<ChatParams> = { maxTokensDefault: 'model' };
   const chosen: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(modelOptions)) {
     if (value === undefined || value === null) {
