@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
+from tests.fakes.terminal import Terminal, left_standing
 from tests.processes import take_interrupts
+
+OTHER = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]")
+"""Colours, and whether the cursor is shown."""
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
 
@@ -70,6 +75,28 @@ def test_a_configuration_file_can_be_given(environment: dict[str, str], tmp_path
     )
     status = json.loads(run(environment, "status", "--json", "--config", str(other)).stdout)
     assert "other" in {row["id"] for row in status["providers"]}
+
+
+@pytest.mark.parametrize("more", [(), ("--no-stream",)])
+def test_thinking_that_is_asked_for_is_on_stderr_and_never_in_a_pipe(
+    environment: dict[str, str], upstream: ThreadedUpstream, more: tuple[str, ...]
+) -> None:
+    if more:
+        body = completion_body("Because.")
+        body["choices"][0]["message"]["reasoning_content"] = "First I think."
+        reply = Reply.json(body)
+    else:
+        reply = Reply.events(completion_stream(["Because."], reasoning=["First ", "I think."]))
+    upstream.default(reply)
+
+    done = run(environment, "chat", "--show-thinking", *more, "Why?")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Because.\n", "First I think.\n\n")
+    assert run(environment, "chat", *more, "Why?").stderr == ""
+    terminal = Terminal([*COMMAND, "chat", "--show-thinking", *more, "Why?"], environment)
+    code, output = terminal.finish()
+    assert code == 0
+    assert "\x1b[2mFirst" in output
+    assert "\n".join(left_standing(OTHER.sub("", output))).strip() == "First I think.\n\nBecause."
 
 
 @pytest.mark.usefixtures("ignored_interrupts")

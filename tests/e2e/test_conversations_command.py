@@ -131,8 +131,8 @@ def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_p
     as_json = json.loads(run("conversations", "export", "--json", sky).stdout)
     assert as_json["messages"][0]["content"][0]["text"] == "Why is the sky \x1b[31mblue?"
 
-    assert run("conversations", "rm", sky).returncode == 0
-    again = run("conversations", "rm", sky, sea)
+    assert run("conversations", "remove", sky).returncode == 0
+    again = run("conversations", "remove", sky, sea)
     assert (again.returncode, listed()) == (1, [])
     assert sky in again.stderr
     assert run("conversations", "show", sky).returncode == 1
@@ -172,7 +172,9 @@ def test_ids_are_completed_with_their_titles() -> None:
         done = run(_JUMPSEAT_COMPLETE="zsh_complete", COMP_WORDS=line, COMP_CWORD=word)
         assert done.stdout.split("\n")[:3] == ["plain", name, "Why?"]
     done = run(
-        _JUMPSEAT_COMPLETE="bash_complete", COMP_WORDS=f"jumpseat conversations rm {name[:9]}", COMP_CWORD="3"
+        _JUMPSEAT_COMPLETE="bash_complete",
+        COMP_WORDS=f"jumpseat conversations remove {name[:9]}",
+        COMP_CWORD="3",
     )
     assert done.stdout == f"plain,{name}\n"
 

@@ -126,6 +126,23 @@ def test_an_unknown_provider_is_a_problem_that_names_the_nearest(
     assert "good" in done.stdout.partition("Providers")[2]
 
 
+@pytest.mark.parametrize("provider", ["good:", ""])
+def test_a_mistyped_default_model_of_the_configuration_file_is_found(
+    home: Path, upstream: ThreadedUpstream, provider: str
+) -> None:
+    write(home, upstream)
+    file = home / "config.toml"
+    file.write_text(f'default_model = "{provider}typo"\n' + file.read_text("utf-8"), "utf-8")
+    refused = {"error": {"message": "The model typo does not exist", "code": "model_not_found"}}
+    upstream.default(Reply.json(refused, status=404), path="/v1/chat/completions")
+    done = doctor()
+
+    assert done.returncode == 1
+    assert "typo" in done.stdout.partition("Provider good")[2]
+    asked = [request.json["model"] for request in upstream.requests if request.path.endswith("completions")]
+    assert set(asked) == {"typo"}
+
+
 def write_groq(home: Path, front: TlsFront, authority: Authority) -> None:
     home.chmod(0o700)
     (home / "config.toml").write_text(

@@ -55,6 +55,7 @@ CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__versi
 CLI_MAY_IMPORT = (
     *CLIENT_MAY_IMPORT,
     "jumpseat.rpc.serve",
+    "jumpseat.rpc.flags",
     "jumpseat.hub.attach",
     "jumpseat.hub.command",
     "jumpseat.adapters.local.install",

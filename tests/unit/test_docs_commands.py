@@ -100,7 +100,8 @@ COMMAND_LINES = [
 def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> None:
     command: list[str] = []
     rest = list(words)
-    if rest and " " in rest[0]:  # A question, for `chat`.
+    if rest and (" " in rest[0] or (rest[0].startswith("-") and rest[0] not in flags())):
+        # A question, or an option before one: for `chat`.
         rest.insert(0, "chat")
     while rest and not rest[0].startswith("-") and "Commands:" in help_of(*command):
         if command == ["models"] and rest[0] not in subcommands(*command):

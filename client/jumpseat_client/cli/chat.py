@@ -15,7 +15,7 @@ from jumpseat_client.cli.failures import (
     print_json,
     say,
 )
-from jumpseat_client.cli.output import AnswerOutput, PlainOutput, Spinner, make_output, make_spinner
+from jumpseat_client.cli.output import AnswerOutput, AnswerText, Spinner, make_spinner
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.connection import OnNotification, OnRequest
 from jumpseat_client.results import ChatResult, Delta
@@ -51,6 +51,9 @@ class AnswerForm(NamedTuple):
     """Plain text on a terminal too."""
 
     streams: bool = True
+    shows_thinking: bool = False
+    """On stderr, before the answer."""
+
     shows_usage: bool = False
     """Tokens, time and cost on stderr."""
 
@@ -155,7 +158,7 @@ async def _print_answer(stream: ChatStream, spinner: Spinner, form: AnswerForm) 
             _print_usage(result, began)
         return OK
     deltas = aiter(stream)  # Sends the chat: rich is imported while the model answers.
-    output = PlainOutput() if form.is_raw else make_output()
+    output = AnswerText(is_raw=form.is_raw)
     notes: list[str] = []
     failure: ChatFailed | None = None
     try:
@@ -163,11 +166,16 @@ async def _print_answer(stream: ChatStream, spinner: Spinner, form: AnswerForm) 
             if delta.text:
                 spinner.stop()
                 output.write(delta.text)
+            elif delta.type == "thinking_delta" and form.shows_thinking:
+                spinner.pause()
+                output.think(str(delta.get("text", "")))
             elif note := note_of(delta, spinner):
                 notes.append(note)
         if not form.streams:
             result = await stream.response()
             spinner.stop()
+            if form.shows_thinking and (text := thinking_in(result)):
+                output.think(text)
             output.write(result.text)
             notes = notes_of(result)
     except ChatFailed as error:
@@ -214,6 +222,11 @@ def note_of(delta: Delta, spinner: Spinner) -> str | None:
         case "done":
             return _cut_off(delta.get("stopReason"))
     return None
+
+
+def thinking_in(result: ChatResult) -> str:
+    """The thinking of an answer that was not streamed."""
+    return "\n\n".join(block["thinking"] for block in result.content if block.get("thinking"))
 
 
 def notes_of(result: ChatResult) -> list[str]:

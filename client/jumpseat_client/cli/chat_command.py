@@ -80,7 +80,9 @@ JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--conversation", metavar="ID", shell_complete=complete_conversation, help="Continue this one.")
 @click.option("--no-keep", is_flag=True, help="Do not keep the question and the answer.")
 @click.option(
-    "--show-thinking", is_flag=True, help="In a conversation: print thinking, not one line about it."
+    "--show-thinking",
+    is_flag=True,
+    help="Print the thinking too: on stderr, or in a conversation instead of one line about it.",
 )
 @click.option("--raw", is_flag=True, help="Do not render Markdown.")
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is complete.")
@@ -169,6 +171,7 @@ def chat(
         # JSON is no Markdown.
         is_raw=raw or "output_mode" in options,
         streams=not no_stream,
+        shows_thinking=show_thinking,
         shows_usage=usage,
     )
     work = ask(

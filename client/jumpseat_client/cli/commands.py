@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from jumpseat import __version__
-from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure
+from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
 from jumpseat_client.cli.first_word import CommandsOrQuestion
 from jumpseat_client.cli.options import HELP
 
@@ -26,7 +26,9 @@ def run(argv: Sequence[str]) -> int:
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
         sys.stdout.flush()  # Here, where a failure is reported.
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"))
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
@@ -64,6 +66,7 @@ MODULES = {
     "logout": "account_commands:logout",
     "models": "models_commands:models",
     "prompts": "prompts_commands:prompts",
+    "serve": "daemon_commands:serve",
     "settings": "settings_commands:settings",
     "status": "status_commands:status",
     "tokens": "status_commands:tokens",
@@ -95,15 +98,3 @@ def jumpseat() -> None:
     \b
     exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted.
     """
-
-
-# `main` runs the daemon without click; this command serves the help and completion.
-@jumpseat.command(
-    context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def serve(arguments: tuple[str, ...]) -> int:
-    """Run the daemon on stdin and stdout, as editors do ('jumpseat serve --help')."""
-    from jumpseat.rpc.serve import main
-
-    return main(list(arguments))

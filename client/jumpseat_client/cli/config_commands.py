@@ -6,9 +6,16 @@ from pathlib import Path
 
 import click
 
-from jumpseat_client.cli.failures import OK
+from jumpseat_client.cli.failures import OK, print_json
 from jumpseat_client.cli.groups import CommandGroup
 from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
+
+new_config_option = click.option(
+    "--config",
+    type=click.Path(dir_okay=False, resolve_path=True, path_type=Path),
+    metavar="FILE",
+    help="Use this configuration file, which need not exist, instead of the default one.",
+)
 
 
 @click.group("config", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
@@ -38,8 +45,9 @@ def _complete_service(context: click.Context, parameter: click.Parameter, incomp
     shell_complete=_complete_service,
     help="Write the table of this provider, and ask nothing; may be repeated.",
 )
+@new_config_option
 @json_option
-def init(providers: tuple[str, ...], as_json: bool) -> int:
+def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
     """Ask which providers you use, and write a configuration file with comments.
 
     An existing file is never changed. Without a terminal, and without --provider, the file has only comments.
@@ -48,13 +56,14 @@ def init(providers: tuple[str, ...], as_json: bool) -> int:
     examples:
       jumpseat config init
       jumpseat config init --provider groq --provider ollama
+      jumpseat config init --config other.toml
 
     \b
     exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
     """
     from jumpseat_client.cli.configuration import begin
 
-    return begin(providers, as_json=as_json)
+    return begin(providers, config, as_json=as_json)
 
 
 @config_group.command()
@@ -74,8 +83,9 @@ def show(config: Path | None, as_json: bool) -> int:
 
 
 @config_group.command()
-@config_option
-def edit(config: Path | None) -> int:
+@new_config_option
+@json_option
+def edit(config: Path | None, as_json: bool) -> int:
     """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
 
     A file that does not exist begins with comments, and is not kept if nothing was changed.
@@ -90,11 +100,12 @@ def edit(config: Path | None) -> int:
     """
     from jumpseat_client.cli import configuration
 
-    return configuration.edit(config)
+    return configuration.edit(config, as_json=as_json)
 
 
 @config_group.command()
-def path() -> int:
+@json_option
+def path(as_json: bool) -> int:
     """Print the path of the configuration file; it need not exist yet.
 
     \b
@@ -103,7 +114,11 @@ def path() -> int:
     """
     from jumpseat.system.paths import places_of_process
 
-    print(places_of_process().config_file)
+    file = places_of_process().config_file
+    if as_json:
+        print_json({"file": str(file), "exists": file.exists()})
+    else:
+        print(file)
     return OK
 
 

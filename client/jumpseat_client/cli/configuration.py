@@ -54,10 +54,10 @@ NONE = """
 # -- init
 
 
-def begin(named: Sequence[str], *, as_json: bool) -> int:
+def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     """Write a new configuration file, with the providers that are named or chosen; return the exit code."""
     environment = environment_of_process()
-    path = environment.places.config_file
+    path = config or environment.places.config_file
     if path.exists() or path.is_symlink():
         print_failure(f"{path} exists; it is left as it is.", "'jumpseat config edit' changes it.")
         return FAILED
@@ -191,7 +191,7 @@ def _redacted(value: Any, environment: Environment, path: tuple[str, ...] = ()) 
 # -- edit
 
 
-def edit(config: Path | None) -> int:
+def edit(config: Path | None, *, as_json: bool) -> int:
     """Open the file in the user's editor, check it afterwards, and return the exit code."""
     path = config or environment_of_process().places.config_file
     command = _editor()
@@ -218,7 +218,7 @@ def edit(config: Path | None) -> int:
     if unchanged:
         say("Nothing was changed.")
         return OK
-    return asyncio.run(check(config, as_json=False))
+    return asyncio.run(check(config, as_json=as_json))
 
 
 def _editor() -> list[str] | None:

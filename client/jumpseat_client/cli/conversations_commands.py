@@ -140,7 +140,7 @@ def export(conversation: str, daemon_command: list[str], as_json: bool) -> int:
     return run_work(work, as_json=as_json)
 
 
-@conversations.command("rm")
+@conversations.command("remove")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_conversation)
 @daemon_options
 @json_option
@@ -149,8 +149,8 @@ def remove(ids: tuple[str, ...], daemon_command: list[str], as_json: bool) -> in
 
     \b
     examples:
-      jumpseat conversations rm 3f2a
-      jumpseat conversations rm $(jumpseat conversations search secret | cut -f 1)
+      jumpseat conversations remove 3f2a
+      jumpseat conversations remove $(jumpseat conversations search secret | cut -f 1)
     """
     from jumpseat_client.cli.conversations import remove_conversations
 

@@ -1,24 +1,80 @@
-"""`jumpseat attach` for the help, and `jumpseat daemon`: the one daemon of all clients."""
+"""`jumpseat serve` and `attach` for the help, and `jumpseat daemon`: the one daemon of all clients."""
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
+
 import click
+from click.shell_completion import CompletionItem
 
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json
 from jumpseat_client.cli.groups import CommandGroup
 from jumpseat_client.cli.options import HELP, json_option
 
 
-# `main` attaches without click; this command serves the help and completion.
-@click.command(
-    context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def attach(arguments: tuple[str, ...]) -> int:
-    """Use the daemon that all your clients share, as 'jumpseat serve' ('jumpseat attach --help')."""
+class ParsedByTheDaemon(click.Command):
+    """A command whose flags the daemon parses itself; the shell completes them.
+
+    `main` runs it without click: this serves the help and completion.
+    """
+
+    def __init__(self, name: str, *, text: str) -> None:
+        rest = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED, shell_complete=_complete_flags)
+        super().__init__(
+            name,
+            callback=functools.partial(_run, name),
+            params=[rest],
+            help=text,
+            add_help_option=False,
+            context_settings={"ignore_unknown_options": True, "help_option_names": []},
+        )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The flags."""
+        return _complete_flags(ctx, self.params[0], incomplete)
+
+
+def _complete_flags(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from jumpseat.rpc.flags import parser_of
+
+    flags = {
+        name: action
+        for action in parser_of(str(context.info_name))._actions
+        for name in action.option_strings
+    }
+    before = (context.params.get("arguments") or [""])[-1]
+    action = flags.get(before)
+    if action is not None and action.nargs != 0:  # Its value comes next.
+        if action.choices is not None:
+            return [CompletionItem(each) for each in action.choices if each.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file")] if action.type is Path else []
+    return [
+        CompletionItem(name, help=action.help)
+        for name, action in flags.items()
+        if name.startswith(incomplete) and name.startswith("--")
+    ]
+
+
+def _run(name: str, arguments: tuple[str, ...]) -> int:
+    if name == "serve":
+        from jumpseat.rpc.serve import main as serve_alone
+
+        return serve_alone(list(arguments))
     from jumpseat.hub.attach import main
 
     return main(list(arguments))
+
+
+serve = ParsedByTheDaemon(
+    "serve", text="Run the daemon on stdin and stdout, as editors do ('jumpseat serve --help')."
+)
+attach = ParsedByTheDaemon(
+    "attach",
+    text="Use the daemon that all your clients share, as 'jumpseat serve' ('jumpseat attach --help').",
+)
 
 
 @click.group("daemon", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
@@ -66,7 +122,8 @@ def daemon_status(as_json: bool) -> int:
 
 
 @daemon_group.command("stop")
-def stop() -> int:
+@json_option
+def stop(as_json: bool) -> int:
     """End the daemon: running turns are cancelled, and attached clients end.
 
     \b
@@ -80,6 +137,8 @@ def stop() -> int:
 
     try:
         if command.stop_daemon():
+            if as_json:
+                print_json({"stopped": True})
             return OK
     except command.NoAnswerError as error:
         print_failure(str(error), None)

@@ -15,14 +15,21 @@ FAILED = 1
 """The daemon or a provider reported an error."""
 USAGE = 2
 INTERRUPTED = 130
+TERMINATED = 143
+"""As a shell reports a program that SIGTERM has ended."""
 
 # Valid in JSON strings, but control characters for a terminal, and surrogates that UTF-8 cannot encode.
 _UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 def say(text: str) -> None:
-    """Write one line to stderr, for the user."""
-    print(clean(text), file=sys.stderr, flush=True)
+    """Write lines to stderr, for the user."""
+    text = clean(text)
+    if sys.stderr.isatty():
+        from jumpseat_client.cli.wrapping import wrapped
+
+        text = "\n".join(map(wrapped, text.split("\n")))
+    print(text, file=sys.stderr, flush=True)
 
 
 def print_failure(message: str, hint: str | None) -> None:

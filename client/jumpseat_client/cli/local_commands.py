@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from click.shell_completion import CompletionItem
 
 from jumpseat_client.cli.groups import ListByDefault
-from jumpseat_client.cli.options import HELP, json_option
+from jumpseat_client.cli.options import HELP, config_option, json_option
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from jumpseat_client.cli.local import names_here
 
-    found = [CompletionItem(name) for name in names_here() if name.startswith(incomplete)]
+    found = [
+        CompletionItem(name)
+        for name in names_here(context.params.get("config"))
+        if name.startswith(incomplete)
+    ]
     return found or [CompletionItem(incomplete, type="file")]
 
 
@@ -20,17 +26,23 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 def local() -> None:
     """The models that run on this machine: no account, no network.
 
+    llama.cpp runs any GGUF file. jumpseat fetches one small model, to try things out; a model that is of use
+    is a file that you download yourself. One of 1 to 5 GB suits most machines: it needs its size and about
+    1 GB more of free memory, and a larger one answers better, but more slowly.
+
     \b
     examples:
       jumpseat local install
+      jumpseat local install ~/models/qwen3-4b.gguf
       jumpseat local list
       jumpseat chat -m local: "Hello"
     """
 
 
 @local.command("list")
+@config_option
 @json_option
-def list_models(as_json: bool) -> int:
+def list_models(config: Path | None, as_json: bool) -> int:
     """Show the model that can be installed, and the files that the configuration names.
 
     \b
@@ -40,12 +52,14 @@ def list_models(as_json: bool) -> int:
     """
     from jumpseat_client.cli import local as work
 
-    return work.list_models(as_json=as_json)
+    return work.list_models(config, as_json=as_json)
 
 
 @local.command()
 @click.argument("model", required=False, shell_complete=_complete)
-def install(model: str | None) -> int:
+@config_option
+@json_option
+def install(model: str | None, config: Path | None, as_json: bool) -> int:
     """Install what runs models, and a small model file, downloaded once; or use a GGUF file of yours.
 
     MODEL is a name of 'jumpseat local list', or the path of a GGUF file, which stays where it is: the
@@ -58,12 +72,14 @@ def install(model: str | None) -> int:
     """
     from jumpseat_client.cli import local as work
 
-    return work.install_model(model)
+    return work.install_model(model, config, as_json=as_json)
 
 
 @local.command()
 @click.argument("model", required=False, shell_complete=_complete)
-def uninstall(model: str | None) -> int:
+@config_option
+@json_option
+def uninstall(model: str | None, config: Path | None, as_json: bool) -> int:
     """Delete the installed model file; for a GGUF file of yours, only its name in the configuration.
 
     \b
@@ -76,4 +92,4 @@ def uninstall(model: str | None) -> int:
     """
     from jumpseat_client.cli import local as work
 
-    return work.uninstall_model(model)
+    return work.uninstall_model(model, config, as_json=as_json)

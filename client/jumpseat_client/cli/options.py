@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import signal
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
-from jumpseat_client.cli.failures import FAILED, INTERRUPTED, print_client_error
+from jumpseat_client.cli.failures import FAILED, INTERRUPTED, TERMINATED, print_client_error
 from jumpseat_client.errors import ClientError
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -50,9 +52,20 @@ def daemon_options(function: Callable[..., int]) -> Callable[..., int]:
 def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
     """Run a command's coroutine; turn its failures into messages and exit codes."""
     try:
-        return asyncio.run(work)
+        return asyncio.run(_until_terminated(work))
     except KeyboardInterrupt:
         return INTERRUPTED
+    except asyncio.CancelledError:
+        return TERMINATED
     except ClientError as error:
         print_client_error(error, as_json=as_json)
         return FAILED
+
+
+async def _until_terminated(work: Coroutine[Any, Any, int]) -> int:
+    """Do the work; SIGTERM cancels it, so that it gives the terminal back as it was."""
+    task = asyncio.current_task()
+    if task is not None:
+        with suppress(NotImplementedError):  # Windows has no such signal.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from jumpseat_client.cli.terminal import ControlSequenceFilter, clean_line
 
@@ -43,6 +43,74 @@ class PlainOutput:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._last = "\n"
+
+
+class AnswerText:
+    """The text of an answer on stdout, rendered where that is a terminal, and its thinking on stderr."""
+
+    def __init__(self, *, is_raw: bool) -> None:
+        """
+        Args:
+            is_raw: print Markdown as it is on a terminal too.
+        """
+        self._is_raw = is_raw
+        # At once: rich is imported while the model answers.
+        self._output: AnswerOutput | None = self._made()
+        self._thinking: DimText | None = None
+        self.is_open = False
+        """Whether there is unfinished text on the screen."""
+
+    def write(self, text: str) -> None:
+        """Show the next piece."""
+        self._finish_thinking()
+        self._output = self._output or self._made()
+        self.is_open = True
+        self._output.write(text)
+
+    def think(self, text: str) -> None:
+        """Show the next piece of thinking; it ends the text before it."""
+        if self._thinking is None:
+            self.finish()
+            self._thinking = DimText(sys.stderr)
+        self._thinking.write(text)
+
+    def finish(self) -> None:
+        """Show the rest, and end the line."""
+        self._finish_thinking()
+        if self._output is not None and self.is_open:
+            self._output.finish()
+            self._output, self.is_open = None, False
+
+    def _finish_thinking(self) -> None:
+        if self._thinking is not None:
+            self._thinking.finish()
+            self._thinking = None
+
+    def _made(self) -> AnswerOutput:
+        return PlainOutput() if self._is_raw else make_output()
+
+
+class DimText:
+    """Writes text in pieces, dimmed on a terminal, without control sequences of its own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+
+        self._console: Console = Console(file=stream)
+        self._filter = ControlSequenceFilter()
+        self._last = ""
+
+    def write(self, piece: str) -> None:
+        """Write the piece at once."""
+        from rich.text import Text
+
+        if piece := self._filter.feed(piece):
+            self._console.print(Text(piece, style="dim"), end="", soft_wrap=True)
+            self._last = piece[-1]
+
+    def finish(self) -> None:
+        """End the text, with a blank line."""
+        self._console.print("" if self._last == "\n" else "\n", end="\n")
 
 
 class Spinner:

@@ -36,7 +36,7 @@ def parse_flags(argv: Sequence[str], command: str) -> Flags:
         argv: the arguments after the command's name.
         command: `serve` or `attach`.
     """
-    return _parser(command).parse_args(argv, Flags())
+    return parser_of(command).parse_args(argv, Flags())
 
 
 def _process_id(text: str) -> int:
@@ -46,7 +46,8 @@ def _process_id(text: str) -> int:
     return number
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
+def parser_of(command: str) -> argparse.ArgumentParser:
+    """The parser of `serve` or `attach`."""
     parser = argparse.ArgumentParser(
         prog=f"jumpseat {command}",
         description=DESCRIPTIONS[command],

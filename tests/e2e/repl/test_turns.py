@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import termios
 from collections.abc import Callable
 from pathlib import Path
 
@@ -310,3 +312,28 @@ def test_more_words_are_added_to_a_tail_without_a_cleared_screen(
 
     assert b"\x1b[2J" not in person.output
     assert "".join(person.text.split()).count("w50") == 1
+
+
+@pytest.mark.parametrize("when", ["at the prompt", "during an answer"])
+def test_sigterm_gives_the_terminal_back_as_it_was(
+    typist: Start, upstream: ThreadedUpstream, when: str
+) -> None:
+    upstream.script(held(Gate(), ["Once "], ["never"]), path=PATH)
+    person = typist()
+    person.see("> Ask something")
+    if when == "during an answer":
+        person.enter("Hi")
+        person.see("Once")
+    process, screen = person.terminal.process, os.dup(person.terminal.screen)
+    assert not termios.tcgetattr(screen)[3] & termios.ECHO
+    process.terminate()
+    person.finish(143)
+
+    modes = termios.tcgetattr(screen)
+    os.close(screen)
+    assert modes[3] & (termios.ECHO | termios.ICANON) == termios.ECHO | termios.ICANON
+    assert modes[0] & termios.ICRNL
+    assert person.output.rindex(b"\x1b[?2004l") > person.output.rindex(b"\x1b[?2004h")
+    assert person.output.count(b"\x1b[?25l") == 0 or person.output.rindex(
+        b"\x1b[?25h"
+    ) > person.output.rindex(b"\x1b[?25l")

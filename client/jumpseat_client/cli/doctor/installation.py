@@ -15,6 +15,7 @@ from pathlib import Path
 from jumpseat import __version__
 from jumpseat.chat import Check
 from jumpseat.system.paths import Places, places_of_process
+from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
 from jumpseat_client.cli.doctor.subjects import Subject
 from jumpseat_client.cli.versions import LIBRARIES
 
@@ -155,6 +156,15 @@ async def check_configuration(config: Path | None) -> Subject:
     checks += [Check("error", False, f"{fault}.") for fault in checkup.errors]
     checks += [Check("warning", None, f"{fault}.") for fault in checkup.warnings]
     return Subject("Configuration", checks)
+
+
+def configured_default(config: Path | None) -> str | None:
+    """The default model of the configuration file; None without one, or if the file cannot be read."""
+    try:
+        name = ConfigurationFile(config or places_of_process().config_file).tables.get("default_model")
+    except CannotChange:
+        return None
+    return name if isinstance(name, str) else None
 
 
 def check_shared_daemon() -> Subject:

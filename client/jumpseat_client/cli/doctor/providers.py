@@ -23,7 +23,9 @@ QUESTION_TOKENS = 64
 """Less is refused by some models."""
 
 
-async def check_providers(client: Client, *, only: str | None, chat: bool) -> AsyncIterator[Subject]:
+async def check_providers(
+    client: Client, *, only: str | None, chat: bool, default_model: str | None
+) -> AsyncIterator[Subject]:
     """A section for each provider, in their order; they are checked at the same time.
 
     A built-in provider that is not set up gets one line, and no request.
@@ -32,6 +34,7 @@ async def check_providers(client: Client, *, only: str | None, chat: bool) -> As
         client: the daemon.
         only: the id of the only provider to check.
         chat: whether to send a short chat to each provider that works.
+        default_model: that of the configuration file, which takes precedence over the saved one.
 
     Raises:
         ClientError: the providers cannot be listed, or there is no such provider.
@@ -40,7 +43,7 @@ async def check_providers(client: Client, *, only: str | None, chat: bool) -> As
     if only is not None and only not in {row["id"] for row in rows}:
         await client.diagnose(only)  # Fails with the nearest names.
     chosen = [row for row in rows if only in (None, row["id"])]
-    saved = (await client.settings()).get("default_model")
+    default_model = default_model or (await client.settings()).get("default_model")
     used = {
         row["id"]
         for row in chosen
@@ -48,7 +51,7 @@ async def check_providers(client: Client, *, only: str | None, chat: bool) -> As
     }
     tasks = [
         asyncio.create_task(
-            _check(client, row, chat, saved_for(row, saved)) if row["id"] in used else _unused(row)
+            _check(client, row, chat, default_for(row, default_model)) if row["id"] in used else _unused(row)
         )
         for row in chosen
     ]
@@ -71,14 +74,14 @@ async def _unused(row: Mapping[str, Any]) -> list[Check]:
     return [Check("setup", None, str(message))]
 
 
-def saved_for(row: Mapping[str, Any], saved: str | None) -> str | None:
-    """The saved default model if this provider is asked for it, listed or not."""
-    provider, colon, _ = (saved or "").partition(":")
+def default_for(row: Mapping[str, Any], name: str | None) -> str | None:
+    """The default model if this provider is asked for it, listed or not."""
+    provider, colon, _ = (name or "").partition(":")
     asked = provider == row["id"] if colon else row["isDefault"]
-    return saved if asked else None
+    return name if asked else None
 
 
-async def _check(client: Client, row: Mapping[str, Any], chat: bool, saved: str | None) -> list[Check]:
+async def _check(client: Client, row: Mapping[str, Any], chat: bool, default: str | None) -> list[Check]:
     provider = str(row["id"])
     try:
         params = {"provider": provider}
@@ -95,7 +98,7 @@ async def _check(client: Client, row: Mapping[str, Any], chat: bool, saved: str 
     models, listed = await _list(client, provider)
     checks.append(listed)
     if chat:
-        checks.append(await _chat(client, provider, models, saved))
+        checks.append(await _chat(client, provider, models, default))
     return checks
 
 
@@ -115,19 +118,24 @@ async def _list(client: Client, provider: str) -> tuple[list[dict[str, Any]], Ch
 
 
 def model_to_try(
-    models: Sequence[Mapping[str, Any]], provider: str, saved: str | None = None
+    models: Sequence[Mapping[str, Any]], provider: str, default: str | None = None
 ) -> Mapping[str, Any] | None:
     """The model for the short chat; None if each of them costs premium requests.
 
-    That is the default model of chats if this provider has it, whatever it costs, or the saved one that it is
-    asked for and does not list. Else, where the provider
-    says what models cost beyond the plan, one that costs nothing; else the provider's own default.
+    That is the default model of chats if this provider is asked for it, whatever it costs, also one that it
+    does not list. Else, where the provider says what models cost beyond the plan, one that costs nothing;
+    else the provider's own default.
+
+    Args:
+        models: the rows of its list.
+        provider: its id.
+        default: the default model's name, if this provider is asked for it.
     """
-    default = next((model for model in models if model.get("isDefault")), None)
+    listed = next((model for model in models if model.get("isDefault")), None)
+    if listed is not None:
+        return listed
     if default is not None:
-        return default
-    if saved is not None:
-        return {"id": saved}
+        return {"id": default}
     if all(is_included(model) is None for model in models):
         return {"id": f"{provider}:"}
     free = (model for model in models if is_included(model) and model.get("policy") in (None, "enabled"))
@@ -135,9 +143,9 @@ def model_to_try(
 
 
 async def _chat(
-    client: Client, provider: str, models: Sequence[Mapping[str, Any]], saved: str | None
+    client: Client, provider: str, models: Sequence[Mapping[str, Any]], default: str | None
 ) -> Check:
-    model = model_to_try(models, provider, saved)
+    model = model_to_try(models, provider, default)
     if model is None:
         return Check("chat", None, "No chat was tried: each model costs more than the plan includes.")
     begin = time.monotonic()

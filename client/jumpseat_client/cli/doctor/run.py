@@ -14,6 +14,7 @@ from jumpseat_client.cli.doctor.installation import (
     check_configuration,
     check_installation,
     check_shared_daemon,
+    configured_default,
 )
 from jumpseat_client.cli.doctor.providers import check_providers
 from jumpseat_client.cli.doctor.report import for_the_public, show_end, show_section
@@ -75,7 +76,8 @@ async def _sections(
     yield await asyncio.to_thread(check_shared_daemon)
     try:
         async with daemon(daemon_command) as client:
-            async for section in check_providers(client, only=provider, chat=chat):
+            default = configured_default(config)
+            async for section in check_providers(client, only=provider, chat=chat, default_model=default):
                 yield section
     except ClientError as error:
         yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])

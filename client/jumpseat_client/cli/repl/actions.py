@@ -17,12 +17,13 @@ from jumpseat_client.cli.output import make_output
 from jumpseat_client.cli.repl.commands import COMMANDS, LEVELS
 from jumpseat_client.cli.repl.conversation import TerminalConversation, Totals
 from jumpseat_client.cli.repl.link import Link
-from jumpseat_client.cli.repl.notes import note, totals_text, wrapped
+from jumpseat_client.cli.repl.notes import note, totals_text
 from jumpseat_client.cli.repl.reader import Reader
 from jumpseat_client.cli.repl.thinking import print_thinking
 from jumpseat_client.cli.repl.transcript import free_path, transcript_of
 from jumpseat_client.cli.setting_values import typed_settings
 from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.cli.wrapping import wrapped
 from jumpseat_client.client import Client
 from jumpseat_client.errors import RequestFailed
 

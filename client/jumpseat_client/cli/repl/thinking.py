@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-from jumpseat_client.cli.output import Spinner
+from jumpseat_client.cli.output import DimText, Spinner
 from jumpseat_client.cli.repl.notes import note
-from jumpseat_client.cli.terminal import ControlSequenceFilter
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class Thinking:
@@ -24,7 +19,7 @@ class Thinking:
         """
         self._spinner = spinner
         self._shown = shown
-        self._writer: DimWriter | None = None
+        self._writer: DimText | None = None
         self._open = False
         self.text = ""
 
@@ -36,7 +31,7 @@ class Thinking:
         self.text += piece
         if self._shown:
             self._spinner.pause()
-            self._writer = self._writer or DimWriter()
+            self._writer = self._writer or DimText(sys.stdout)
             self._writer.write(piece)
         else:
             self._spinner.show(f"Thinking ({count_of_lines(self.text)})")
@@ -62,29 +57,6 @@ def count_of_lines(text: str) -> str:
 
 def print_thinking(text: str) -> None:
     """Print a whole text of thinking."""
-    writer = DimWriter()
+    writer = DimText(sys.stdout)
     writer.write(text.strip())
     writer.finish()
-
-
-class DimWriter:
-    """Writes text in pieces, dimmed, without control sequences of its own."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-
-        self._console: Console = Console(file=sys.stdout)
-        self._filter = ControlSequenceFilter()
-        self._last = ""
-
-    def write(self, piece: str) -> None:
-        """Write the piece at once."""
-        from rich.text import Text
-
-        if piece := self._filter.feed(piece):
-            self._console.print(Text(piece, style="dim"), end="", soft_wrap=True)
-            self._last = piece[-1]
-
-    def finish(self) -> None:
-        """End the text, with a blank line."""
-        self._console.print("" if self._last == "\n" else "\n", end="\n")

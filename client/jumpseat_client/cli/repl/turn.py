@@ -9,7 +9,7 @@ from typing import Any
 
 from jumpseat_client.cli.attachments import Block
 from jumpseat_client.cli.chat import note_of
-from jumpseat_client.cli.output import AnswerOutput, PlainOutput, make_output, make_spinner
+from jumpseat_client.cli.output import AnswerText, make_spinner
 from jumpseat_client.cli.repl.thinking import Thinking
 from jumpseat_client.connection import OnProgress
 from jumpseat_client.errors import ChatFailed, ClientError
@@ -58,11 +58,10 @@ class TerminalTurn:
             shows_thinking: print the thinking instead of one line about it.
             is_raw: print the answer without rendering its Markdown.
         """
-        self._is_raw = is_raw
         self._spinner = make_spinner("Waiting for the model")
         self._stream = chat(self._progress)
         self._thinking = Thinking(self._spinner, shown=shows_thinking)
-        self._output: AnswerOutput | None = None
+        self._output = AnswerText(is_raw=is_raw)
         self._text = ""
         self.outcome = TurnOutcome()
         """What the turn has brought so far."""
@@ -90,20 +89,18 @@ class TerminalTurn:
         self._stream.cancel()
 
     def _progress(self, message: str, percentage: int | None) -> None:
-        if self._output is None:  # The spinner and the answer use the same rows.
+        if not self._output.is_open:  # The spinner and the answer use the same rows.
             self._spinner.progress(message, percentage)
 
     def _take(self, delta: Delta) -> None:
         if delta.text:
             self._thinking.finish()
             self._spinner.pause()
-            if self._output is None:
-                self._output = PlainOutput() if self._is_raw else make_output()
             self._output.write(delta.text)
             self._text += delta.text
             return
         if delta.type.startswith("thinking"):
-            self._finish_output()
+            self._output.finish()
         if delta.type == "thinking_delta":
             self._thinking.write(str(delta.get("text", "")))
         elif delta.type == "start":
@@ -123,13 +120,8 @@ class TerminalTurn:
     def _finish(self) -> None:
         self._thinking.finish()
         self._spinner.stop()
-        self._finish_output()
+        self._output.finish()
         self.outcome.thinking = self._thinking.text
         if not self.outcome.content and self._text:
             # The daemon died, and the partial with it.
             self.outcome.content = [{"type": "text", "text": self._text}]
-
-    def _finish_output(self) -> None:
-        if self._output is not None:
-            self._output.finish()
-            self._output = None

@@ -102,6 +102,11 @@ def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> lis
         (("settings", "set", "providers.groq.fast", "t"), ["true"]),
         (("config", "init", "--provider", "ope"), ["openai", "openrouter"]),
         (("do",), ["doctor"]),
+        (("-m", "lla"), ["groq:llama"]),
+        (("serve", "--log"), ["--log-level", "--log-file"]),
+        (("attach", "--cl"), ["--clientProcessId", "--client-process-id"]),
+        (("serve", "--log-level", "d"), ["debug"]),
+        (("attach", "--stdio", "--log-level", ""), ["debug", "info", "warning", "error"]),
         (("keys", ""), ["list", "remove", "set"]),
     ],
 )

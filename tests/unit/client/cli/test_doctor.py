@@ -15,7 +15,7 @@ from jumpseat.config.redaction import hide_secrets
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
 from jumpseat_client.cli.doctor.installation import check_installation, programs_on_path
-from jumpseat_client.cli.doctor.providers import model_to_try, saved_for
+from jumpseat_client.cli.doctor.providers import default_for, model_to_try
 from jumpseat_client.cli.doctor.report import for_the_public, show_section
 from jumpseat_client.cli.doctor.subjects import Subject
 
@@ -45,19 +45,19 @@ def test_without_premium_requests_the_providers_own_default_is_tried() -> None:
     assert model_to_try([], "p") == {"id": "p:"}
 
 
-def test_a_saved_default_that_is_not_listed_is_tried() -> None:
+def test_a_default_that_is_not_listed_is_tried() -> None:
     """Each chat that names no model asks for it, so that a typing error in it breaks them all."""
     assert model_to_try([model("a", 0)], "p", "typo") == {"id": "typo"}
 
 
 @pytest.mark.parametrize(
-    ("saved", "default", "tried"),
+    ("name", "default", "tried"),
     [("p:x", False, "p:x"), ("x", True, "x"), ("x", False, None), ("q:x", True, None), (None, True, None)],
 )
-def test_a_saved_default_is_tried_at_the_provider_that_gets_it(
-    saved: str | None, default: bool, tried: str | None
+def test_a_default_is_tried_at_the_provider_that_is_asked_for_it(
+    name: str | None, default: bool, tried: str | None
 ) -> None:
-    assert saved_for({"id": "p", "isDefault": default}, saved) == tried
+    assert default_for({"id": "p", "isDefault": default}, name) == tried
 
 
 @pytest.mark.parametrize(

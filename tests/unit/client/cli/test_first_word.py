@@ -65,6 +65,27 @@ def test_a_mistyped_command_is_never_a_question(arguments: list[str], output: st
     assert run(*arguments) == (2, output)
 
 
-def test_options_follow_the_question() -> None:
-    code, output = run("-m", "x", "Why is it?")
-    assert (code, "No such option" in output) == (2, True)
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [
+        (["-m", "x", "Why is it?"], "chat ('Why is it?',) x"),
+        (["-mx", "Why is it?", "really"], "chat ('Why is it?', 'really') x"),
+        (["-m", "x"], "chat () x"),
+        (["-m", "x", "--", "Why is it?"], "chat ('Why is it?',) x"),
+    ],
+)
+def test_options_may_precede_the_question(arguments: list[str], output: str) -> None:
+    assert run(*arguments) == (0, output)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [
+        (["-m", "x", "models"], "Error: Put the options after 'models'."),
+        (["-m", "x", "modles"], "Error: No such command 'modles'. Did you mean 'models'?"),
+        (["-m", "x", "hello"], "Error: No such command 'hello'. To ask a question: jumpseat chat \"hello\""),
+        (["-q", "Why is it?"], "Error: No such option '-q'."),
+    ],
+)
+def test_after_an_option_a_word_alone_is_no_question_either(arguments: list[str], output: str) -> None:
+    assert run(*arguments) == (2, output)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -21,6 +23,32 @@ def groups() -> dict[str, click.Group]:
     context = click.Context(jumpseat)
     commands = {name: jumpseat.get_command(context, name) for name in MODULES}
     return {name: command for name, command in commands.items() if isinstance(command, click.Group)}
+
+
+def commands(
+    command: click.Command = jumpseat, context: click.Context | None = None
+) -> Iterator[tuple[str, click.Command]]:
+    """All commands that are no groups, by their words."""
+    context = context or click.Context(jumpseat, info_name="jumpseat")
+    if not isinstance(command, click.Group):
+        yield context.command_path.removeprefix("jumpseat "), command
+        return
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from commands(found, click.Context(found, parent=context, info_name=name))
+
+
+def test_every_command_prints_json_and_takes_a_configuration_file() -> None:
+    options = {
+        words: {name for parameter in command.params for name in parameter.opts}
+        for words, command in commands()
+    }
+    daemons = {"serve", "attach"}  # They have the flags of a language server.
+    reads_no_file = {"daemon status", "daemon stop", "config path"}
+
+    assert {words for words, names in options.items() if "--json" not in names} == daemons
+    assert {words for words, names in options.items() if "--config" not in names} == daemons | reads_no_file
 
 
 def outcome(*arguments: str) -> tuple[int, str]:
@@ -49,7 +77,7 @@ def test_the_help_of_a_group_has_whole_sentences(name: str | None) -> None:
     [
         (("keys", "rm"), "remove"),
         (("keys", "ls"), "list"),
-        (("conversations", "delete"), "rm"),
+        (("conversations", "rm"), "remove"),
         (("local", "remove"), "uninstall"),
         (("settings", "rm"), "unset"),
         (("settings", "show"), "get"),
@@ -104,3 +132,22 @@ def test_conversations_have_whole_ids_and_titles_in_40_columns(tmp_path: Path) -
     assert code == 0
     assert text.startswith("20261122-165609-abeb5544 changed 2026-11-22 ")
     assert text.endswith("; Why?; turns 2; /srv")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-m", "x", "conversation"),
+        ("keys", "remove", "a-provider-that-nobody-has"),
+        ("local", "install", "missing"),
+    ],
+)
+def test_a_message_is_cut_between_words_in_40_columns(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    scenario = Scenario(tmp_path, answers={"settings/get": {"settings": {"providers": {}}}})
+    terminal = Terminal(argv(scenario, *arguments), {**os.environ, "JUMPSEAT_HOME": str(tmp_path)}, (24, 40))
+    code, output = terminal.finish()
+    lines = output.replace("\r", "").splitlines()
+
+    assert code in (1, 2)
+    assert len(lines) > 1
+    assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []

@@ -29,7 +29,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rows(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
     capsys.readouterr()
-    assert local.list_models(as_json=False) == 0
+    assert local.list_models(None, as_json=False) == 0
     return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
 
 
@@ -44,7 +44,7 @@ def test_a_file_is_used_where_it_is_and_named_in_the_configuration(
     home: Path, own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "config.toml").write_text("# mine\n", "utf-8")
-    assert local.install_model(str(own)) == 0
+    assert local.install_model(str(own), None, as_json=False) == 0
 
     text = (home / "config.toml").read_text("utf-8")
     assert text.startswith("# mine\n")
@@ -54,7 +54,7 @@ def test_a_file_is_used_where_it_is_and_named_in_the_configuration(
         ["qwen3-4b", "0 MB", "used by local", str(own)],
     ]
 
-    assert local.uninstall_model("qwen3-4b") == 0
+    assert local.uninstall_model("qwen3-4b", None, as_json=False) == 0
     assert own.exists()
     assert tomllib.loads((home / "config.toml").read_text("utf-8")) == {"providers": {"local": {}}}
 
@@ -73,7 +73,7 @@ def test_what_is_no_model_is_refused_and_changes_nothing(
     monkeypatch.chdir(home)
     (home / "config.toml").write_text("# mine\n", "utf-8")
 
-    assert local.install_model(name) == 1
+    assert local.install_model(name, None, as_json=False) == 1
     assert words in capsys.readouterr().err
     assert (home / "config.toml").read_text("utf-8") == "# mine\n"
 
@@ -87,11 +87,11 @@ def test_the_installed_model_is_listed_and_deleted_with_what_a_download_left(
     (file.parent / ".install-x").mkdir()
     assert rows(capsys) == [[NAME, "93 MB", "installed, used by local", str(file)]]
 
-    assert local.uninstall_model(None) == 0
+    assert local.uninstall_model(None, None, as_json=False) == 0
     assert list(file.parent.iterdir()) == []
     assert "pip uninstall" in capsys.readouterr().err
-    assert local.uninstall_model(NAME) == 1
-    assert local.uninstall_model("other") == 1
+    assert local.uninstall_model(NAME, None, as_json=False) == 1
+    assert local.uninstall_model("other", None, as_json=False) == 1
 
 
 def test_a_file_that_is_gone_is_listed_as_missing(
