@@ -33,8 +33,8 @@
   "Ask QUESTION in the last chat, about the region if it is active.
 An empty question only puts the region, from BEG to END, into the chat."
   (interactive
-   (append (list (read-string (if (use-region-p) "Ask about the region: " "Ask: ")))
-           (when (use-region-p) (list (region-beginning) (region-end)))))
+   (let ((region (jumpseat-region-active)))
+     (cons (read-string (if region "Ask about the region: " "Ask: ")) region)))
   (let ((content (delq nil (list (when beg (jumpseat-region-block beg end))
                                  (unless (string-empty-p question)
                                    (list :type "text" :text question))))))

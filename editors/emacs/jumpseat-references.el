@@ -71,11 +71,16 @@
           ("@diagnostics"
            (list :type "context" :uri (jumpseat-region-uri buffer-file-name) :label "diagnostics"
                  :text (concat (or (string-join (jumpseat-references--diagnostics) "\n")) "\n")))
-          (_
-           (unless (and mark-active (/= (point) (mark)))
-             (signal 'jumpseat-references-missing
-                     '("@selection: nothing is selected in the last buffer.")))
-           (jumpseat-region-block (region-beginning) (region-end))))))))
+          (_ (jumpseat-references--selection)))))))
+
+(defun jumpseat-references--selection ()
+  "The block of the region; signals `jumpseat-references-missing'."
+  (condition-case refused
+      (apply #'jumpseat-region-block
+             (or (jumpseat-region-active)
+                 (user-error "Nothing is selected in the last buffer")))
+    (user-error
+     (signal 'jumpseat-references-missing (list (format "@selection: %s." (cadr refused)))))))
 
 (defun jumpseat-references--blocks (text)
   "The blocks of the references in TEXT; signals `jumpseat-references-missing'."

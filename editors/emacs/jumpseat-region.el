@@ -44,6 +44,18 @@
     (unless (member name '("text" "fundamental"))
       (or (cdr (assoc name jumpseat-region--languages)) name))))
 
+(defconst jumpseat-region--rectangle
+  "A rectangle cannot be used: \\[rectangle-mark-mode] makes it an ordinary region"
+  "What to do with a rectangle, for `substitute-command-keys'.")
+
+(defun jumpseat-region-active ()
+  "The bounds of the active region, a list of two positions, or nil.
+Signals a `user-error' if it is a rectangle."
+  (when (use-region-p)
+    (when (bound-and-true-p rectangle-mark-mode)
+      (user-error "%s" (substitute-command-keys jumpseat-region--rectangle)))
+    (list (region-beginning) (region-end))))
+
 (defun jumpseat-region-block (beg end)
   "The context block of the text from BEG to END of this buffer."
   (save-restriction

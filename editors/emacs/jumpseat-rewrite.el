@@ -209,10 +209,8 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
      (barf-if-buffer-read-only)
      (when jumpseat-rewrite--edit
        (user-error "A rewrite is open in this buffer: accept or reject it first"))
-     (when (bound-and-true-p rectangle-mark-mode)
-       (user-error "A rectangle cannot be rewritten"))
-     (append (if (use-region-p) (list (region-beginning) (region-end))
-               (list (line-beginning-position) (min (point-max) (1+ (line-end-position)))))
+     (append (or (jumpseat-region-active)
+                 (list (line-beginning-position) (min (point-max) (1+ (line-end-position)))))
              (list (read-string "Rewrite how? ")))))
   (when (string-empty-p instruction) (user-error "No instruction"))
   (deactivate-mark)

@@ -6,7 +6,8 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
-from tests.editors.emacs.child import config_of, lisp, running_emacs
+from tests.editors.emacs.child import lisp, running_emacs
+from tests.editors.provider import config_of
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -93,6 +94,23 @@ def test_a_selection_and_diagnostics_are_references_too(child, provider, tmp_pat
     child.idle()
     assert "range=0:0-0:3\none\n```" in child.text
     assert "label=diagnostics\n1:5: ERROR: No.\n" in child.text
+
+
+def test_a_rectangle_or_nothing_is_no_selection_and_nothing_is_sent(child, provider, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("one two\n")
+    find(child, file)
+    for keys, reason in (
+        ("", "@selection: Nothing is selected in the last buffer."),
+        ("^X ^F", "@selection: A rectangle cannot be used: C-x SPC makes it"),
+    ):
+        child.keys(keys)
+        child.eval("(jumpseat t)")
+        child.ask("See @selection")
+        child.sees(reason)
+        child.idle()
+        find(child, file)
+    assert provider.requests == []
 
 
 def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):

@@ -166,6 +166,23 @@ def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
     assert file.read_bytes() == b"ONE\r\nTWO\r\nthree\r\n"
 
 
+@pytest.mark.parametrize("command", ["jumpseat-rewrite", "jumpseat-ask"])
+def test_a_rectangle_is_refused_with_what_to_do_which_works(editing, provider, command):
+    provider.script(answer("    if x:\n        return 1\n"))
+    editing.eval("(progn (goto-char 1) (forward-line))")
+    editing.keys("^X ^N^N")
+    editing.wait("rectangle-mark-mode")
+    editing.keys(f"^[x{command}^M")
+    editing.sees("A rectangle cannot be used: C-x SPC makes it an ordinary region")
+    assert editing.text == BEFORE
+    assert editing.eval("(active-minibuffer-window)") is None
+    editing.keys("^X ")
+    editing.wait("(and (not rectangle-mark-mode) (use-region-p))")
+    editing.command(command, "Simplify.")
+    provider.wait_for_request(1)
+    assert "if x == True:\\n        return 1" in str(provider.requests[0].json["messages"])
+
+
 def test_a_rewrite_that_fails_shows_the_reason_below_the_text(editing, provider):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     rewrite(editing)
