@@ -107,7 +107,9 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
 
     monkeypatch.setattr(asyncio, "timeout", held)
     token = asyncio.create_task(gh_token("github.com", environment_with(environ), seconds=3.0))
-    assert await asyncio.to_thread(_soon, pids.exists)
+    # The first one is of the search for `gh`. The second one may begin later than the process, which runs before
+    # `start` has returned.
+    assert await asyncio.to_thread(_soon, lambda: len(timeouts) == 2 and pids.exists())
     timeouts[-1].reschedule(asyncio.get_running_loop().time())
 
     assert await token is None
