@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-ATTEMPTS = 4
+ATTEMPTS = 5
 """Code that waits is slow every time; a busy machine only sometimes."""
 
 

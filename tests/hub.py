@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.daemon import WAIT_SECONDS, Daemon, environment_of, running_daemon
-from tests.processes import ends, is_gone
+from tests.processes import ends, is_gone, runs
 
 ATTACH = (sys.executable, "-m", "jumpseat", "attach")
 
@@ -93,7 +93,7 @@ class Hub:
     def processes(self) -> set[int]:
         """Every daemon of this state directory, also one without a pointer. Without a /proc, those seen."""
         self.pointers()
-        processes = {pid for pid, _ in self.seen if _runs(pid)}
+        processes = {pid for pid, _ in self.seen if runs(pid)}
         return processes | {pid for pid, home in running_daemons().items() if home == self.home}
 
     async def kill(self) -> None:
@@ -144,7 +144,7 @@ def running_daemons() -> dict[int, Path]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = path.read_bytes().split(b"\0")
-            if b"jumpseat.hub.daemon" in words and _runs(int(path.parent.name)):
+            if b"jumpseat.hub.daemon" in words and runs(int(path.parent.name)):
                 home = words[words.index(b"jumpseat.hub.daemon") + 1]
                 running[int(path.parent.name)] = Path(os.fsdecode(home))
     return running
@@ -158,15 +158,6 @@ def no_daemon_afterwards(home: Path) -> Iterator[None]:
     finally:
         if (home / "daemon").exists():
             Hub(home).clean_up()
-
-
-def _runs(pid: int) -> bool:
-    """Whether the process exists and is no zombie: in a container nothing may collect an orphan."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state not in ("Z", "X")
 
 
 @contextlib.asynccontextmanager

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -78,9 +77,7 @@ async def test_no_turn_is_answered_twice_when_the_daemon_is_killed_and_the_clien
     async with hub.client() as client:
         await begin_turn(client, upstream)
         await hub.kill()
-        began = time.monotonic()
         assert await client.exit_code() == 1
-        assert time.monotonic() - began < 1.0
         assert client.process.stdout is not None
         rest = await client.process.stdout.read()
         assert b'"result"' not in rest

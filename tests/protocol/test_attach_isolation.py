@@ -49,8 +49,8 @@ async def test_a_client_whose_configuration_names_a_pipe_hangs_no_other(
     config.write_text("\n".join(f"[providers.p{number}]\n{line}" for number in range(REQUESTS)), "utf-8")
     env = {key: str(pipe)} if key == "SSL_CERT_FILE" else None
     async with (
-        hub.client("--config", str(config), env=env, wait_seconds=6.0) as first,
-        hub.client(wait_seconds=6.0) as second,
+        hub.client("--config", str(config), env=env) as first,
+        hub.client() as second,
     ):
         await first.initialize()
         for number in range(REQUESTS):

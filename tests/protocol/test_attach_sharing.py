@@ -11,7 +11,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.copilot import configure, next_notification, sign_in, table
-from tests.daemon import Daemon, provider, user
+from tests.daemon import WAIT_SECONDS, Daemon, provider, user
 from tests.emulator import CopilotEmulator
 from tests.hub import Hub
 
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow
 
 MODELS = "/v1/models"
 EXCHANGE = "/copilot_internal/v2/token"
-NOTICE_SECONDS = 5
 
 
 def models(*names: str) -> Reply:
@@ -51,7 +50,7 @@ async def test_clients_of_one_provider_use_one_connection_and_one_list(
         assert upstream.accepted == 1
 
         assert await listed(first, refresh=True) == ["m", "n"]
-        async with asyncio.timeout(NOTICE_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert await next_notification(second, "models/didChange") == {"provider": "fake"}
         assert await listed(second) == ["m", "n"]
     assert [request.path for request in upstream.requests].count(MODELS) == 2
@@ -67,7 +66,7 @@ async def test_clients_of_one_account_cause_one_exchange_and_a_sign_out_reaches_
             await client.initialize()
             await client.request("auth/status", {"provider": "copilot"})
         await sign_in(first, emulator)
-        async with asyncio.timeout(NOTICE_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             while (await next_notification(second, "auth/didChange"))["state"] != "signed_in":
                 pass
         for client in (first, second):
@@ -75,7 +74,7 @@ async def test_clients_of_one_account_cause_one_exchange_and_a_sign_out_reaches_
         assert len(emulator.requests(path=EXCHANGE)) == 1
 
         await first.request("auth/signOut", {})
-        async with asyncio.timeout(NOTICE_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             while (await next_notification(second, "auth/didChange"))["state"] != "signed_out":
                 pass
 

@@ -13,7 +13,8 @@ import pytest_asyncio
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.daemon import Daemon, provider, running_daemon, user
+from tests.attempts import is_quick
+from tests.daemon import WAIT_SECONDS, Daemon, provider, running_daemon, user
 from tests.hub import Hub
 
 pytestmark = pytest.mark.slow
@@ -174,7 +175,7 @@ async def test_an_unknown_id_is_refused_with_a_hint(keeping: Daemon, name: str) 
 
 async def until_listed(daemon: Daemon, ids: list[str]) -> None:
     """Wait until the daemon lists these conversations; it prunes in the background."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while await listed(daemon) != ids:
             pass
 
@@ -193,15 +194,20 @@ async def test_a_change_reaches_every_initialized_client_within_two_seconds(
 ) -> None:
     async with running_daemon(tmp_path) as other, running_daemon(tmp_path) as silent:
         await other.initialize(provider(upstream.base_url))
-        for change in (
-            keep(keeping, "one", "Hi"),
-            keeping.request("conversations/rename", {"id": "one", "title": "Renamed"}),
-            keeping.request("conversations/delete", {"id": "one"}),
-        ):
-            await change
-            begun = time.monotonic()
-            assert await notified_of(other, "one") - begun < 2
-            assert await notified_of(keeping, "one") - begun < 2
+
+        async def longest_seconds_until_both_know() -> float:
+            took = []
+            for change in (
+                keep(keeping, "one", "Hi"),
+                keeping.request("conversations/rename", {"id": "one", "title": "Renamed"}),
+                keeping.request("conversations/delete", {"id": "one"}),
+            ):
+                await change
+                begun = time.monotonic()
+                took += [await notified_of(each, "one") - begun for each in (other, keeping)]
+            return max(took)
+
+        await is_quick(longest_seconds_until_both_know, within=2)
 
         handshake = await silent.request("initialize", {"capabilities": {}})
         assert handshake.notifications == []

@@ -12,7 +12,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.answers.ollama_chat import last, lines, part
 from jumpseat.testing.answers.responses import message, response_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.daemon import Daemon, provider, user
+from tests.daemon import WAIT_SECONDS, Daemon, provider, user
 from tests.fakes.ollama import FakeOllama
 
 DEPTH = 500
@@ -104,7 +104,7 @@ async def test_a_batch_of_a_million_bad_messages_delays_no_other_request(chatty:
     body = b"[" + b"1," * 999_999 + b"1]"
     chatty.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     chatty.send({"jsonrpc": "2.0", "id": 1, "method": "settings/get"})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         refused, answer = await chatty.read(), await chatty.read()
     assert (refused["id"], refused["error"]["code"]) == (None, -32600)
     assert "1000" in refused["error"]["message"]

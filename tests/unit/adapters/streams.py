@@ -5,7 +5,7 @@ import asyncio
 from jumpseat.adapters.base import Replan
 from jumpseat.chat import ChatError, Fold, WarningEvent
 
-WAIT = 5
+WAIT = 30
 """Far longer than a scripted server takes."""
 
 

@@ -93,7 +93,7 @@ async def test_the_official_client_reads_the_lists(server, client):
 async def test_the_version_is_served(server):
     def ask():
         # The official client has no method for it.
-        with urllib.request.urlopen(f"{server.base_url}/api/version", timeout=5) as answer:
+        with urllib.request.urlopen(f"{server.base_url}/api/version", timeout=20) as answer:
             return json.load(answer)
 
     assert set(await asyncio.to_thread(ask)) == {"version"}

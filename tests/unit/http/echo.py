@@ -39,6 +39,6 @@ class EchoDecoder:
 
 async def tails_read(http):
     """Return once every finished answer has been read to the end of its body, or given up."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while http._connections.aside:
             await asyncio.wait(tuple(http._connections.aside))

@@ -10,7 +10,9 @@ from jumpseat.http import HttpCall, HttpClient, body, stream_events
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.http.echo import EchoDecoder, tails_read
 
-WAIT = 5
+WAIT = 60
+"""Longer than `tails_read` waits."""
+
 ANSWER = b"data: a\n\ndata: end\n\n"
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import time
 
 import pytest
 
@@ -15,12 +16,21 @@ from jumpseat.chat import (
     TextDeltaEvent,
     WarningEvent,
 )
-from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, fetch, get_json, pools, stream_events
+from jumpseat.http import (
+    HttpCall,
+    HttpClient,
+    JsonLinesDecoder,
+    fetch,
+    get_json,
+    passage,
+    pools,
+    stream_events,
+)
 from jumpseat.http import answer as answer_module
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.http.echo import EchoDecoder
 
-WAIT = 5
+WAIT = 30
 
 
 @pytest.fixture
@@ -222,7 +232,8 @@ async def test_a_request_beyond_the_limit_warns_and_waits_for_another_to_end(htt
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_headers_that_arrive_byte_by_byte_do_not_outlast_the_timeout(http):
+async def test_headers_that_arrive_byte_by_byte_do_not_outlast_the_timeout(http, monkeypatch):
+    monkeypatch.setattr(passage, "HEAD_GRACE_SECONDS", 0.1)
     sent = 0
 
     async def serve(reader, writer):
@@ -254,6 +265,17 @@ async def test_silence_before_an_answer_is_reported_as_silence(http, upstream):
     for _ in range(2):
         with pytest.raises(ConnectionError, match=r"sent nothing for 0\.1 s"):
             await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
+
+
+@pytest.mark.requirement("7:timeouts")
+async def test_silence_is_reported_as_silence_although_the_event_loop_was_busy_at_its_end(http, upstream):
+    upstream.script(Reply(held=Gate()))
+    call = HttpCall("GET", upstream.origin, timeout=0.2)
+    asking = asyncio.ensure_future(get_json(http, call, provider="acme"))
+    await upstream.wait_for_request()
+    time.sleep(0.5)  # noqa: ASYNC251 - the event loop is held up
+    with pytest.raises(ConnectionError, match=r"sent nothing for 0\.2 s"):
+        await asyncio.wait_for(asking, WAIT)
 
 
 async def test_a_body_may_take_longer_than_the_timeout_if_bytes_arrive(http, upstream):

@@ -38,7 +38,7 @@ async def test_the_daemon_tries_again_while_another_process_holds_the_lock(
     idle = Idle(ending)
     idle.start(0.0)
     idle.resume()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await ending.ended.wait()
     assert ending.attempts == 3
 
@@ -54,7 +54,7 @@ async def test_the_time_runs_only_while_nothing_is_under_way_and_short_visits_do
     await asyncio.sleep(0)
     assert ending.attempts == 0
     idle.resume()  # The time is over already.
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await ending.ended.wait()
 
 

@@ -45,7 +45,7 @@ async def test_a_value_that_lingers_is_used_again_and_then_closed() -> None:
     again = shared.hold("key", _Value, _Value.close, linger=0.01)
     assert again.value is one.value
     await again.release()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await one.value.closed.wait()
 
 
@@ -58,7 +58,7 @@ async def test_of_many_values_of_a_kind_only_the_latest_linger() -> None:
     assert [each.value.closed.is_set() for each in (*held, other)] == [True, True, False, False, False, False]
 
     new = shared.hold(("list", 5), _Value, _Value.close, linger=60, most=3)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await held[2].value.closed.wait()
     await new.release()
     assert not held[3].value.closed.is_set()
@@ -93,7 +93,7 @@ async def test_closing_waits_for_a_value_whose_last_holder_was_cancelled() -> No
 
     shared = Shared()
     release = asyncio.create_task(shared.hold("key", object, close).release())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await closing.wait()
         release.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -101,7 +101,7 @@ async def test_an_answer_waits_at_a_gate_until_the_test_opens_it():
         done, _ = await asyncio.wait({waiting}, timeout=0.05)
         assert not done
         gate.open()
-        assert (await asyncio.wait_for(waiting, 5)).choices[0].delta.content == "b"
+        assert (await asyncio.wait_for(waiting, 20)).choices[0].delta.content == "b"
         await stream.close()
 
 
@@ -121,7 +121,7 @@ async def test_a_reset_comes_after_exactly_the_scripted_bytes():
         reader, writer = await raw_exchange(upstream)
         received = b""
         with contextlib.suppress(ConnectionResetError):
-            while data := await asyncio.wait_for(reader.read(100), 5):
+            while data := await asyncio.wait_for(reader.read(100), 20):
                 received += data
             pytest.fail("the connection ended without a reset")
         assert received.partition(b"\r\n\r\n")[2] == b"0123"
@@ -132,7 +132,7 @@ async def test_an_early_close_leaves_the_answer_short():
     async with FakeUpstream() as upstream:
         upstream.script(Reply.raw(b"0123456789").close_after(4))
         reader, writer = await raw_exchange(upstream)
-        assert (await asyncio.wait_for(reader.read(), 5)).endswith(b"\r\n\r\n0123")
+        assert (await asyncio.wait_for(reader.read(), 20)).endswith(b"\r\n\r\n0123")
         writer.close()
 
 
@@ -144,7 +144,7 @@ async def test_replies_are_chosen_by_path_then_by_queue_then_by_default():
         request = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"
         reader, writer = await raw_exchange(upstream, request)
         for expected in (b"for models", b"queued", b"/v1/models"):
-            assert (await asyncio.wait_for(reader.readuntil(expected), 5)).startswith(b"HTTP/1.1 200")
+            assert (await asyncio.wait_for(reader.readuntil(expected), 20)).startswith(b"HTTP/1.1 200")
             writer.write(request)
         assert len(upstream.requests) >= 3
         writer.close()
@@ -155,11 +155,11 @@ def test_the_threaded_server_serves_a_blocking_client():
     with ThreadedUpstream() as upstream:
         upstream.script(Reply((gate, b"late"), headers={"x-fake": "yes"}))
         upstream.open(gate)
-        with urllib.request.urlopen(f"{upstream.base_url}/models", timeout=5) as response:
+        with urllib.request.urlopen(f"{upstream.base_url}/models", timeout=20) as response:
             assert (response.read(), response.headers["x-fake"]) == (b"late", "yes")
         upstream.script(Reply.raw(b"x").stall_after(0))
         parts = urlsplit(upstream.origin)
-        with socket.create_connection((parts.hostname, parts.port), timeout=5) as connection:
+        with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
             assert upstream.wait_for_request(2).path == "/"
         upstream.wait_for_disconnect(2)
@@ -181,11 +181,11 @@ async def test_a_chunked_body_is_joined():
         reader, writer = await asyncio.open_connection(*_address(upstream))
         head = b"POST /v1/x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
         writer.write(head + b"3;a=b\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
-        await asyncio.wait_for(reader.readuntil(b"taken"), 5)
+        await asyncio.wait_for(reader.readuntil(b"taken"), 20)
         assert upstream.requests[0].body == b"abcde"
         # The connection is at the start of the next request.
         writer.write(b"GET /v1/y HTTP/1.1\r\n\r\n")
-        await asyncio.wait_for(reader.readuntil(b"taken"), 5)
+        await asyncio.wait_for(reader.readuntil(b"taken"), 20)
         assert upstream.requests[1].path == "/v1/y"
         writer.close()
 

@@ -36,7 +36,7 @@ def connected(**server: Any) -> tuple[Peer, Peer]:
 
 
 async def bounded(awaitable: Any) -> Any:
-    return await asyncio.wait_for(awaitable, 5)
+    return await asyncio.wait_for(awaitable, 20)
 
 
 async def test_a_request_gets_its_result() -> None:

@@ -166,7 +166,7 @@ async def test_a_reader_lost_while_much_is_buffered_wakes_waiting_callers() -> N
     waiting = asyncio.gather(transport.ready(), transport.flush(10))
     await asyncio.sleep(0)
     os.close(side.read_fd)
-    assert (await asyncio.wait_for(waiting, 5))[1] is False
+    assert (await asyncio.wait_for(waiting, 20))[1] is False
     await recorder.until(lambda: recorder.ends == 1)
     transport.close()
     os.close(side.write_fd)
@@ -179,7 +179,7 @@ async def test_close_wakes_waiting_callers_and_is_not_an_end_of_input() -> None:
     waiting = asyncio.create_task(transport.ready())
     await asyncio.sleep(0)
     transport.close()
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 20)
     side.hang_up()
     assert recorder.ends == 0
 

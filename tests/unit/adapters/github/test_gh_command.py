@@ -14,6 +14,7 @@ import pytest
 
 from jumpseat.adapters.github.gh_command import gh_token
 from tests.environments import environment_with
+from tests.processes import runs
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
 
@@ -107,17 +108,17 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
 
     monkeypatch.setattr(asyncio, "timeout", held)
     token = asyncio.create_task(gh_token("github.com", environment_with(environ), seconds=3.0))
-    # The first one is of the search for `gh`. The second one may begin later than the process, which runs before
-    # `start` has returned.
+    # The first one is of the search for `gh`. The second one may begin later than the process, which runs
+    # before `start` has returned.
     assert await asyncio.to_thread(_soon, lambda: len(timeouts) == 2 and pids.exists())
     timeouts[-1].reschedule(asyncio.get_running_loop().time())
 
     assert await token is None
 
     gh, child = map(int, pids.read_text().split())
-    assert not _lives(gh)
+    assert not runs(gh)
     # The init process reaps it.
-    assert await asyncio.to_thread(_soon, lambda: not _lives(child))
+    assert await asyncio.to_thread(_soon, lambda: not runs(child))
 
 
 def _soon(condition: Callable[[], bool]) -> bool:
@@ -126,12 +127,3 @@ def _soon(condition: Callable[[], bool]) -> bool:
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
     return condition()
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{pid}/stat")
-    return not (status.is_file() and status.read_text().rpartition(")")[2].split()[0] == "Z")

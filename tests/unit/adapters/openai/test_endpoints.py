@@ -25,7 +25,7 @@ from jumpseat.http import HttpClient
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 
-WAIT = 5
+WAIT = 30
 TOOL_ROUND = (
     Message.user("Go"),
     Message("assistant", (ToolUseBlock("call_1", "f", {}, "{}"),)),

@@ -29,7 +29,7 @@ from jumpseat.testing.answers.responses import function_call, message, reasoning
 from jumpseat.testing.upstream import Reply
 from tests.unit.http.echo import tails_read
 
-WAIT = 5
+WAIT = 30
 
 HI = Reply.events(response_stream(message("Hi")))
 ITEMS = (

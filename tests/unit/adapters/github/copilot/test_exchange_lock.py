@@ -32,7 +32,7 @@ async def test_a_holder_that_is_cancelled_at_any_moment_releases_the_lock(tmp_pa
     for _ in range(turns):
         await asyncio.to_thread(int)  # Lets the loop and its threads run for one step.
     holder.cancel()
-    await asyncio.wait({holder}, timeout=5)
+    await asyncio.wait({holder}, timeout=20)
 
     assert holder.cancelled()
     assert await is_free(path)
@@ -58,7 +58,7 @@ async def test_the_work_goes_on_if_the_lock_cannot_be_created(tmp_path: Path) ->
 async def test_after_a_stopped_holder_the_waiting_processes_run_one_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "STOPPED_SECONDS", 0.3)
+    monkeypatch.setattr(module, "STOPPED_SECONDS", 1.0)
     holders = most = 0
 
     async def work() -> bool:
@@ -82,12 +82,12 @@ async def test_others_wait_for_a_running_holder_with_a_slow_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr(module, "STOPPED_SECONDS", 0.3)
+    monkeypatch.setattr(module, "STOPPED_SECONDS", 1.0)
     path = tmp_path / "x.lock"
-    async with exchange_lock(path, seconds=5, clock=SYSTEM_CLOCK):
-        waiting = asyncio.ensure_future(is_free(path, seconds=5))
-        done, _ = await asyncio.wait({waiting}, timeout=1.0)
+    async with exchange_lock(path, seconds=20, clock=SYSTEM_CLOCK):
+        waiting = asyncio.ensure_future(is_free(path, seconds=20))
+        done, _ = await asyncio.wait({waiting}, timeout=1.5)
         assert not done
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert await waiting
