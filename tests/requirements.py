@@ -136,6 +136,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:settings-schema": "rows of each kind, under the configuration's; mapping says where a value goes",
     "5:settings-schema-of-a-model": "settings/schema has the rows for a chat with a model, without a request",
     "5:settings": "settings/get shows what is saved; settings/save persists and answers the merged whole",
+    "5:settings-overridden": "settings/save warns of a value that the configuration overrides and says where",
     "5:settings-merge": "settings/save merges deeply, null deletes, an empty object changes nothing",
     "5:settings-rules": "a saved value that breaks its rule is -32602 naming key and rule",
     "5:settings-kept": "saved values are kept and may be sent again, keys of newer versions included",

@@ -114,9 +114,10 @@ For completion, which cannot wait."
    (t
     (jumpseat-rpc-request
      "settings/save" (list :settings (list :default_model id))
-     (lambda (err _result)
+     (lambda (err result)
        (if err (jumpseat-say-error err)
-         (jumpseat-say "%s is the default model now, for all clients." id)))))))
+         (jumpseat-say "%s" (or (plist-get (elt (plist-get result :warnings) 0) :message)
+                                (concat id " is the default model now, for all clients.")))))))))
 
 (defun jumpseat-models--use-with-terms (buffer model)
   "Use MODEL in BUFFER, after its terms are accepted if it has some."

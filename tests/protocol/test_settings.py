@@ -53,6 +53,31 @@ async def test_settings_are_saved_returned_whole_and_present_after_a_restart(
         assert (await daemon.request("settings/get", {})).result == whole
 
 
+@pytest.mark.requirement("5:settings-overridden")
+async def test_a_saved_value_that_the_configuration_overrides_has_a_warning_that_says_where(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    (home / "config.toml").write_text(
+        'default_model = "fake:a"\n[settings]\nmax_tokens = 9\n[settings.providers.fake]\ntemperature = 1\n'
+    )
+    overlay = {**provider(upstream.base_url), "settings": {"max_tokens": 7}}
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(overlay)
+        answer = await save(
+            daemon, default_model="fake:b", max_tokens=5, providers={"fake": {"temperature": 0.5, "top_p": 1}}
+        )
+        same = await save(daemon, default_model="fake:a", max_tokens=None, providers={"fake": {"top_p": 0.5}})
+
+    file = home / "config.toml"
+    assert {each["code"] for each in answer["warnings"]} == {"overridden"}
+    assert sorted(each["message"] for each in answer["warnings"]) == [
+        f'default_model was saved, but has no effect here: {file} sets it to "fake:a".',
+        "max_tokens was saved, but has no effect here: the configuration of this editor sets it to 7.",
+        f"providers.fake.temperature was saved, but has no effect here: {file} sets it to 1.",
+    ]
+    assert "warnings" not in same
+
+
 @pytest.mark.requirement("5:settings-merge")
 async def test_null_deletes_and_other_absent_values_change_nothing(chatty: Daemon) -> None:
     await save(chatty, max_tokens=5, providers={"fake": {"temperature": 1, "top_p": 0.5}})

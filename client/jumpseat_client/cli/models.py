@@ -9,6 +9,7 @@ from jumpseat_client import Client
 from jumpseat_client.cli.chat import daemon
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.lists import print_rows
+from jumpseat_client.cli.settings import save
 from jumpseat_client.cli.terminal import clean_line
 
 COLUMNS = ("Model", "Name", "Context", "Output", "Can", "Cost", "Notes")
@@ -171,7 +172,7 @@ async def set_default(name: str | None, *, daemon_command: Sequence[str], as_jso
         ClientError: the daemon rejects the name.
     """
     async with daemon(daemon_command) as client:
-        settings = await client.save_settings({"default_model": name})
+        settings = await save(client, {"default_model": name})
         provider, colon, model = (name or "").partition(":")
         listed = await client.list_models(provider=provider if colon else None) if name is not None else {}
     if as_json:
@@ -179,9 +180,6 @@ async def set_default(name: str | None, *, daemon_command: Sequence[str], as_jso
     if name is None:
         return OK
     default = _default_in(listed)
-    if default is not None and name not in (default["id"], default.get("model")):
-        used = clean_line(str(default["id"]))
-        say(f"warning: chats use {used}, because the configuration file sets default_model.")
     known = [str(row.get("model")) for row in listed.get("models") or [] if row.get("provider") == provider]
     if colon and model and known and model not in known:
         say(f"warning: {provider} does not list {clean_line(model)}.")

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from jumpseat_client import Client
 from jumpseat_client.cli.chat import daemon
-from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json
+from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.terminal import clean_line
 
 NAMES = ("default_provider", "default_model")
@@ -51,10 +52,22 @@ async def change_setting(key: str, value: Any, *, daemon_command: Sequence[str],
     async with daemon(daemon_command) as client:
         if value is None and _saved(await client.settings(), key) is None:
             return _report_missing(key)
-        settings = await client.save_settings(patch)
+        settings = await save(client, patch)
     if as_json:
         print_json(settings)
     return OK
+
+
+async def save(client: Client, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Save settings, warn of those that have no effect, and return the whole.
+
+    Raises:
+        ClientError: the daemon rejects a key or a value.
+    """
+    answer = await client.request("settings/save", {"settings": patch})
+    for warning in answer.get("warnings") or ():
+        say(f"warning: {clean_line(str(warning['message']))}")
+    return dict(answer["settings"])
 
 
 def _saved(settings: Mapping[str, Any], key: str) -> Any:

@@ -4,6 +4,7 @@ from jumpseat.config.load import load_config
 from jumpseat.config.prompts import Prompt, prompt_named
 from jumpseat.config.reading import error_of
 from jumpseat.config.saved import SavedSettings, saved_settings_file
+from jumpseat.config.saved_rules import overridden
 from jumpseat.config.schema import Config, ProviderConfig, TableOrigin
 from jumpseat.config.setting_rows import SettingRow, chat_params, check_settings, mapped
 from jumpseat.config.values import Values, resolve
@@ -25,6 +26,7 @@ __all__ = [
     "hidden",
     "load_config",
     "mapped",
+    "overridden",
     "prompt_named",
     "redact",
     "resolve",

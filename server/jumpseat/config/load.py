@@ -74,7 +74,7 @@ def load_config(
         sound, _ = sound_part(file, kinds)
         warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
     config.note_origins(place, file.tables.get("providers", {}), environment)
-    config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
+    config.note_from_client(own)
     _hide_keys_from_commands(config, environment)
     config.note_faults(faults, _kinds(file, faults))
     for of_one in faults.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias
 
@@ -27,6 +27,25 @@ def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
         else:
             result[key] = value
     return result
+
+
+def overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values of a patch that have no effect: the dotted key, and what the configuration sets it to.
+
+    Args:
+        patch: new values; one that is deleted is not overridden.
+        configured: the configuration's values, in the form of saved ones.
+    """
+
+    def differing(new: Any, theirs: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        is_table = not path or (path[0] == "providers" and len(path) < 3)
+        if is_table and isinstance(new, Mapping) and isinstance(theirs, Mapping):
+            for key in new.keys() & theirs.keys():
+                yield from differing(new[key], theirs[key], (*path, key))
+        elif new is not None and theirs is not None and new != theirs:
+            yield ".".join(path), theirs
+
+    return differing(patch, configured, ())
 
 
 def readable(settings: Mapping[str, Any]) -> dict[str, Any]:

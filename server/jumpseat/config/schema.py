@@ -321,6 +321,7 @@ class Config(BaseModel):
     _file: Path | None = PrivateAttr(default=None)
     _environment: Environment = PrivateAttr(default_factory=empty_environment)
     _from_client: frozenset[str] = PrivateAttr(default=frozenset())
+    _setting_values_of_file: Mapping[str, Any] = PrivateAttr(default_factory=dict)
     _faults: Mapping[str, tuple[Fault, ...]] = PrivateAttr(default_factory=dict)
     _kinds_of_faulty: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
@@ -370,8 +371,24 @@ class Config(BaseModel):
             else:
                 table.origin = TableOrigin(environment=environment)
 
-    def note_from_client(self, providers: frozenset[str]) -> None:
-        """Set which tables come from a client's overlay only."""
-        self._from_client = providers
-        for name in providers:
+    @property
+    def setting_values(self) -> dict[str, Any]:
+        """What takes precedence over saved settings, in their form."""
+        defaults = {"default_provider": self.default_provider, "default_model": self.default_model}
+        return {**self.settings, **defaults}
+
+    @property
+    def setting_values_of_file(self) -> Mapping[str, Any]:
+        """`setting_values` without a client's overlay."""
+        return self._setting_values_of_file
+
+    def note_from_client(self, own: Self) -> None:
+        """Set which tables and values come from a client's overlay only.
+
+        Args:
+            own: the configuration of the file.
+        """
+        self._setting_values_of_file = own.setting_values
+        self._from_client = frozenset(self.providers) - frozenset(own.providers)
+        for name in self._from_client:
             self.providers[name].is_from_client = True

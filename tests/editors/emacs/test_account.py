@@ -42,6 +42,15 @@ def test_a_model_that_is_chosen_outside_of_a_chat_becomes_the_default(home, pack
         child.said("fake:other-model is the default model now")
 
 
+def test_a_default_model_that_the_configuration_overrides_is_reported(home, package, provider):
+    provider.default(MODELS, path="/v1/models")
+    file = home / "config.toml"
+    file.write_text('default_model = "fake:fake-model"\n' + file.read_text())
+    with running_emacs(home, package=package) as child:
+        child.command("jumpseat-model", "fake:other-model")
+        child.said(f'no effect here: {file} sets it to "fake:fake-model"')
+
+
 def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child, provider):
     child.ask("/model fake:other-model")
     child.wait('(equal (jumpseat-transcript-model) "fake:other-model")')

@@ -57,6 +57,15 @@ def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(home: Path)
         assert "is the default model now" in child.messages[0]
 
 
+def test_a_default_model_that_the_configuration_overrides_is_reported(home: Path) -> None:
+    file = home / "config.toml"
+    file.write_text('default_model = "fake:fake-model"\n' + file.read_text())
+    with running_neovim(home) as child:
+        child.command("JumpseatModel fake:other-model")
+        child.wait("#_G.messages == 1")
+        assert f'no effect here: {file} sets it to "fake:fake-model"' in child.messages[0]
+
+
 def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child, provider):
     child.ask("/model fake:other-model")
     child.wait("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == 'model: fake:other-model'")

@@ -28,7 +28,8 @@ def start(tmp_path: Path) -> Start:
             **more,
         )
         if from_client is not None:
-            built.config.note_from_client(frozenset([from_client]))
+            tables = {name: table for name, table in built.config.providers.items() if name != from_client}
+            built.config.note_from_client(built.config.model_copy(update={"providers": tables}))
         return built
 
     return registry

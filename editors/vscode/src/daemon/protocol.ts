@@ -408,7 +408,10 @@ export interface Requests {
   'models/setPolicy': Call<{ model: string; state: 'enabled' }, { model: ModelInfo }>;
   'providers/list': Call<{ probe?: boolean }, { providers: Provider[] }>;
   'settings/get': Call<Record<string, never>, { settings: SavedSettings }>;
-  'settings/save': Call<{ settings: SavedSettings }, { settings: SavedSettings }>;
+  'settings/save': Call<
+    { settings: SavedSettings },
+    { settings: SavedSettings; warnings?: { code: string; message: string }[] }
+  >;
   'conversations/list': Call<
     { cwd?: string; query?: string; limit?: number; cursor?: string },
     { conversations: ConversationRow[]; nextCursor?: string }

@@ -52,11 +52,9 @@ export async function selectModel(daemon: Daemon, name?: string): Promise<void> 
   if (id === undefined) {
     return;
   }
-  await daemon.request('settings/save', { settings: { default_model: id } });
-  const { models } = await daemon.request('models/list', {});
-  const used = models.find((each) => each.isDefault);
-  if (used && used.id !== id) {
-    showWarning(`${id} was saved, but ${used.id} stays the default model: the configuration file names it.`);
+  const { warnings } = await daemon.request('settings/save', { settings: { default_model: id } });
+  if (warnings) {
+    showWarning(warnings.map((each) => each.message).join(' '));
   } else {
     showInformation(`${id} is the default model now, for all clients.`);
   }

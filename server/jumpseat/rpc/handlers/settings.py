@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from jumpseat.config import Config, overridden
 from jumpseat.providers import fault_of_model, resolve_model
 from jumpseat.rpc.encode import setting_to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import NoParams, SettingsSaveParams, SettingsSchemaParams
 from jumpseat.rpc.session import Session
+from jumpseat.wire import write_json
 
 DID_CHANGE = "settings/didChange"
 
@@ -34,7 +37,18 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
     schemas = await registry.settings_schemas(*(providers if isinstance(providers, dict) else ()))
     model = patch.get("default_model")
     fault = await fault_of_model(registry, model) if isinstance(model, str) else None
-    return {"settings": await registry.saved.save(patch, schemas, fault)}
+    answer: dict[str, Any] = {"settings": await registry.saved.save(patch, schemas, fault)}
+    if messages := list(_without_effect(patch, registry.config)):
+        answer["warnings"] = [{"code": "overridden", "message": message} for message in messages]
+    return answer
+
+
+def _without_effect(patch: Mapping[str, Any], config: Config) -> Iterator[str]:
+    """A sentence for each new value that the configuration overrides."""
+    of_file = dict(overridden(patch, config.setting_values_of_file))
+    for key, value in overridden(patch, config.setting_values):
+        who = str(config.file) if of_file.get(key) == value else "the configuration of this editor"
+        yield f"{key} was saved, but has no effect here: {who} sets it to {write_json(value).decode()}."
 
 
 def follow_saved_settings(session: Session) -> None:

@@ -88,8 +88,11 @@ def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
     assert scenario.received("settings/save")[-1]["params"] == {
         "settings": {"default_model": "copilot:claude-opus"}
     }
-    # The fake's list does not change, as with a file that names the default.
-    assert "the configuration file sets default_model" in done.stderr
+    assert done.stderr == ""
+    overridden = {"settings": {}, "warnings": [{"code": "overridden", "message": "The file sets it."}]}
+    warned = listing(tmp_path, settings_save=overridden)
+    for words in (["models", "default", "copilot:gpt-4.1"], ["settings", "set", "max_tokens", "5"]):
+        assert run(warned, *words).stderr == "warning: The file sets it.\n"
 
     assert "does not list claude" in run(scenario, "models", "default", "copilot:claude").stderr
     nothing = listing(tmp_path, models_list={"models": MODELS[1:], "errors": []})
