@@ -50,6 +50,21 @@ async def test_the_prompts_are_listed_and_filled(home: Path, daemon: Daemon) -> 
     assert "did you mean review?" in error["message"]
 
 
+@pytest.mark.requirement("5:prompts", "7:file-errors")
+async def test_a_wrong_prompt_is_reported_and_everything_else_works(home: Path, daemon: Daemon) -> None:
+    file = home / "config.toml"
+    file.write_text(f"{TABLES}[prompts.wrong]\ntext = 3\n", "utf-8")
+    fault = f"{file}:12: prompts.wrong.text: must be a string."
+    await daemon.initialize()
+    shown = await next_notification(daemon, "window/showMessage")
+    assert shown == {"type": 1, "message": fault}
+
+    listed = (await daemon.request("prompts/list")).result["prompts"]
+    assert [row["name"] for row in listed] == ["explain", "review"]
+    error = (await daemon.request("prompts/get", {"name": "wrong"})).error
+    assert (error["code"], error["message"]) == (1010, fault)
+
+
 @pytest.mark.requirement("5:prompts-did-change", "7:reread")
 async def test_clients_are_notified_of_other_prompts_and_only_of_those(home: Path, daemon: Daemon) -> None:
     file = home / "config.toml"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pydantic import BaseModel
 
@@ -28,6 +29,10 @@ class Fault:
     def __str__(self) -> str:
         place = self.source if self.line is None else f"{self.source}:{self.line}"
         return f"{place}: {self.key}: {self.message}" if self.key else self.message
+
+
+FaultsByTable: TypeAlias = Mapping[str, Mapping[str, tuple[Fault, ...]]]
+"""The faults by top-level key (`providers`, `prompts`), and by the table's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from jumpseat.chat import ConfigError
-from jumpseat.config.faults import Fault
+from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.overlay import SOURCE as OVERLAY
 from jumpseat.config.overlay import OverlayError, overlaid, refuse_keys_of_plugins, without_absent
 from jumpseat.config.own_keys import Kinds, unknown_keys
@@ -23,6 +24,7 @@ from jumpseat.config.reading import (
     read,
     sound_part,
     validated,
+    without,
 )
 from jumpseat.config.schema import Config
 from jumpseat.config.suggestions import did_you_mean
@@ -51,8 +53,9 @@ def load_config(
             its plug-in declares; with None there are only common keys.
 
     Raises:
-        ConfigError: the file cannot be read, it has a fault outside of the providers' tables, or the overlay
-            is wrong or not allowed. A fault in a provider's table is logged and in the result's `faults`.
+        ConfigError: the file cannot be read, it has a fault outside of the tables of providers and prompts,
+            or the overlay is wrong or not allowed. A fault in such a table is logged, and is in the result's
+            `faults` or `faults_of_prompts`.
     """
     environment = environment or empty_environment()
     place = environment.places.config_file if path is None else environment.directory / path
@@ -63,23 +66,22 @@ def load_config(
         raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} deep.")
     overlay = without_absent(overlay or {})
     try:
-        config = _with_overlay(own, file, overlay, built_in, faults, kinds) if overlay else own
+        config = _with_overlay(file, overlay, built_in, faults, kinds) if overlay else own
         refuse_keys_of_plugins(config, overlay, kinds)
     except OverlayError as error:
         error.hint = f"Set it in your own configuration file, {file.name}; a workspace may not set it."
         raise
     warnings = list(warnings_of(config, own, file, kinds))
-    if faults:
+    if any(faults.values()):
         # `config` lacks the faulty tables, so their valid part is searched for unknown keys separately.
         sound, _ = sound_part(file, kinds)
         warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
     config.note_origins(place, file.tables.get("providers", {}), environment)
     config.note_from_client(own)
     _hide_keys_from_commands(config, environment)
-    config.note_faults(faults, _kinds(file, faults))
-    for of_one in faults.values():
-        for fault in of_one:
-            logger.error("%s", fault)
+    config.note_faults(faults, _kinds(file, faults["providers"]))
+    for fault in chain(*(of_one for of_group in faults.values() for of_one in of_group.values())):
+        logger.error("%s", fault)
     for warning in warnings:
         logger.warning("%s", warning)
     return config
@@ -147,28 +149,26 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
 
 
 def _with_overlay(
-    own: Config,
     file: Source,
     overlay: Mapping[str, Any],
     built_in: Collection[str],
-    broken: Collection[str],
+    broken: FaultsByTable,
     kinds: Kinds | None,
 ) -> Config:
     """The file's configuration with the overlay on it.
 
     Args:
-        own: the file's configuration.
         file: the file.
         overlay: without nulls and empty tables.
         built_in: as for `load_config`.
-        broken: providers of the file whose tables have faults; the overlay may not redefine them.
+        broken: the faults of the file's tables; the overlay may not define these providers and prompts again.
         kinds: as for `load_config`.
     """
-    sound = {name: file.tables["providers"][name] for name in own.providers}
-    merged = overlaid({**file.tables, "providers": sound}, overlay, {*built_in, *broken}, kinds)
-    for name in broken:
+    base = without(file.tables, {"providers": broken["providers"]})
+    merged = overlaid(base, overlay, {*built_in, *broken["providers"]}, kinds)
+    for group, names in broken.items():
         # The overlay's few keys alone would be another provider under the same id.
-        merged.get("providers", {}).pop(name, None)
+        merged[group] = {key: table for key, table in merged.get(group, {}).items() if key not in names}
     config, errors = checked(merged, kinds)
     if config is None:
         raise error_of([fault for _, fault in faults_of(errors, Source(OVERLAY))])

@@ -1,7 +1,7 @@
 """Reads the configuration file, and reports its faults with file, line, key and what is allowed.
 
-A fault in one provider's table affects that provider only, and is reported when it is used. Any other fault
-is an error of the whole file.
+A fault in the table of one provider or of one prompt affects only that one, and is reported when it is used.
+Any other fault is an error of the whole file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from jumpseat.chat import ConfigError
-from jumpseat.config.faults import Fault
+from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.own_keys import Kinds, errors_in_own_keys
 from jumpseat.config.places import KeyPath, line_of, lines_of_keys
 from jumpseat.config.schema import Config
@@ -29,6 +29,10 @@ MOST_BYTES = 1024 * 1024
 DEEPEST = 100
 """Levels of tables and arrays in the file and in an overlay."""
 # Below Python's recursion limit: the functions of this package recurse into tables.
+
+
+APART = ("providers", "prompts")
+"""The top-level keys whose tables do not affect each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +99,32 @@ def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | No
     return (None if errors else config), errors
 
 
-def validated(source: Source, kinds: Kinds | None) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
-    """The configuration without the providers whose tables have faults, and those faults by id.
+def validated(source: Source, kinds: Kinds | None) -> tuple[Config, FaultsByTable]:
+    """The configuration without the providers and prompts whose tables have faults, and those faults.
 
     Raises:
         ConfigError: there is a fault elsewhere; the message has the first one, the hint the others.
     """
     whole, errors = checked(source.tables, kinds)
+    broken: dict[str, dict[str, tuple[Fault, ...]]] = {name: {} for name in APART}
     if whole is not None:
-        return whole, {}
+        return whole, broken
     faults = faults_of(errors, source)
-    broken: dict[str, list[Fault]] = {}
     for path, fault in faults:
-        if len(path) < 2 or path[0] != "providers":
+        if len(path) < 2 or path[0] not in APART:
             raise error_of([each for _, each in faults])
-        broken.setdefault(str(path[1]), []).append(fault)
-    sound = {name: table for name, table in source.tables["providers"].items() if name not in broken}
-    config = Config.model_validate({**source.tables, "providers": sound})
-    return config, {name: tuple(each) for name, each in broken.items()}
+        of_kind, name = broken[str(path[0])], str(path[1])
+        of_kind[name] = (*of_kind.get(name, ()), fault)
+    return Config.model_validate(without(source.tables, broken)), broken
+
+
+def without(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
+    """The tables of a file without those of the providers and prompts that have faults."""
+    rest = dict(tables)
+    for group, names in broken.items():
+        if names:
+            rest[group] = {name: table for name, table in tables[group].items() if name not in names}
+    return rest
 
 
 def sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[KeyPath, Fault]]]:

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from jumpseat.config.faults import Fault
+from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.options import ConversationOptions, DaemonOptions
 from jumpseat.config.prompts import Prompt, PromptName
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
@@ -322,7 +322,7 @@ class Config(BaseModel):
     _environment: Environment = PrivateAttr(default_factory=empty_environment)
     _from_client: frozenset[str] = PrivateAttr(default=frozenset())
     _setting_values_of_file: Mapping[str, Any] = PrivateAttr(default_factory=dict)
-    _faults: Mapping[str, tuple[Fault, ...]] = PrivateAttr(default_factory=dict)
+    _faults: FaultsByTable = PrivateAttr(default_factory=dict)
     _kinds_of_faulty: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     @property
@@ -338,17 +338,21 @@ class Config(BaseModel):
     @property
     def faults(self) -> Mapping[str, tuple[Fault, ...]]:
         """The faults of the providers that are missing in `providers` because of them, by id."""
-        return self._faults
+        return self._faults.get("providers", {})
 
     @property
     def kinds_of_faulty(self) -> Mapping[str, str]:
         """The kinds of the providers in `faults`, where their tables have a readable one."""
         return self._kinds_of_faulty
 
-    def note_faults(self, faults: Mapping[str, tuple[Fault, ...]], kinds: Mapping[str, str]) -> None:
-        """Set `faults` and `kinds_of_faulty`."""
-        self._faults = faults
-        self._kinds_of_faulty = kinds
+    @property
+    def faults_of_prompts(self) -> Mapping[str, tuple[Fault, ...]]:
+        """The faults of the prompts that are missing in `prompts` because of them, by name."""
+        return self._faults.get("prompts", {})
+
+    def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
+        """Set `faults`, `faults_of_prompts` and `kinds_of_faulty`."""
+        self._faults, self._kinds_of_faulty = faults, kinds
 
     @property
     def from_client(self) -> frozenset[str]:

@@ -70,14 +70,31 @@ def test_an_unknown_prompt_is_reported_with_the_nearest_name() -> None:
             ":1: prompts.a b: is not a valid name of a prompt; it must have 1 to 100 letters, digits, dots, "
             "underscores or hyphens",
         ),
-        ("prompts = 3\n", ":1: prompts: must be a table"),
         ("[prompts]\na = 'x'\n", ":2: prompts.a: must be a table"),
     ],
 )
-def test_a_wrong_prompt_is_a_fault_with_its_line(home: Path, table: str, fault: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        loaded(home, table)
-    assert caught.value.message == f"{home / 'config.toml'}{fault}."
+def test_a_wrong_prompt_is_a_fault_with_its_line_and_the_others_work(
+    home: Path, table: str, fault: str
+) -> None:
+    config = loaded(home, f"{table}{'' if '[prompts]' in table else REVIEW}")
+    ((found,),) = config.faults_of_prompts.values()
+    assert str(found) == f"{home / 'config.toml'}{fault}"
+    assert list(config.prompts) == ([] if "[prompts]" in table else ["review"])
+    assert config.faults == {}
+
+
+def test_prompts_that_are_no_table_are_a_fault_of_the_file(home: Path) -> None:
+    with pytest.raises(ConfigError, match=r":1: prompts: must be a table\.$"):
+        loaded(home, "prompts = 3\n")
+
+
+def test_an_overlay_cannot_define_a_wrong_prompt_again(home: Path) -> None:
+    wrong = "[prompts.a]\ntext = 3\n[providers.b]\nkind = 3\n"
+    with pytest.raises(ConfigError, match=r"prompts\.a is already defined"):
+        loaded(home, wrong, {"prompts": {"a": {"text": "x"}}})
+    config = loaded(home, wrong, {"prompts": {"c": {"text": "x"}}})
+    assert (list(config.prompts), list(config.faults_of_prompts)) == (["c"], ["a"])
+    assert list(config.faults) == ["b"]
 
 
 def test_an_unknown_key_is_reported_with_the_nearest_one(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.chat import ConfigError
@@ -86,12 +86,12 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
             logger.exception("the configuration stays as it was, because reading it failed")
             return
         session.overlay = overlay
-        known, prompts = session.registry.config.faults, session.registry.config.prompts
+        before = session.registry.config
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
-        if config.prompts != prompts:
+        if config.prompts != before.prompts:
             session.outbox.notify(PROMPTS_DID_CHANGE, {})
-        show_faults(session, (provider for provider in config.faults if provider not in known))
+        show_faults(session, before)
     if retired:
 
         async def close() -> None:
@@ -103,11 +103,19 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
         session.run_in_background("closing removed providers", close)
 
 
-def show_faults(session: Session, providers: Iterable[str]) -> None:
-    """Show the user the first fault of each of these providers' tables."""
-    faults = session.registry.config.faults
-    for provider in providers:
-        show(session, error_of(faults[provider], provider).message)
+def show_faults(session: Session, before: Config | None = None) -> None:
+    """Show the user the first fault of each table of a provider or a prompt.
+
+    Args:
+        session: with its configuration.
+        before: the configuration of which the user knows the faults.
+    """
+    config = session.registry.config
+    of_providers, of_prompts = (before.faults, before.faults_of_prompts) if before else ({}, {})
+    for faults, known in ((config.faults, of_providers), (config.faults_of_prompts, of_prompts)):
+        for name, of_one in faults.items():
+            if name not in known:
+                show(session, error_of(of_one).message)
 
 
 def show(session: Session, message: str) -> None:

@@ -101,7 +101,7 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
 def initialized(session: Session, call: MethodCall[NoParams]) -> None:
     """Report the faults of the configuration."""
     # Not in `initialize`: before it has sent `initialized`, a client might not show messages.
-    show_faults(session, session.registry.config.faults)
+    show_faults(session)
 
 
 def mark_shutting_down(session: Session, call: MethodCall[NoParams]) -> None:

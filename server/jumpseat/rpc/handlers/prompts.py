@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jumpseat.config import prompt_named
+from jumpseat.config import error_of, prompt_named
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import NoParams, PromptsGetParams
 from jumpseat.rpc.session import Session
@@ -24,8 +24,10 @@ async def prompts_list(session: Session, call: MethodCall[NoParams]) -> dict[str
 
 async def prompts_get(session: Session, call: MethodCall[PromptsGetParams]) -> dict[str, Any]:
     """One prompt, with the input in its text."""
-    name = call.params.name
-    prompt = prompt_named(session.registry.config.prompts, name)
+    name, config = call.params.name, session.registry.config
+    if name in config.faults_of_prompts:
+        raise error_of(config.faults_of_prompts[name])
+    prompt = prompt_named(config.prompts, name)
     result: dict[str, Any] = {"name": name, "text": prompt.filled(call.params.input)}
     if prompt.system is not None:
         result["system"] = prompt.system
