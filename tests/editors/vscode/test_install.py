@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
+from tests.editors.programs import program
 from tests.editors.vscode.code_server import VSIX, running_code_server
 from tests.editors.vscode.conftest import configuration
 from tests.editors.vscode.provider import hello
-from tests.editors.vscode.python_extension import python_extension
+from tests.editors.vscode.pythons import no_python, python_extension
 from tests.editors.vscode.requests import ask
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -49,6 +50,33 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     log = server.log()
     assert f"{python} -m venv " in log
     assert log.count(" -m pip install ") == 1
+
+
+def test_uv_installs_it_where_no_python_works(tmp_path, browser, provider, github, monkeypatch):
+    from tests.editors.vscode.window import Window
+
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text(configuration(provider, github))
+    first = no_python(home / "first")
+    (first / "uv").symlink_to(program("uv"))
+    # uv looks further than the extension, and downloads a Python only where it finds none.
+    last = home / "last"
+    last.mkdir()
+    (last / "python3").symlink_to(sys._base_executable)
+    monkeypatch.setenv("UV_SYSTEM_CERTS", "1")
+    with running_code_server(home, path=f"{first}:/usr/bin:/bin:{last}") as server:
+        context = browser.new_context()
+        window = Window(server, context)
+        window.notified("Installing jumpseat")
+        window.js("await vscode.lm.selectChatModels({ vendor: 'jumpseat' })", seconds=INSTALL_SECONDS)
+        window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+        context.close()
+        log = server.log()
+    storage = home / "data/User/globalStorage/jumpseat.jumpseat/daemon"
+    (environment,) = [each for each in storage.iterdir() if each.is_dir()]
+    assert "uv = " in (environment / "pyvenv.cfg").read_text()
+    assert f"Starting {environment}/bin/jumpseat attach" in log
 
 
 @pytest.mark.scenario("missing-binary")

@@ -11,7 +11,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.vscode.code_server import VSIX, running_code_server
 from tests.editors.vscode.conftest import configuration
 from tests.editors.vscode.provider import hello
-from tests.editors.vscode.python_extension import python_extension
+from tests.editors.vscode.pythons import no_python, python_extension
 from tests.editors.vscode.requests import begin
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -110,13 +110,11 @@ def test_a_folder_names_no_program_and_no_configuration_and_its_other_settings_w
 
 
 def test_the_python_of_a_folder_installs_nothing_until_the_folder_is_trusted(home, tmp_path, open_restricted):
-    bin_directory = home / "no-python"
-    bin_directory.mkdir()
-    for name in ("python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "uv"):
-        program(bin_directory / name, tmp_path / "other")
+    nothing = no_python(home / "no-python")
+    program(nothing / "uv", home / "uv-ran")
     extension = python_extension(tmp_path, home / "workspace/python")
     with running_code_server(
-        home, path=f"{bin_directory}:/usr/bin:/bin", extensions=(VSIX, extension), asks_for_trust=True
+        home, path=f"{nothing}:/usr/bin:/bin", extensions=(VSIX, extension), asks_for_trust=True
     ) as server:
         ran = home / "ran"
         program(server.workspace / "python", ran)

@@ -1,4 +1,4 @@
-"""An extension with the part of the Python extension's API that is used: its active interpreter."""
+"""What the extension finds when it looks for a Python."""
 
 from __future__ import annotations
 
@@ -18,8 +18,18 @@ exports.activate = () => ({
 """
 
 
+def no_python(directory: Path) -> Path:
+    """Make a directory that stands first on the PATH; what it has under the names of Python does not work."""
+    directory.mkdir()
+    for name in ("python3", "python", *(f"python3.{minor}" for minor in range(11, 15))):
+        file = directory / name
+        file.write_text("#!/bin/sh\nexit 1\n")
+        file.chmod(0o755)
+    return directory
+
+
 def python_extension(directory: Path, interpreter: Path) -> Path:
-    """Write the extension into a directory and return its file."""
+    """Make an extension with the part of the Python extension's API that is used: its active interpreter."""
     file = directory / "python.vsix"
     package = {
         "name": "python",
