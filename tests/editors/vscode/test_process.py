@@ -50,6 +50,32 @@ def test_a_request_of_another_extension_fails_when_the_daemon_is_killed_and_the_
     ask(window, MODEL, [{"role": "user", "content": "Hi"}])
 
 
+@pytest.mark.scenario("daemon-killed")
+def test_a_daemon_that_ends_too_often_is_reported_once_where_the_question_was_and_restarted_there(
+    chat, provider, daemon
+):
+    # From here on, four ends are followed by another start.
+    chat.command("jumpseat.restart")
+    for _ in range(4):
+        provider.forget()
+        provider.script(HALF)
+        begin(chat, MODEL, [{"role": "user", "content": "A story."}])
+        provider.wait_for_chat()
+        os.kill(daemon.pid, signal.SIGKILL)
+        chat.js("return state.running.ended")
+    provider.script(HALF)
+    chat.ask("@jumpseat A story.")
+    chat.answer_has("Half an")
+    os.kill(daemon.pid, signal.SIGKILL)
+    chat.answer_has('"jumpseat: Restart Server" tries again.')
+    chat.hides(chat.notifications.first)
+
+    chat.answers.last.get_by_text("Restart Server", exact=True).click()
+    chat.notified("jumpseat was restarted.")
+    assert chat.notifications.count() == 1
+    chat.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+
+
 @pytest.mark.scenario("two-chats", "two-editors")
 def test_two_windows_share_one_daemon_and_stream_at_once(window, provider, daemon, open_window):
     gates = [Gate(), Gate()]

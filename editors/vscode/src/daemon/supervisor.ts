@@ -25,6 +25,7 @@ const CRASHES_WITHIN_MS = 180_000;
 const INITIALIZE_MS = 20_000;
 /** A process that has not ended this long after its input was closed is killed. */
 const LEAVE_MS = 3000;
+const TRY_AGAIN = 'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.';
 
 export interface DaemonOptions {
   /** Find the program, or install it; `again` if the user asked for another try. Called for every start. */
@@ -179,13 +180,10 @@ export class Daemon implements Disposable {
       // `#attempt` is set before a listener of the state can send a request.
       await Promise.resolve();
       this.#current(generation);
-      this.#change('starting');
       if (!this.#mayStart()) {
-        throw connectionLost(
-          'jumpseat ended too often to be started again by itself.',
-          'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',
-        );
+        throw this.failure ?? connectionLost('jumpseat ended too often to be started again.', TRY_AGAIN);
       }
+      this.#change('starting');
       const launch = await this.#options.launch(again);
       this.#current(generation);
       const { log } = this.#options;
@@ -258,9 +256,7 @@ export class Daemon implements Disposable {
     const again = this.#mayStart();
     const lost = connectionLost(
       ready ? `jumpseat ended unexpectedly (${how}).` : `jumpseat ended with ${how} before it was ready.`,
-      again && ready
-        ? 'It was started again.'
-        : 'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',
+      again && ready ? 'It was started again.' : TRY_AGAIN,
     );
     session.connection.close(lost);
     if (ready) {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-import { asDaemonError } from '../daemon/errors';
+import { asDaemonError, type DaemonError } from '../daemon/errors';
 import type { Daemon } from '../daemon/supervisor';
 import { actionsAfter, type Action } from './problems';
 
@@ -12,12 +12,21 @@ async function offer(chosen: Thenable<string | undefined>, actions: readonly Act
   }
 }
 
+/** The errors that a person has seen. One error may end a turn and be the reason why the daemon does not run. */
+const seen = new WeakSet<DaemonError>();
+
+/** An error is shown without `showError`: in a chat. */
+export function markShown(failure: DaemonError): void {
+  seen.add(failure);
+}
+
 /** Show an error with its hint and the ways on. What the person cancelled is no error. */
 export function showError(error: unknown): void {
   const failure = asDaemonError(error);
   if (failure.cancelled) {
     return;
   }
+  seen.add(failure);
   const actions = actionsAfter(failure);
   const titles = actions.map((each) => each.title);
   void offer(vscode.window.showErrorMessage(failure.sentence, ...titles), actions);
@@ -89,7 +98,13 @@ export function watchFailures(daemon: Daemon): { dispose(): void } {
       shown = undefined;
     } else if (state === 'failed' && daemon.failure && daemon.failure.sentence !== shown) {
       shown = daemon.failure.sentence;
-      showError(daemon.failure);
+      const { failure } = daemon;
+      // The turn that it ends shows it first.
+      setImmediate(() => {
+        if (!seen.has(failure)) {
+          showError(failure);
+        }
+      });
     }
   });
 }

@@ -10,6 +10,7 @@ import { VENDOR } from '../provider/provider';
 import { keepsConversations } from '../settings';
 import { modelConfiguration } from '../untyped';
 import { AnswerStream } from './answerStream';
+import { markShown } from './messages';
 import { actionsAfter, asMarkdown } from './problems';
 import { promptCall, promptList, type PromptCall } from './prompts';
 import { questionBlocks } from './contexts';
@@ -195,6 +196,7 @@ function refused(failure: DaemonError, stream: vscode.ChatResponseStream): vscod
   if (failure.cancelled) {
     return {};
   }
+  markShown(failure);
   for (const action of actionsAfter(failure)) {
     stream.button(action);
   }
