@@ -3,6 +3,7 @@
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.providers.descriptions import ProviderDescription, describe
 from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
+from jumpseat.providers.listing import ProviderFailure, list_all_models
 from jumpseat.providers.names import (
     ResolvedModel,
     choose_default,
@@ -11,7 +12,7 @@ from jumpseat.providers.names import (
     no_default,
     resolve_model,
 )
-from jumpseat.providers.registry import ProviderFailure, Registry
+from jumpseat.providers.registry import Registry
 
 __all__ = [
     "BUILT_IN",
@@ -29,6 +30,7 @@ __all__ = [
     "default_provider",
     "describe",
     "fault_of_model",
+    "list_all_models",
     "no_default",
     "resolve_model",
 ]

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from jumpseat.adapters.base import (
@@ -20,8 +20,7 @@ from jumpseat.adapters.base import (
     IdentifiesClient,
 )
 from jumpseat.adapters.base.optional import SharesModels
-from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
-from jumpseat.chat.errors import daemon_failure
+from jumpseat.chat import ChatError, ModelInfo, RequestError
 from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
 from jumpseat.config.suggestions import alternatives
 from jumpseat.http import HttpClient
@@ -33,17 +32,6 @@ from jumpseat.providers.plugins import Plugins
 from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
-
-LISTING_SECONDS = 15.0
-"""The time limit of one provider in a list of the models of several."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderFailure:
-    """A provider whose models could not be listed, and why."""
-
-    provider: str
-    error: ChatError
 
 
 class Registry:
@@ -322,37 +310,6 @@ class Registry:
             ChatError: the request failed.
         """
         return [row.info for row in (await self._lists.list(provider, refresh=refresh)).values()]
-
-    async def list_all_models(
-        self, providers: Sequence[str], *, refresh: bool = False
-    ) -> tuple[list[ModelInfo], list[ProviderFailure]]:
-        """The models of several providers, fetched concurrently, and the failures."""
-
-        async def of(provider: str) -> list[ModelInfo] | ProviderFailure:
-            try:
-                async with asyncio.timeout(LISTING_SECONDS):
-                    return await self.list_models(provider, refresh=refresh)
-            except ChatError as error:
-                return ProviderFailure(provider, error)
-            except TimeoutError:
-                message = f"{provider} did not list its models within {LISTING_SECONDS:g} s."
-                return ProviderFailure(provider, ConnectionError(message, provider=provider))
-            except NotImplementedError:
-                return ProviderFailure(
-                    provider, RequestError(f"{provider} does not list its models.", provider=provider)
-                )
-            except Exception:
-                logger.exception("listing the models of %s failed", provider)
-                return ProviderFailure(provider, daemon_failure("listed these models", provider=provider))
-
-        models: list[ModelInfo] = []
-        failures: list[ProviderFailure] = []
-        for answer in await asyncio.gather(*map(of, providers)):
-            if isinstance(answer, ProviderFailure):
-                failures.append(answer)
-            else:
-                models += answer
-        return models, failures
 
     async def probe(self, provider: str) -> bool:
         """Request the provider's capabilities, and announce a change; False if the provider has no probe.

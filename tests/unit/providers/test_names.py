@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, RequestError
-from jumpseat.providers import Registry, default_provider, resolve_model
+from jumpseat.providers import Registry, default_provider, list_all_models, resolve_model
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
@@ -24,7 +24,7 @@ def two(**top_level: Any) -> Registry:
 
 async def listed(registry: Registry) -> Registry:
     """The registry after the models of all providers were listed."""
-    await registry.list_all_models(registry.ids)
+    await list_all_models(registry, registry.ids)
     return registry
 
 

@@ -14,7 +14,7 @@ from jumpseat.chat import (
     Message,
 )
 from jumpseat.config import Config
-from jumpseat.providers import KINDS, Registry, describe
+from jumpseat.providers import KINDS, Registry, describe, list_all_models
 from tests.unit.providers.plugged import GOOD, REQUEST, Install, registry
 
 pytestmark = pytest.mark.requirement("7:plugins")
@@ -143,7 +143,7 @@ async def test_a_broken_plug_in_is_listed_with_its_message_and_hides_no_other(
     assert "acme" in (rows["mine"].auth.message or "")
     assert not rows["mine"].configured
     assert rows["other"].configured
-    _, failures = await there.list_all_models(["mine"])
+    _, failures = await list_all_models(there, ["mine"])
     assert [(each.provider, isinstance(each.error, ChatError)) for each in failures] == [("mine", True)]
     await there.aclose()
 

@@ -10,7 +10,7 @@ import pytest
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ConfigError, ConnectionError, RequestError
 from jumpseat.config import Config
-from jumpseat.providers import Registry, describe
+from jumpseat.providers import Registry, describe, list_all_models
 from jumpseat.providers.registry import KINDS
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.unit.scripted import ScriptedAdapter, registry_of
@@ -145,7 +145,7 @@ async def test_a_failed_provider_hides_no_other_models(failure: Exception, words
         ScriptedAdapter(name="b", models=failure),
         ScriptedAdapter(name="c", models=["two"]),
     )
-    models, failures = await registry.list_all_models(["a", "b", "c"])
+    models, failures = await list_all_models(registry, ["a", "b", "c"])
 
     assert [model.id for model in models] == ["a:one", "c:two"]
     assert [each.provider for each in failures] == ["b"]
@@ -157,7 +157,7 @@ async def test_a_failed_provider_hides_no_other_models(failure: Exception, words
 async def test_an_unknown_kind_hides_no_others_models() -> None:
     registry = registry_of(ScriptedAdapter(name="a", models=["one"]), tables={"c": {"kind": "nonsense"}})
 
-    models, failures = await registry.list_all_models(["a", "c"])
+    models, failures = await list_all_models(registry, ["a", "c"])
 
     assert [model.id for model in models] == ["a:one"]
     assert isinstance(failures[0].error, ConfigError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jumpseat.chat import RequestError
-from jumpseat.providers import Registry, resolve_model
+from jumpseat.providers import Registry, list_all_models, resolve_model
 from tests.unit.scripted import ScriptedAdapter, ScriptedRegistry, registry_of
 
 pytestmark = pytest.mark.requirement("4:upstream-spellings")
@@ -24,7 +24,7 @@ def two() -> ScriptedRegistry:
 
 async def listed() -> Registry:
     registry = two()
-    await registry.list_all_models(registry.ids)
+    await list_all_models(registry, registry.ids)
     return registry
 
 
@@ -65,7 +65,7 @@ async def test_an_exact_name_takes_precedence_over_another_spelling() -> None:
         ScriptedAdapter(name="c", models=["m-1-5"]),
         default_provider="a",
     )
-    await registry.list_all_models(registry.ids)
+    await list_all_models(registry, registry.ids)
 
     assert (await resolve_model(registry, "m-1-5")).provider == "c"
     with pytest.raises(RequestError, match="b, c"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ModelInfo
-from jumpseat.providers import ProviderFailure, default_provider, resolve_model
+from jumpseat.providers import ProviderFailure, default_provider, list_all_models, resolve_model
 from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
@@ -23,7 +23,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
         # Raises for an unknown provider: an error of the request, not a row of `errors`.
         registry.table(named)
     providers = [named] if named is not None else registry.ids
-    models, failures = await registry.list_all_models(providers, refresh=call.params.refresh)
+    models, failures = await list_all_models(registry, providers, refresh=call.params.refresh)
     default = await _default_model_id(session, named)
     listed = {model.provider for model in models}
     capabilities = {

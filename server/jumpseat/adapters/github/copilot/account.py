@@ -5,7 +5,6 @@ Chooses among the sign-ins that exist. Sessions share the `TokenCache` of the ch
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
@@ -16,17 +15,17 @@ from jumpseat.adapters.base import Account, OnPrompt, read_options
 from jumpseat.adapters.base.account import AuthState, AuthStatus
 from jumpseat.adapters.github.account import AccountFacts, fetch_account
 from jumpseat.adapters.github.copilot.catalogue import CopilotCatalogue
-from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
+from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
+from jumpseat.adapters.github.copilot.sign_in_search import SignInSearch
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, TokenCache
 from jumpseat.adapters.github.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
 from jumpseat.adapters.github.errors import not_signed_in
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in import SignIn
-from jumpseat.adapters.github.sign_ins import FoundSignIns, find_sign_ins
 from jumpseat.adapters.github.token_store import token_store_of
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError, ModelInfo
-from jumpseat.config import ProviderConfig, Values
+from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.system.shared import Held
 from jumpseat.system.single_flight import WorkCancelled
@@ -36,15 +35,12 @@ logger = logging.getLogger(__name__)
 LINGER_SECONDS = 300.0
 """How long the account of a sign-in is remembered after its last session: for the next `jumpseat chat`."""
 
-LOOK_AGAIN_SECONDS = 5.0
-"""How long "signed out" is cached before other programs' sign-ins are searched again."""
-
 NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
 """Sources that the user named for Copilot: using another sign-in instead would surprise them."""
 
 
 class CopilotAccount(Account):
-    """One provider's account. Searches for sign-ins at its first use, and again when the store changed."""
+    """One provider's account."""
 
     auth_method = "device_code"
 
@@ -70,21 +66,10 @@ class CopilotAccount(Account):
         self._hosts = hosts
         self._config = config
         self._options = read_options(CopilotOptions, hosts.provider, config)
-        self._values = Values(hosts.provider, config, source_keys=SOURCE_KEYS)
         self._headers = headers
         self._catalogue = catalogue
         self._store = token_store_of(config.origin.environment)
-
-        self._search_lock = asyncio.Lock()
-        self._found: FoundSignIns | None = None
-        self._store_stamp: object = None
-        self._search_again_at = 0.0
-        self._seen: tuple[object, SignIn | None] | None = None
-        """The store's stamp and the best sign-in at the last `files_changed`."""
-
-        self._rejected: dict[str, SignIn] = {}
-        """Sign-ins of other programs that GitHub does not accept any more, by token; the last one is last."""
-
+        self._sign_ins = SignInSearch(hosts, config, self._store)
         self._held: Held[TokenCache] | None = None
         self._reported: AuthStatus | None = None
 
@@ -97,7 +82,7 @@ class CopilotAccount(Account):
             AuthenticationError: signed out.
             ConfigError: a key of the network cannot be used.
         """
-        found = await self._search()
+        found = await self._sign_ins.search()
         best = found.best
         if best is None:
             raise not_signed_in(self._hosts, found.notes)
@@ -189,7 +174,7 @@ class CopilotAccount(Account):
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """The state of the sign-in and its source; with `refresh`, account and quotas from GitHub."""
         try:
-            found = await self._search()
+            found = await self._sign_ins.search()
         except ChatError as error:
             return self._status("signed_out", error=error)
         if not found.sign_ins:
@@ -200,10 +185,9 @@ class CopilotAccount(Account):
         """Whether there is a sign-in that was made for Copilot; does not run `gh`.
 
         Raises:
-            ChatError: as `_search` raises it.
+            ChatError: as `SignInSearch.search` raises it.
         """
-        found = self._found or await self._find(general=False)
-        return found.best is not None and found.best.is_for_copilot
+        return await self._sign_ins.has_one_for_copilot()
 
     async def accept_terms(self, model: str) -> ModelInfo:
         """Accept a model's terms for the account, and check that it took effect.
@@ -219,16 +203,9 @@ class CopilotAccount(Account):
 
     async def files_changed(self) -> None:
         """Search again, and report what is new: another session or process may have signed in or out."""
-        if self._seen is None or await asyncio.to_thread(self._store.stamp) == self._seen[0]:
-            return
-        # Compared with the last report, not with the last search, which a chat may have made.
-        before = self._seen[1]
-        after = (await self._search()).best
-        self._seen = self._store_stamp, after
-        if before is not None and after is not None and before.key == after.key:
-            return
-        await self._forget()
-        self._report(await self.auth_status(refresh=after is not None))
+        if await self._sign_ins.best_has_changed():
+            await self._forget()
+            self._report(await self.auth_status(refresh=True))
 
     async def aclose(self) -> None:
         """Release what is shared with other sessions."""
@@ -236,42 +213,6 @@ class CopilotAccount(Account):
         await self._release(held)
 
     # -- sign-ins
-
-    async def _search(self) -> FoundSignIns:
-        """The existing sign-ins, without those that GitHub has rejected.
-
-        Raises:
-            ChatError: one that the user named for Copilot cannot be used, or the store cannot be read.
-        """
-        async with self._search_lock:
-            stamp = await asyncio.to_thread(self._store.stamp)
-            now = asyncio.get_running_loop().time()
-            is_old = self._found is not None and not self._found.sign_ins and now >= self._search_again_at
-            if self._found is None or stamp != self._store_stamp or is_old:
-                self._found = await self._find()
-                self._store_stamp, self._search_again_at = stamp, now + LOOK_AGAIN_SECONDS
-            usable = [each for each in self._found.sign_ins if each.token.reveal() not in self._rejected]
-            # If all were rejected, the last one stays, so that its error is reported.
-            found = replace(self._found, sign_ins=usable or list(self._rejected.values())[-1:])
-            if self._seen is None:
-                self._seen = stamp, found.best
-            return found
-
-    async def _find(self, *, general: bool = True) -> FoundSignIns:
-        raw = self._options.github_token
-        configured = None if raw is None else await self._values.resolve("github_token", raw)
-        environment = self._config.origin.environment
-        found = await find_sign_ins(
-            self._hosts,
-            self._store,
-            environment,
-            configured=configured,
-            rejected=self._rejected,
-            general=general,
-        )
-        for sign_in in found.sign_ins:
-            environment.keep_back(sign_in.token)
-        return found
 
     async def _use(self, sign_in: SignIn) -> None:
         network = await self._http.network_of(self._hosts.api)
@@ -304,18 +245,12 @@ class CopilotAccount(Account):
         if not is_rejected or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
             return False
         logger.warning("the sign-in from %s is not accepted any more", sign_in.source)
-        token = sign_in.token.reveal()
-        if self._rejected.pop(token, None) is None:
-            self._found = None  # Search also the places that were skipped because of this one.
-        self._rejected[token] = sign_in
-        return any(each.token.reveal() not in self._rejected for each in (await self._search()).sign_ins)
+        return await self._sign_ins.reject(sign_in)
 
     async def _forget(self) -> None:
         """Drop the cached sign-ins, so that the next call searches again."""
         held, self._held = self._held, None
-        self._found = self._seen = None
-        self._rejected.clear()
-        self._values = Values(self._hosts.provider, self._config, source_keys=SOURCE_KEYS)
+        self._sign_ins.forget()
         self._catalogue.forget()
         if held is not None and held.value.sign_in.is_ours:
             # Another process may have replaced or deleted the sign-in before ours was exchanged.
@@ -373,8 +308,7 @@ class CopilotAccount(Account):
 
     def _status(self, state: AuthState, *, error: ChatError | None = None) -> AuthStatus:
         tokens = None if self._held is None else self._held.value
-        best = self._found.best if self._found is not None else None
-        sign_in = tokens.sign_in if tokens is not None else best
+        sign_in = tokens.sign_in if tokens is not None else self._sign_ins.known_best
         facts = (tokens and tokens.facts) or AccountFacts()
         return AuthStatus(
             provider=self._hosts.provider,

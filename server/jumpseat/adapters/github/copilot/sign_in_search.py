@@ -1,0 +1,127 @@
+"""The sign-ins that one Copilot provider may use: found, cached, and rejected by GitHub."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from jumpseat.adapters.base import read_options
+from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.adapters.github.sign_in import SignIn
+from jumpseat.adapters.github.sign_ins import FoundSignIns, find_sign_ins
+from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.config import ProviderConfig, Values
+
+LOOK_AGAIN_SECONDS = 5.0
+"""How long "signed out" is cached before other programs' sign-ins are searched again."""
+
+
+class SignInSearch:
+    """Searches at its first use, and again when the store has changed."""
+
+    def __init__(self, hosts: GitHubHosts, config: ProviderConfig, store: TokenStore) -> None:
+        """
+        Args:
+            hosts: the GitHub.
+            config: the provider's table; `github_token` counts here.
+            store: our own sign-ins.
+        """
+        self._hosts = hosts
+        self._config = config
+        self._github_token = read_options(CopilotOptions, hosts.provider, config).github_token
+        self._values = Values(hosts.provider, config, source_keys=SOURCE_KEYS)
+        self._store = store
+
+        self._one_at_a_time = asyncio.Lock()
+        self._found: FoundSignIns | None = None
+        self._store_stamp: object = None
+        self._search_again_at = 0.0
+        self._seen: tuple[object, SignIn | None] | None = None
+        """The store's stamp and the best sign-in at the last `best_has_changed`."""
+
+        self._rejected: dict[str, SignIn] = {}
+        """Sign-ins of other programs that GitHub does not accept any more, by token; the last one is last."""
+
+    @property
+    def known_best(self) -> SignIn | None:
+        """The best sign-in of the last search."""
+        return self._found.best if self._found is not None else None
+
+    async def search(self) -> FoundSignIns:
+        """The existing sign-ins, without those that GitHub has rejected.
+
+        Raises:
+            ChatError: one that the user named for Copilot cannot be used, or the store cannot be read.
+        """
+        async with self._one_at_a_time:
+            stamp = await asyncio.to_thread(self._store.stamp)
+            now = asyncio.get_running_loop().time()
+            is_old = self._found is not None and not self._found.sign_ins and now >= self._search_again_at
+            if self._found is None or stamp != self._store_stamp or is_old:
+                self._found = await self._find()
+                self._store_stamp, self._search_again_at = stamp, now + LOOK_AGAIN_SECONDS
+            usable = [each for each in self._found.sign_ins if each.token.reveal() not in self._rejected]
+            # If all were rejected, the last one stays, so that its error is reported.
+            found = replace(self._found, sign_ins=usable or list(self._rejected.values())[-1:])
+            if self._seen is None:
+                self._seen = stamp, found.best
+            return found
+
+    async def has_one_for_copilot(self) -> bool:
+        """Whether there is a sign-in that was made for Copilot; does not run `gh`.
+
+        Raises:
+            ChatError: as `search` raises it.
+        """
+        found = self._found or await self._find(general=False)
+        return found.best is not None and found.best.is_for_copilot
+
+    async def best_has_changed(self) -> bool:
+        """Whether the store has another best sign-in than at the last call.
+
+        Raises:
+            ChatError: as `search` raises it.
+        """
+        if self._seen is None or await asyncio.to_thread(self._store.stamp) == self._seen[0]:
+            return False
+        # Compared with the last call, not with the last search, which a chat may have made.
+        before = self._seen[1]
+        after = (await self.search()).best
+        self._seen = self._store_stamp, after
+        return before is None or after is None or before.key != after.key
+
+    async def reject(self, sign_in: SignIn) -> bool:
+        """Leave out a sign-in of another program; returns whether there is another one.
+
+        Raises:
+            ChatError: as `search` raises it.
+        """
+        token = sign_in.token.reveal()
+        if self._rejected.pop(token, None) is None:
+            self._found = None  # Search also the places that were skipped because of this one.
+        self._rejected[token] = sign_in
+        return any(each.token.reveal() not in self._rejected for each in (await self.search()).sign_ins)
+
+    def forget(self) -> None:
+        """Search again at the next use, also for what was rejected."""
+        self._found = self._seen = None
+        self._rejected.clear()
+        # A new reader: the old one caches what a `cmd:` has printed.
+        self._values = Values(self._hosts.provider, self._config, source_keys=SOURCE_KEYS)
+
+    async def _find(self, *, general: bool = True) -> FoundSignIns:
+        raw = self._github_token
+        configured = None if raw is None else await self._values.resolve("github_token", raw)
+        environment = self._config.origin.environment
+        found = await find_sign_ins(
+            self._hosts,
+            self._store,
+            environment,
+            configured=configured,
+            rejected=self._rejected,
+            general=general,
+        )
+        for sign_in in found.sign_ins:
+            environment.keep_back(sign_in.token)
+        return found
