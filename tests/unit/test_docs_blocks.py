@@ -57,12 +57,14 @@ TESTS = {
     "plugins/test_page.py": {
         "test_every_block_of_code_on_the_page_is_in_the_example": ([PLUGINS], "python|toml", ""),
     },
+    "unit/chat/test_transcript.py": {
+        "test_the_example_of_the_protocol_page_is_what_would_be_written": ([PROTOCOL], "markdown", ""),
+    },
     "protocol/test_page_exchange.py": {
         "test_the_daemon_sends_exactly_the_frames_of_the_page": ([PROTOCOL], "text", "→"),
     },
     "protocol/test_page_blocks.py": {
         "test_the_daemon_sends_and_takes_what_the_page_shows": ([PROTOCOL], "json", ""),
-        "test_the_transcript_of_the_page_is_read_and_written_without_loss": ([PROTOCOL], "markdown", ""),
     },
     "e2e/test_pages.py": {"test_every_command_of_a_page_runs": (EVERY_PAGE, "sh", "")},
     "e2e/test_pages_for_contributors.py": {

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +17,9 @@ from jumpseat.chat.transcript import RoleNames, parse, render
 from jumpseat.chat.transcript.form import FENCED_KINDS
 from jumpseat.rpc.encode import to_wire
 from tests.unit.chat import conversations
+from tests.unit.pages import PROTOCOL, fences
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "transcripts.json").read_text("utf-8"))
-PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
 ROLES = (RoleNames(), RoleNames("Ich", "KI (v2.*)"), RoleNames("Me", "Me too"))
 BIG = 1_000_000
 SLOWEST = 10.0
@@ -47,12 +45,7 @@ def test_a_text_is_read_and_written_as_the_vector_says(vector: dict[str, Any]) -
 
 @pytest.mark.requirement("5:transcript")
 def test_the_example_of_the_protocol_page_is_what_would_be_written() -> None:
-    page = PAGE.read_text("utf-8")
-    section = page[page.index("### Transcripts") :]
-    shown = "".join(
-        re.findall(r"^(?: {4}.*)?\n", section[section.index("    ---") :].partition("\nWhat ")[0], re.M)
-    )
-    text = f"{textwrap.dedent(shown).strip()}\n"
+    (text,) = fences(PROTOCOL, "markdown")
     read = parse(text)
 
     assert [block.type for message in read.messages for block in message.content] == [

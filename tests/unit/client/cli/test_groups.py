@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,9 +141,11 @@ def test_conversations_have_whole_ids_and_titles_in_40_columns(tmp_path: Path) -
         ("local", "install", "missing"),
     ],
 )
-def test_a_message_is_cut_between_words_in_40_columns(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_a_message_is_cut_between_words_in_40_columns(
+    home: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     scenario = Scenario(tmp_path, answers={"settings/get": {"settings": {"providers": {}}}})
-    terminal = Terminal(argv(scenario, *arguments), {**os.environ, "JUMPSEAT_HOME": str(tmp_path)}, (24, 40))
+    terminal = Terminal(argv(scenario, *arguments), size=(24, 40))
     code, output = terminal.finish()
     lines = output.replace("\r", "").splitlines()
 

