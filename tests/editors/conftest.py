@@ -16,6 +16,8 @@ from tests.editors.programs import program
 from tests.editors.provider import config_of
 from tests.hub import no_daemon_afterwards
 
+pytest.register_assert_rewrite("tests.editors.chats")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 
 WORDS = completion_stream(["Hello ", "there."])
@@ -27,6 +28,11 @@ def config_of(home: Path, base_url: str, more: str = "") -> None:
     """Write the configuration: `fake` is the only provider; `more` follows."""
     home.mkdir(exist_ok=True)
     (home / "config.toml").write_text(fake(base_url) + more)
+
+
+def sent(provider: ThreadedUpstream, number: int) -> list[str]:
+    """The texts of the messages of a request to it, counted from 0."""
+    return [message["content"] for message in provider.requests[number].json["messages"]]
 
 
 def held(*pieces: str, gate: Gate) -> Reply:

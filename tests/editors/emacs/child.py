@@ -161,6 +161,10 @@ class Child:
         self.keys("^C^C")
         self.wait("(or (not (equal driver-sent jumpseat-view--status)) (driver-messages))")
 
+    def stop(self) -> None:
+        """Stop the answer by its key."""
+        self.keys("^C^K")
+
     def idle(self) -> None:
         """Wait until no chat and no rewrite runs in the buffer that the user sees."""
         self.wait("(not (jumpseat-view-get :state))")

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors import chats
 from tests.editors.emacs.child import markdown_mode, running_emacs
+from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-WORDS = completion_stream(["Hello ", "there."])
-
-
-def held(*pieces: str, gate: Gate) -> Reply:
-    """An answer that waits at the gate after these pieces."""
-    return Reply.events(
-        [*(chunk({"content": piece}) for piece in pieces), gate, *completion_stream([" End."])]
-    )
 
 
 @pytest.mark.scenario("stream")
@@ -42,19 +35,7 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
 
 @pytest.mark.scenario("stop-after-first-token")
 def test_a_stopped_answer_keeps_what_came_and_can_be_continued(child, provider):
-    provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))
-    child.ask("Tell me a story.")
-    child.sees("Half an ans")
-    child.keys("^C^K")
-    child.idle()
-    provider.wait_for_disconnect(1)
-    assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
-    child.sees("stopped")
-
-    child.ask("Go on.")
-    child.idle()
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["Tell me a story.", "Half an ans", "Go on."]
+    chats.stopped_in_the_middle(child, provider)
 
 
 @pytest.mark.scenario("stop-before-first-token")
@@ -73,48 +54,21 @@ def test_an_answer_that_is_stopped_while_the_question_is_read_leaves_the_questio
 
 @pytest.mark.scenario("stop-before-first-token")
 def test_a_request_that_waits_for_the_provider_is_stopped_too(child, provider):
-    gate = Gate()
-    provider.script(Reply.events([gate, *WORDS]))
-    child.ask("A slow one.")
-    provider.wait_for_request(1)
-    child.keys("^C^K")
-    child.idle()
-    provider.wait_for_disconnect(1)
-    assert child.text.endswith("\n---\n\n## Me\n\nA slow one.")
-    child.sees("Stopped before the first words.")
+    chats.stopped_before_the_provider_has_answered(child, provider)
 
 
 @pytest.mark.scenario("thinking")
 def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
-    provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])))
-    provider.default(Reply.events(WORDS))
-    child.ask("Is it?")
-    child.idle()
-    child.sees("▸ Thinking (5 lines)")
-    assert "Let me think." not in child.screen
-    assert "Let me think." in child.text
+    chats.thinking_is_folded(child, provider)
     child.keys("^C^T")
     child.sees("Let me think.")
     child.keys("^C^T")
     child.sees_no_more("Let me think.")
-
-    child.ask("Sure?")
-    child.idle()
-    answer = provider.requests[1].json["messages"][1]
-    assert (answer["content"], answer["reasoning_content"]) == ("Yes.", "Let me think.")
+    chats.thinking_is_sent_back(child, provider)
 
 
 def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
-    provider.script(
-        Reply.events(completion_stream(["Write\n## Me\nfor ", "a question."])), Reply.events(WORDS)
-    )
-    child.ask("How?")
-    child.idle()
-    assert "Write\n\\## Me\nfor a question.\n\n## Me\n\n" in child.text
-
-    child.ask("Thanks.")
-    child.idle()
-    assert provider.requests[1].json["messages"][1]["content"] == "Write\n## Me\nfor a question."
+    chats.a_line_that_looks_like_a_heading(child, provider)
 
 
 def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):
@@ -133,10 +87,7 @@ def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(ch
 
 
 def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
-    gate = Gate()
-    provider.script(held("One ", gate=gate))
-    child.ask("Question.")
-    child.sees("One")
+    gate = chats.begin(child, provider, "One ")
     child.wait('(save-excursion (goto-char (point-min)) (looking-at "---"))')
     child.eval('(progn (goto-char (point-min)) (search-forward "Question") (beginning-of-line))')
     child.keys("Mine: ")
@@ -168,10 +119,7 @@ def test_a_window_follows_only_if_its_point_was_at_the_end(child, provider):
 
 
 def test_what_is_typed_at_the_end_while_an_answer_streams_becomes_the_next_question(child, provider):
-    gate = Gate()
-    provider.script(held("One", gate=gate))
-    child.ask("Question.")
-    child.sees("One")
+    gate = chats.begin(child, provider, "One")
     child.keys(" next?")
     child.sees("One next?")
     provider.open(gate)
@@ -183,28 +131,19 @@ def test_what_is_typed_at_the_end_while_an_answer_streams_becomes_the_next_quest
 
 @pytest.mark.scenario("opaque-data")
 def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(child, provider):
-    # A short answer is recognised only below the same question.
-    fine = "Fine. " + 50 * "More. " + "The end."
-    provider.script(Reply.events(completion_stream([fine], reasoning=["Because."])), Reply.events(WORDS))
-    child.ask("First.")
-    child.idle()
-    child.eval("""(defun parsed-origin ()
-        (setq parsed nil)
-        (jumpseat-transcript-parse (jumpseat-transcript-text) (lambda (_ result) (setq parsed result))))""")
-    origin = "(list (jumpseat-get (elt (plist-get (elt (plist-get parsed :messages) 1) :content) 1) :origin))"
-    child.eval("(parsed-origin)")
-    child.wait("parsed")
-    assert child.eval(origin) == [{"provider": "fake", "model": "fake-model"}]
-    child.eval('(save-excursion (goto-char 1) (search-forward "First") (replace-match "The first" t t))')
-    child.ask("Second.")
-    child.idle()
-    messages = provider.requests[1].json["messages"]
-    assert [message["content"] for message in messages] == ["The first.", fine, "Second."]
-    assert messages[1]["reasoning_content"] == "Because."
-    child.eval('(save-excursion (goto-char 1) (search-forward "Fine") (replace-match "Changed" t t))')
-    child.eval("(parsed-origin)")
-    child.wait("parsed")
-    assert child.eval(origin) == [None]
+    def replace(old, new):
+        child.eval(f'(save-excursion (goto-char 1) (search-forward "{old}") (replace-match "{new}" t t))')
+
+    def origin():
+        child.eval("""(progn
+            (setq parsed nil)
+            (jumpseat-transcript-parse (jumpseat-transcript-text)
+                                       (lambda (_ result) (setq parsed result))))""")
+        child.wait("parsed")
+        answer = "(elt (plist-get (elt (plist-get parsed :messages) 1) :content) 1)"
+        return child.eval(f"(jumpseat-get {answer} :origin)")
+
+    chats.opaque_data(child, provider, replace, origin)
 
 
 @pytest.mark.scenario("two-chats")
@@ -230,26 +169,11 @@ def test_two_chats_stream_at_once_into_their_own_buffers(child, provider):
 
 
 def test_an_error_is_below_the_question_which_can_be_sent_again(child, provider):
-    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401), Reply.events(WORDS))
-    child.ask("Hello?")
-    child.sees("✗ ")
-    child.idle()
-    child.sees("The key is wrong.")
-    assert child.text.endswith("\n---\n\n## Me\n\nHello?")
-
-    child.send()
-    child.sees("Hello there.")
-    child.idle()
-    child.sees_no_more("✗")
-    assert child.text.endswith("## Assistant\n\nHello there.\n\n## Me\n\n")
+    chats.an_error(child, provider)
 
 
 def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
-    provider.script(Reply.events([chunk({"content": "Half"})]).close_after())
-    child.ask("Hello?")
-    child.sees("✗ ")
-    child.idle()
-    assert child.text.endswith("## Assistant\n\nHalf\n\n## Me\n\n")
+    chats.a_broken_connection(child, provider)
 
 
 def test_a_chat_without_a_question_is_not_sent(child, provider):

@@ -14,7 +14,6 @@ from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
-WORDS = completion_stream(["Hello ", "there."])
 DEFERRED = "(= gc-cons-threshold jumpseat-garbage-limit)"
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
+from tests.editors import chats
+from tests.editors.chats import kept
 from tests.editors.emacs.child import Child, running_emacs
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -24,35 +26,20 @@ def history(child: Child, *choices: str, words: str = "") -> None:
         child.answer(choice)
 
 
-def kept(home: Path) -> list[str]:
-    return sorted(path.stem for path in (home / "conversations").glob("*.jsonl"))
-
-
 def asked(home: Path, package: Path, provider) -> None:
     """Ask a question in an Emacs of its own."""
-    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])))
     with running_emacs(home, package=package) as first:
         first.command("jumpseat")
-        first.ask("Which colour is the sky?")
-        first.sees("Blue.")
-        first.idle()
+        chats.about_the_sky(first, provider)
 
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, package, provider):
     asked(home, package, provider)
     (name,) = kept(home)
-    provider.script(Reply.events(completion_stream(["Really."])))
     with running_emacs(home, package=package) as child:
         history(child, "Continue")
-        child.sees("▸ Thinking (5 lines)")
-        assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")
-        child.ask("Really?")
-        child.sees("Really.")
-        child.idle()
-        assert child.text.endswith("## Assistant\n\nReally.\n\n## Me\n\n")
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["Which colour is the sky?", "Blue.", "Really?"]
+        chats.about_the_sky_again(child, provider)
     assert kept(home) == [name]
 
 
@@ -87,12 +74,6 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
 
 
 def test_a_user_can_keep_nothing(home, package, provider):
-    provider.script(Reply.events(completion_stream(["Blue."])))
     with running_emacs(home, package=package, options={"keep": False}) as child:
         child.command("jumpseat")
-        child.ask("Which colour?")
-        child.sees("Blue.")
-        child.idle()
-        assert "✗" not in child.screen
-        assert "conversation:" not in child.text
-    assert kept(home) == []
+        chats.a_chat_of_which_nothing_is_kept(child, provider, home)

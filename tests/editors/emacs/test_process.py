@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors import chats
 from tests.editors.emacs.child import running_emacs
 from tests.editors.programs import NEEDED, answering, program_that
-from tests.editors.provider import WORDS
+from tests.editors.provider import WORDS, held
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -59,31 +58,11 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, pac
 
 @pytest.mark.scenario("daemon-killed")
 def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, home):
-    provider.script(Reply.events([chunk({"content": "Half an ans"}), Gate()]), Reply.events(WORDS))
-    child.ask("A story.")
-    child.sees("Half an ans")
-    os.kill(Hub(home).pid, signal.SIGKILL)
-    child.sees("✗ jumpseat ended unexpectedly")
-    child.idle()
-    assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
-    assert "It was started again." in child.messages[0]
-
-    child.ask("Go on.")
-    child.sees("Hello there.")
-    child.idle()
-    assert child.text.endswith("Hello there.\n\n## Me\n\n")
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["A story.", "Half an ans", "Go on."]
+    chats.a_killed_daemon(child, provider, home)
 
 
 def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, home):
-    provider.script(Reply.events([chunk({"content": "Write\n## Me\nfor a question"}), Gate()]))
-    child.ask("How?")
-    child.sees("for a question")
-    os.kill(Hub(home).pid, signal.SIGKILL)
-    child.sees("✗")
-    child.idle()
-    assert child.text.endswith("## Assistant\n\nWrite\n\\## Me\nfor a question\n\n## Me\n\n")
+    chats.a_killed_daemon_and_a_line_that_looks_like_a_heading(child, provider, home)
 
 
 def test_a_program_that_always_crashes_is_not_started_for_ever(home, package, tmp_path):
@@ -98,7 +77,7 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(home, package, tm
 
 
 def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home, package, provider):
-    provider.script(Reply.events([chunk({"content": "Half"}), Gate()]))
+    provider.script(held("Half", gate=Gate()))
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
         child.ask("A story.")

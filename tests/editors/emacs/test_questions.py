@@ -6,12 +6,12 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
+from tests.editors import chats
 from tests.editors.emacs.child import lisp, running_emacs
-from tests.editors.provider import config_of
+from tests.editors.provider import WORDS, config_of
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
-WORDS = completion_stream(["Hello ", "there."])
 
 PROMPTS = """
 [prompts.tidy]
@@ -32,18 +32,12 @@ def find(child, path) -> None:
 def test_a_question_on_a_region_has_its_lines_with_file_and_language(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.py"
-    file.write_text("x = 1\ny = 2\nz = 3\n")
+    file.write_text(chats.PYTHON)
     find(child, file)
     child.keys("^N^@^N^N")
     child.wait("(use-region-p)")
     child.command("jumpseat-ask", "Why two?")
-    child.sees("Hello there.")
-    child.idle()
-    context = f"```context uri=file://{file} language=python range=1:0-3:0\ny = 2\nz = 3\n\n```\n\nWhy two?"
-    assert context in child.text
-    sent = provider.requests[0].json["messages"][0]["content"]
-    assert "y = 2\nz = 3" in sent
-    assert "a.py" in sent
+    chats.a_question_on_two_lines(child, provider, file)
 
 
 def test_a_question_on_characters_has_exactly_them(child, provider, tmp_path):
@@ -160,13 +154,10 @@ def test_references_files_and_prompts_are_completed(home, package, provider, tmp
 
 @pytest.mark.scenario("save-and-reopen")
 def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(home, package, provider, tmp_path):
-    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])), Reply.events(WORDS))
     file = tmp_path / "sky.md"
     with running_emacs(home, package=package) as first:
         first.command("jumpseat")
-        first.ask("Which colour?")
-        first.sees("Blue.")
-        first.idle()
+        chats.about_the_sky(first, provider)
         first.eval(f"(setq jumpseat-directory {lisp(str(tmp_path) + '/')})")
         first.keys("^X^S")
         first.answer("sky.md")
@@ -175,14 +166,9 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(home, package, 
     assert file.read_text("utf-8") == saved
     with running_emacs(home, package=package) as second:
         second.eval(f"(jumpseat-open {lisp(str(file))})")
-        second.sees("▸ Thinking (5 lines)")
-        second.ask("Really?")
-        second.sees("Hello there.")
-        second.idle()
+        chats.about_the_sky_again(second, provider)
         assert second.text.startswith(saved.rstrip("\n"))
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["Which colour?", "Blue.", "Really?"]
-    assert len(list((home / "conversations").glob("*.jsonl"))) == 1
+    assert len(chats.kept(home)) == 1
 
 
 def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider, tmp_path):

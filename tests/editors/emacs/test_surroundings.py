@@ -7,10 +7,9 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import lisp, running_emacs
+from tests.editors.provider import WORDS
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-WORDS = completion_stream(["Hello ", "there."])
 
 
 def half() -> Reply:

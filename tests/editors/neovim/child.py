@@ -41,6 +41,19 @@ vim.notify = function(text, level) table.insert(_G.messages, text) end
 """
 
 
+_CHOOSE = """
+_G.prompts, _G.choices = {}, ...
+vim.ui.select = function(items, options, choose)
+  table.insert(_G.prompts, options.prompt)
+  local wanted = table.remove(_G.choices, 1)
+  for _, item in ipairs(items) do
+    if (options.format_item or tostring)(item):find(wanted, 1, true) then return choose(item) end
+  end
+  choose(nil)
+end
+"""
+
+
 class Child:
     """One Neovim. Its Lua sees `messages`, what the plug-in notified."""
 
@@ -94,8 +107,9 @@ class Child:
     def wait(self, condition: str) -> None:
         """Wait until a Lua expression is true."""
         done = self.lua(f"return (vim.wait({WAIT_MS}, function() return ({condition}) end, 5))")
-        assert done, f"timed out: {condition}\n{self.screen()}\n{self.messages}"
+        assert done, f"timed out: {condition}\n{self.screen}\n{self.messages}"
 
+    @property
     def screen(self) -> str:
         """What a person sees, without blanks at the ends of lines."""
         return str(self.lua(_SCREEN))
@@ -107,7 +121,15 @@ class Child:
         local function screen() {_SCREEN} end
         return (vim.wait({WAIT_MS}, function() return screen():find(text, 1, true) ~= nil end, 20))
         """
-        assert self.lua(code, text), f"{text!r} is not on the screen:\n{self.screen()}"
+        assert self.lua(code, text), f"{text!r} is not on the screen:\n{self.screen}"
+
+    def will_choose(self, *choices: str) -> None:
+        """Let each next choice be the first item with one of these texts; its Lua then sees the `prompts`."""
+        self.lua(_CHOOSE, list(choices))
+
+    def has_chosen(self) -> None:
+        """Wait until all of these choices are made."""
+        self.wait("#_G.choices == 0")
 
     @property
     def text(self) -> str:
@@ -134,7 +156,15 @@ class Child:
     def ask(self, question: str) -> None:
         """Write a question into the chat and send it."""
         self.write(question)
+        self.send()
+
+    def send(self) -> None:
+        """Send the chat."""
         self.command("JumpseatSend")
+
+    def stop(self) -> None:
+        """Stop the answer."""
+        self.command("JumpseatStop")
 
     def idle(self) -> None:
         """Wait until no chat and no edit runs."""

@@ -10,11 +10,9 @@ import jumpseat
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import running_neovim
-from tests.editors.provider import WORDS
+from tests.editors.provider import MODELS, WORDS
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-CATALOG = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
 
 PICK = """
     _G.offered = {}
@@ -31,7 +29,7 @@ PICK = """
 
 @pytest.mark.scenario("model-change")
 def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(child, provider):
-    provider.default(CATALOG, path="/v1/models")
+    provider.default(MODELS, path="/v1/models")
     provider.script(Reply.events(WORDS), Reply.events(WORDS), path="/v1/chat/completions")
     child.ask("First.")
     child.idle()
@@ -99,8 +97,8 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
 def test_the_status_lists_the_providers_and_the_daemon(child):
     child.command("JumpseatStatus")
     child.sees("fake: configured")
-    assert f"jumpseat {jumpseat.__version__}" in child.screen()
-    assert "copilot: signed out" in child.screen()
+    assert f"jumpseat {jumpseat.__version__}" in child.screen
+    assert "copilot: signed out" in child.screen
 
 
 def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):

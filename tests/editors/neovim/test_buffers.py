@@ -6,6 +6,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors import chats
 from tests.editors.neovim.child import running_neovim
 from tests.editors.provider import WORDS, held
 
@@ -100,7 +101,7 @@ def test_an_answer_that_is_undone_while_it_streams_is_stopped_and_can_be_redone(
     child.idle()
     assert child.messages == ["jumpseat: The answer was removed from the chat, so it was stopped."]
     assert child.text == "## Me\n\nMy question."
-    assert "…" not in child.screen()
+    assert "…" not in child.screen
     child.command("redo")
     assert child.text.endswith("## Me\n\nMy question.\n\n## Assistant\n\nOne ")
 
@@ -122,10 +123,7 @@ def test_an_answer_whose_last_part_is_undone_is_stopped_and_not_joined_over_the_
 
 
 def test_an_undo_of_the_users_own_change_does_not_stop_an_answer(child, provider):
-    gate = Gate()
-    provider.script(held("One ", gate=gate))
-    child.ask("Question.")
-    child.sees("One")
+    gate = chats.begin(child, provider, "One ")
     child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Question', 'nw'), 0 })")
     child.keys("IMine: <Esc>u")
     provider.open(gate)
@@ -134,10 +132,7 @@ def test_an_undo_of_the_users_own_change_does_not_stop_an_answer(child, provider
 
 
 def test_a_chat_that_is_locked_while_an_answer_streams_gets_all_of_it_and_stays_locked(child, provider):
-    gate = Gate()
-    provider.script(held("One", gate=gate))
-    child.ask("Question.")
-    child.sees("One")
+    gate = chats.begin(child, provider, "One")
     child.command("set nomodifiable")
     provider.open(gate)
     child.idle()
@@ -207,7 +202,7 @@ def test_an_error_is_wrapped_to_the_window_also_after_its_size_changed(child, pr
     child.command("vertical botright new")
     child.command("vertical resize 56")
     child.sees("│✗ fake does not accept"[1:])
-    rows = [row.partition("│")[0].strip() for row in child.screen().splitlines()]
+    rows = [row.partition("│")[0].strip() for row in child.screen.splitlines()]
     start = next(number for number, row in enumerate(rows) if row.startswith("✗"))
     words = " ".join(rows[start : start + 14])
     assert "The key is wrong and so on and so on and so on and so on and so on" in words

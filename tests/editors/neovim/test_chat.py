@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors import chats
 from tests.editors.neovim.child import running_neovim
 from tests.editors.provider import WORDS, held
 
@@ -21,15 +21,15 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
     provider.script(held("Hel", "lo.", gate=gate))
     child.ask("Say hello.")
     child.sees("Hello.")
-    assert "fake:fake-model · answering" in child.screen()
-    assert ":JumpseatStop" in child.screen()
+    assert "fake:fake-model · answering" in child.screen
+    assert ":JumpseatStop" in child.screen
 
     provider.open(gate)
     child.idle()
     child.sees("Hello. End.")
     assert child.text.startswith("---\nmodel: fake:fake-model\nconversation: ")
     assert child.body == "## Me\n\nSay hello.\n\n## Assistant\n\nHello. End.\n\n## Me\n\n"
-    assert "## Assistant fake:fake-model · 10 → 5 tokens" in child.screen()
+    assert "## Assistant fake:fake-model · 10 → 5 tokens" in child.screen
     assert child.messages == []
 
 
@@ -47,19 +47,7 @@ def test_the_model_is_shown_also_when_the_first_deltas_come_at_once(child):
 
 @pytest.mark.scenario("stop-after-first-token")
 def test_a_stopped_answer_keeps_what_came_and_can_be_continued(child, provider):
-    provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))
-    child.ask("Tell me a story.")
-    child.sees("Half an ans")
-    child.command("JumpseatStop")
-    child.idle()
-    provider.wait_for_disconnect(1)
-    assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
-    child.sees("stopped")
-
-    child.ask("Go on.")
-    child.idle()
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["Tell me a story.", "Half an ans", "Go on."]
+    chats.stopped_in_the_middle(child, provider)
 
 
 @pytest.mark.scenario("stop-before-first-token")
@@ -78,44 +66,17 @@ def test_an_answer_that_is_stopped_before_the_first_token_leaves_the_question(ch
 
 @pytest.mark.scenario("stop-before-first-token")
 def test_a_request_that_waits_for_the_provider_is_stopped_too(child, provider):
-    gate = Gate()
-    provider.script(Reply.events([gate, *WORDS]))
-    child.ask("A slow one.")
-    provider.wait_for_request(1)
-    child.command("JumpseatStop")
-    child.idle()
-    provider.wait_for_disconnect(1)
-    assert child.body == "## Me\n\nA slow one."
-    child.sees("Stopped before the first words.")
+    chats.stopped_before_the_provider_has_answered(child, provider)
 
 
 @pytest.mark.scenario("thinking")
 def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
-    provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])))
-    provider.default(Reply.events(WORDS))
-    child.ask("Is it?")
-    child.idle()
-    child.sees("▸ Thinking (5 lines)")
-    assert "Let me think." not in child.screen()
-    assert "Let me think." in child.text
-
-    child.ask("Sure?")
-    child.idle()
-    answer = provider.requests[1].json["messages"][1]
-    assert (answer["content"], answer["reasoning_content"]) == ("Yes.", "Let me think.")
+    chats.thinking_is_folded(child, provider)
+    chats.thinking_is_sent_back(child, provider)
 
 
 def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
-    provider.script(
-        Reply.events(completion_stream(["Write\n## Me\nfor ", "a question."])), Reply.events(WORDS)
-    )
-    child.ask("How?")
-    child.idle()
-    assert "Write\n\\## Me\nfor a question.\n\n## Me\n\n" in child.text
-
-    child.ask("Thanks.")
-    child.idle()
-    assert provider.requests[1].json["messages"][1]["content"] == "Write\n## Me\nfor a question."
+    chats.a_line_that_looks_like_a_heading(child, provider)
 
 
 def test_blank_lines_around_an_answer_are_not_shown_and_yet_sent_back(child, provider):
@@ -146,10 +107,7 @@ def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(ch
 
 
 def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
-    gate = Gate()
-    provider.script(held("One ", gate=gate))
-    child.ask("Question.")
-    child.sees("One")
+    gate = chats.begin(child, provider, "One ")
     child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Question', 'nw'), 0 })")
     child.keys("IMine: <Esc>")
     provider.open(gate)
@@ -182,10 +140,7 @@ def test_a_window_follows_only_if_its_cursor_was_at_the_end(child, provider):
 
 
 def test_what_is_typed_at_the_end_while_an_answer_streams_becomes_the_next_question(child, provider):
-    gate = Gate()
-    provider.script(held("One", gate=gate))
-    child.ask("Question.")
-    child.sees("One")
+    gate = chats.begin(child, provider, "One")
     child.keys("GA next?")
     provider.open(gate)
     child.wait(
@@ -199,50 +154,36 @@ def test_what_is_typed_at_the_end_while_an_answer_streams_becomes_the_next_quest
 
 @pytest.mark.scenario("opaque-data")
 def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(child, provider):
-    # A short answer is recognised only below the same question.
-    fine = "Fine. " + 50 * "More. " + "The end."
-    provider.script(Reply.events(completion_stream([fine], reasoning=["Because."])), Reply.events(WORDS))
-    child.ask("First.")
-    child.idle()
-    parsed = """
-        local parsed
-        local transcript = require('jumpseat.transcript')
-        transcript.parse(transcript.text(0), function(_, result) parsed = result end)
-        vim.wait(20000, function() return parsed end)
-        return parsed.messages[2].content[2]
-    """
-    assert child.lua(parsed)["origin"] == {"provider": "fake", "model": "fake-model"}
-    child.command("%s/First/The first/")
-    child.ask("Second.")
-    child.idle()
-    messages = provider.requests[1].json["messages"]
-    assert [message["content"] for message in messages] == ["The first.", fine, "Second."]
-    assert messages[1]["reasoning_content"] == "Because."
-    child.command("%s/^Fine/Changed/")
-    assert child.lua(parsed).get("origin") is None
+    def replace(old, new):
+        child.command(f"%s/{old}/{new}/")
+
+    def origin():
+        return child.lua("""
+            local parsed
+            local transcript = require('jumpseat.transcript')
+            transcript.parse(transcript.text(0), function(_, result) parsed = result end)
+            vim.wait(20000, function() return parsed end)
+            return parsed.messages[2].content[2]
+        """).get("origin")
+
+    chats.opaque_data(child, provider, replace, origin)
 
 
 @pytest.mark.scenario("save-and-reopen")
 def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(home, provider, tmp_path):
-    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])), Reply.events(WORDS))
     file = tmp_path / "sky.md"
     with running_neovim(home) as first:
         first.command("Jumpseat")
-        first.ask("Which colour?")
-        first.idle()
+        chats.about_the_sky(first, provider)
         first.command(f"saveas {file}")
         saved = first.text + "\n"
     assert file.read_text("utf-8") == saved
     with running_neovim(home) as second:
         second.command(f"Jumpseat {file}")
-        second.sees("▸ Thinking (5 lines)")
-        second.ask("Really?")
-        second.idle()
+        chats.about_the_sky_again(second, provider)
         assert second.text.startswith(saved.rstrip("\n"))
-    (kept,) = (home / "conversations").glob("*.jsonl")
-    assert f"\nconversation: {kept.stem}\n" in saved
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["Which colour?", "Blue.", "Really?"]
+    (kept,) = chats.kept(home)
+    assert f"\nconversation: {kept}\n" in saved
 
 
 def test_a_new_chat_is_saved_by_its_own_name(child, provider, home):
@@ -274,26 +215,12 @@ def test_two_chats_stream_at_once_into_their_own_buffers(child, provider):
     assert "beta" not in child.text
 
 
-def test_an_error_stands_below_the_question_which_can_be_sent_again(child, provider):
-    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401), Reply.events(WORDS))
-    child.ask("Hello?")
-    child.idle()
-    child.sees("✗ ")
-    assert "The key is wrong." in re.sub(r"\s+", " ", child.screen())
-    assert child.body == "## Me\n\nHello?"
-
-    child.command("JumpseatSend")
-    child.idle()
-    assert "✗" not in child.screen()
-    assert child.text.endswith("## Assistant\n\nHello there.\n\n## Me\n\n")
+def test_an_error_is_below_the_question_which_can_be_sent_again(child, provider):
+    chats.an_error(child, provider)
 
 
 def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
-    provider.script(Reply.events([chunk({"content": "Half"})]).close_after())
-    child.ask("Hello?")
-    child.idle()
-    child.sees("✗ ")
-    assert child.text.endswith("## Assistant\n\nHalf\n\n## Me\n\n")
+    chats.a_broken_connection(child, provider)
 
 
 def test_a_chat_without_a_question_is_not_sent(child, provider):
@@ -308,7 +235,7 @@ def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child,
     child.ask("Hello?")
     child.sees("✗ ")
     child.idle()
-    assert "line" in child.screen()
+    assert "line" in child.screen
     assert provider.requests == []
 
 
@@ -331,7 +258,7 @@ def test_thinking_is_folded_in_a_window_that_shows_the_chat_later(child, provide
     child.wait(f"table.concat(vim.api.nvim_buf_get_lines({chat}, 0, -1, false)):find('Yes.## Me')")
     child.command(f"vertical sbuffer {chat}")
     child.sees("▸ Thinking (5 lines)")
-    assert "Let me think." not in child.screen()
+    assert "Let me think." not in child.screen
 
 
 def test_nothing_is_loaded_before_a_command_is_used(home: Path) -> None:

@@ -43,13 +43,13 @@ def test_a_range_is_rewritten_shown_as_a_diff_and_accepted_in_one_step_of_undo(e
     provider.script(answer("```python\n    if x:\n        return 1\n```"))
     editing.command("2,3JumpseatEdit Simplify.")
     ready(editing)
-    screen = editing.screen()
+    screen = editing.screen
     assert screen.index("if x == True:") < screen.index("if x:\n") < screen.index("return 1")
     assert editing.text == BEFORE.rstrip("\n")
 
     editing.command("JumpseatAccept")
     assert editing.text == "def f(x):\n    if x:\n        return 1\n    return 2"
-    assert "if x == True" not in editing.screen()
+    assert "if x == True" not in editing.screen
     editing.command("undo")
     assert editing.text == BEFORE.rstrip("\n")
     sent = str(provider.requests[0].json["messages"])
@@ -64,7 +64,7 @@ def test_a_rejected_edit_leaves_nothing(editing, provider):
     ready(editing)
     editing.command("JumpseatReject")
     assert editing.text == BEFORE.rstrip("\n")
-    assert "if x:" not in editing.screen()
+    assert "if x:" not in editing.screen
     assert editing.lua("return vim.bo.modified") is False
 
 
@@ -125,7 +125,7 @@ def test_the_diff_is_shown_while_the_answer_streams(editing, provider):
     provider.script(Reply.events([*pieces, *completion_stream(["urn 1\n```"])]))
     editing.command("2,3JumpseatEdit Simplify.")
     editing.sees("    if x:\n")
-    assert "```" not in editing.screen()
+    assert "```" not in editing.screen
     provider.open(gate)
     ready(editing)
 
@@ -134,7 +134,7 @@ def test_lines_that_come_above_the_first_one_are_shown(editing, provider):
     provider.script(answer("# One or two.\ndef f(x):\n"))
     editing.command("1JumpseatEdit Comment it.")
     ready(editing)
-    assert editing.screen().startswith("# One or two.\ndef f(x):\n    if x")
+    assert editing.screen.startswith("# One or two.\ndef f(x):\n    if x")
     editing.command("JumpseatAccept")
     assert editing.text == "# One or two.\n" + BEFORE.rstrip("\n")
 

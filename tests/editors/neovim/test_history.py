@@ -8,57 +8,34 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
+from tests.editors import chats
+from tests.editors.chats import kept
 from tests.editors.neovim.child import Child, running_neovim
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
-CHOOSE = """
-    _G.choices = {}
-    vim.ui.select = function(items, options, choose)
-      local wanted = table.remove(_G.choices, 1)
-      for _, item in ipairs(items) do
-        if (options.format_item or tostring)(item):find(wanted, 1, true) then return choose(item) end
-      end
-      choose(nil)
-    end
-"""
-
 
 def history(child: Child, *choices: str, words: str = "") -> None:
     """Run the command, and choose the first item with each of these texts."""
-    child.lua(CHOOSE)
-    child.lua("_G.choices = ...", list(choices))
+    child.will_choose(*choices)
     child.command(f"JumpseatHistory {words}")
-    child.wait("#_G.choices == 0")
-
-
-def kept(home: Path) -> list[str]:
-    return sorted(path.stem for path in (home / "conversations").glob("*.jsonl"))
+    child.has_chosen()
 
 
 def asked(home: Path, provider) -> None:
     """Ask a question in a Neovim of its own."""
-    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])))
     with running_neovim(home) as first:
         first.command("Jumpseat")
-        first.ask("Which colour is the sky?")
-        first.idle()
+        chats.about_the_sky(first, provider)
 
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, provider):
     asked(home, provider)
     (name,) = kept(home)
-    provider.script(Reply.events(completion_stream(["Really."])))
     with running_neovim(home) as child:
         history(child, "Which colour is the sky?", "Continue")
-        child.sees("▸ Thinking (5 lines)")
-        assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")
-        child.ask("Really?")
-        child.idle()
-        assert child.text.endswith("## Assistant\n\nReally.\n\n## Me\n\n")
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["Which colour is the sky?", "Blue.", "Really?"]
+        chats.about_the_sky_again(child, provider)
     assert kept(home) == [name]
 
 
@@ -109,10 +86,6 @@ def test_a_kept_conversation_is_renamed(home, provider):
 
 
 def test_a_user_can_keep_nothing(home, provider):
-    provider.script(Reply.events(completion_stream(["Blue."])))
     with running_neovim(home, options={"keep": False}) as child:
         child.command("Jumpseat")
-        child.ask("Which colour?")
-        child.idle()
-        assert "✗" not in child.screen()
-    assert kept(home) == []
+        chats.a_chat_of_which_nothing_is_kept(child, provider, home)

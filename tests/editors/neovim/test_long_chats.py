@@ -55,7 +55,7 @@ def test_five_thousand_deltas_never_keep_the_main_loop_for_a_frame(child, provid
             child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines_of_a_long_chat())
         else:
             child.lua("vim.treesitter.start(0, 'markdown')")
-        child.screen()
+        child.command("redraw!")
         child.lua("_G.longest = 0")
         child.ask("Many words.")
         child.idle()

@@ -7,11 +7,12 @@ import signal
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors import chats
 from tests.editors.neovim.child import Child, running_neovim
 from tests.editors.programs import NEEDED, answering, program_that
-from tests.editors.provider import WORDS
+from tests.editors.provider import WORDS, held
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -97,35 +98,17 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, tmp
         child.command("Jumpseat")
         child.ask("Hello?")
         child.sees("jumpseat 0.0.9 at ")
-        assert "(it lacks edit/start)" in " ".join(child.screen().split())
+        assert "(it lacks edit/start)" in " ".join(child.screen.split())
         child.idle()
 
 
 @pytest.mark.scenario("daemon-killed")
 def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, home):
-    provider.script(Reply.events([chunk({"content": "Half an ans"}), Gate()]), Reply.events(WORDS))
-    child.ask("A story.")
-    child.sees("Half an ans")
-    os.kill(Hub(home).pid, signal.SIGKILL)
-    child.sees("✗ jumpseat ended unexpectedly")
-    child.idle()
-    assert "## Assistant\n\nHalf an ans\n\n## Me\n\n" in child.text
-    assert "It was started again." in child.messages[0]
-
-    child.ask("Go on.")
-    child.idle()
-    assert child.text.endswith("Hello there.\n\n## Me\n\n")
-    sent = [message["content"] for message in provider.requests[1].json["messages"]]
-    assert sent == ["A story.", "Half an ans", "Go on."]
+    chats.a_killed_daemon(child, provider, home)
 
 
 def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, home):
-    provider.script(Reply.events([chunk({"content": "Write\n## Me\nfor a question"}), Gate()]))
-    child.ask("How?")
-    child.sees("for a question")
-    os.kill(Hub(home).pid, signal.SIGKILL)
-    child.idle()
-    assert child.text.endswith("## Assistant\n\nWrite\n\\## Me\nfor a question\n\n## Me\n\n")
+    chats.a_killed_daemon_and_a_line_that_looks_like_a_heading(child, provider, home)
 
 
 def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
@@ -147,7 +130,7 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
 
 
 def test_the_end_of_neovim_stops_the_answer_and_leaves_the_daemon_to_others(home, provider):
-    provider.script(Reply.events([chunk({"content": "Half"}), Gate()]))
+    provider.script(held("Half", gate=Gate()))
     with running_neovim(home) as child:
         child.command("Jumpseat")
         child.ask("A story.")

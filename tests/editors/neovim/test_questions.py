@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.upstream import Reply
+from tests.editors import chats
 from tests.editors.neovim.child import Child, running_neovim
 from tests.editors.provider import WORDS
 
@@ -53,17 +54,11 @@ def words_before(child: Child, text: str) -> list[str]:
 def test_a_question_on_a_range_has_the_lines_with_their_file_and_language(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.py"
-    file.write_text("x = 1\ny = 2\nz = 3\n")
+    file.write_text(chats.PYTHON)
     child.command(f"edit {file}")
     child.command("2,3JumpseatAsk Why two?")
     child.wait("#require('jumpseat.chat').list() == 1")
-    child.sees("Hello there.")
-    child.idle()
-    context = f"```context uri=file://{file} language=python range=1:0-3:0\ny = 2\nz = 3\n\n```\n\nWhy two?"
-    assert context in child.text
-    sent = provider.requests[0].json["messages"][0]["content"]
-    assert "y = 2\nz = 3" in sent
-    assert "a.py" in sent
+    chats.a_question_on_two_lines(child, provider, file)
 
 
 def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provider, tmp_path):

@@ -26,7 +26,7 @@ def sign_in(child: Child, github: GitHub) -> str:
     """Sign in, and return the screen with the code."""
     child.command("JumpseatLogin copilot")
     child.sees("Code:  ")
-    screen = child.screen()
+    screen = child.screen
     code = screen.partition("Code:  ")[2].split()[0].rstrip("│")
     github.approve(code)
     child.wait("#_G.messages > 0")
@@ -70,26 +70,13 @@ def test_a_sign_out_in_another_neovim_is_noticed(child, github, empty_home):
         assert len(child.messages) == 2
 
 
-PICK = """
-    _G.prompts, _G.choices = {}, ...
-    vim.ui.select = function(items, options, choose)
-      table.insert(_G.prompts, options.prompt)
-      local wanted = table.remove(_G.choices, 1)
-      for _, item in ipairs(items) do
-        if (options.format_item or tostring)(item):find(wanted, 1, true) then return choose(item) end
-      end
-      choose(nil)
-    end
-"""
-
-
 @pytest.mark.parametrize("answer", ["Accept", "No"])
 def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(child, github, answer):
     sign_in(child, github)
     child.command("Jumpseat")
-    child.lua(PICK, ["terms not accepted", answer])
+    child.will_choose("terms not accepted", answer)
     child.command("JumpseatModel")
-    child.wait("#_G.choices == 0")
+    child.has_chosen()
     terms = child.lua("return _G.prompts")[1]
     assert terms.endswith("\nAccept the terms for your account?")
     assert len(terms) > 60
