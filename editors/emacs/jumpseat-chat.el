@@ -84,20 +84,22 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (visual-line-mode)
     (add-hook 'completion-at-point-functions #'jumpseat-complete-at-point nil t)
     (add-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake nil t)
-    (add-hook 'kill-buffer-hook #'jumpseat-chat--stop-quietly nil t)
-    (add-hook 'change-major-mode-hook #'jumpseat-chat--stop-quietly nil t)
+    (add-hook 'kill-buffer-hook #'jumpseat-chat-stop nil t)
+    (add-hook 'change-major-mode-hook #'jumpseat-chat-stop nil t)
     ;; `revert-buffer' sets the major mode again, which ends this one.
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat-view-update :model (jumpseat-transcript-model))
     (flymake-mode)
     (jumpseat-chat-fold))
    (t
-    (setq header-line-format nil)
-    (kill-local-variable 'scroll-conservatively)
+    (mapc #'kill-local-variable '(header-line-format scroll-conservatively buffer-offer-save
+                                                     sentence-end-double-space))
     (remove-hook 'completion-at-point-functions #'jumpseat-complete-at-point t)
     (remove-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake t)
+    (remove-hook 'kill-buffer-hook #'jumpseat-chat-stop t)
+    (remove-hook 'change-major-mode-hook #'jumpseat-chat-stop t)
     (remove-hook 'after-revert-hook #'jumpseat-chat-mode t)
-    (jumpseat-chat--stop-quietly)
+    (jumpseat-chat-stop)
     (mapc #'jumpseat-view-clear '(message heading fold)))))
 
 (defun jumpseat-chat-fold ()
@@ -169,7 +171,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
    (list (read-file-name "Chat: " (file-name-as-directory (expand-file-name jumpseat-directory)))))
   (let ((buffer (find-file-noselect file)))
     (with-current-buffer buffer
-      (when (and (eq major-mode 'fundamental-mode)) (jumpseat-plain-mode))
+      (when (eq major-mode 'fundamental-mode) (jumpseat-plain-mode))
       (unless jumpseat-chat-mode (jumpseat-chat-mode)))
     (jumpseat-chat-show buffer)))
 
@@ -191,7 +193,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   "Move to the next heading, or the COUNTth."
   (interactive "p")
   (end-of-line)
-  (if (re-search-forward "^## \\S-+$" nil 'end (or count 1)) (beginning-of-line)))
+  (when (re-search-forward "^## \\S-+$" nil 'end (or count 1)) (beginning-of-line)))
 
 (defun jumpseat-previous-turn (&optional count)
   "Move to the previous heading, or the COUNTth."
@@ -210,10 +212,6 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (jumpseat-view-update :state 'stopping)
     (when jumpseat-chat-turn (jumpseat-turn-stop jumpseat-chat-turn))
     t))
-
-(defun jumpseat-chat--stop-quietly ()
-  "Stop the answer of this buffer, if there is one."
-  (jumpseat-chat-stop))
 
 (defun jumpseat-chat--progress (params)
   "Show a wait that is not for the model, such as loading it, from PARAMS."

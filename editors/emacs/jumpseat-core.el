@@ -181,8 +181,10 @@ it could not be started."
                                         (process-exit-status process) output)
                     (run-at-time 0 nil done (process-exit-status process) output))))))
     (condition-case failure
-        (make-process :name "jumpseat-process" :buffer buffer :command command :noquery t
-                      :connection-type 'pipe :sentinel end)
+        ;; A program that asks something on its input must fail, not wait.
+        (process-send-eof
+         (make-process :name "jumpseat-process" :buffer buffer :command command :noquery t
+                       :connection-type 'pipe :sentinel end))
       (file-error
        (kill-buffer buffer)
        (run-at-time 0 nil done nil (error-message-string failure))))))

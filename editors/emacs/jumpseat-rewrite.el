@@ -143,7 +143,15 @@ Only for the preview: the daemon knows better."
     (setq jumpseat-rewrite--edit nil))
   (jumpseat-view-clear 'preview)
   (jumpseat-view-update :state nil)
+  (remove-hook 'kill-buffer-hook #'jumpseat-rewrite-stop t)
+  (remove-hook 'change-major-mode-hook #'jumpseat-rewrite--drop t)
   (jumpseat-rewrite-mode -1))
+
+(defun jumpseat-rewrite--drop ()
+  "Stop the rewrite of this buffer, which is read again or gets another mode."
+  (jumpseat-rewrite-stop)
+  (jumpseat-rewrite--clear)
+  (jumpseat-say "The rewrite was dropped: its buffer was read again, or got another mode."))
 
 (defun jumpseat-rewrite--finish (buffer edit outcome)
   "End EDIT of BUFFER with OUTCOME."
@@ -192,6 +200,7 @@ Only for the preview: the daemon knows better."
     (jumpseat-rewrite-mode)
     (jumpseat-view-update :state 'waiting)
     (add-hook 'kill-buffer-hook #'jumpseat-rewrite-stop nil t)
+    (add-hook 'change-major-mode-hook #'jumpseat-rewrite--drop nil t)
     (setf (jumpseat-rewrite--edit-turn edit)
           (jumpseat-turn-start
            "edit/start"
@@ -232,8 +241,7 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
         (progn
           (jumpseat-rewrite-diff)
           (jumpseat-rewrite--clear)
-          (jumpseat-say "The text was changed since it was sent. Nothing was applied: %s"
-                        "the new text is beside it."))
+          (jumpseat-say "The text was changed since it was sent. The new text is beside it."))
       (let ((beg (overlay-start region)) (end (overlay-end region)))
         (jumpseat-rewrite--clear)
         (undo-boundary)

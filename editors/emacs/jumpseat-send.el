@@ -37,6 +37,7 @@ Their arguments are the error or nil, and the stop reason or nil.")
   "Show that this chat is idle."
   (setq jumpseat-chat-turn nil
         jumpseat-chat-preparing nil)
+  (remove-hook 'after-change-functions #'jumpseat-send--watch t)
   (jumpseat-view-update :state nil :detail nil))
 
 (defun jumpseat-send--refuse (buffer err)
@@ -138,8 +139,8 @@ the user has changed since stays."
     (cons (jumpseat-transcript-line (plist-get turn :startLine))
           (jumpseat-transcript-line (plist-get turn :endLine)))))
 
-(defun jumpseat-send--obey (conversation)
-  "Choose the model if the question of CONVERSATION is /model, and take it out.
+(defun jumpseat-send--choose-model (conversation)
+  "Choose the model and remove the question if that of CONVERSATION is /model.
 Return whether it was."
   (let* ((messages (plist-get conversation :messages))
          (content (plist-get (elt messages (1- (length messages))) :content))
@@ -166,7 +167,7 @@ Return whether it was."
      ((not (equal (plist-get last :role) "user"))
       (jumpseat-send--idle)
       (jumpseat-say "There is no question: write one at the end of the chat."))
-     ((jumpseat-send--obey conversation))
+     ((jumpseat-send--choose-model conversation))
      (t
       (jumpseat-references-expand
        conversation (jumpseat-send--section conversation) refuse

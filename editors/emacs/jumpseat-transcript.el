@@ -75,7 +75,7 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
         (match-string-no-properties 1)))))
 
 (defun jumpseat-transcript-head (conversation)
-  "What of CONVERSATION the front matter has: params of `transcript/render'."
+  "The params of `transcript/render' for the front matter of CONVERSATION."
   (list :messages [] :model (plist-get conversation :model)
         :system (plist-get conversation :system)
         :settings (plist-get conversation :settings)

@@ -46,6 +46,8 @@
       (setf (jumpseat-turn-timer turn)
             (run-at-time jumpseat-turn--frame nil #'jumpseat-turn--flush turn)))))
 
+(jumpseat-rpc-on 'chat/delta #'jumpseat-turn--receive)
+
 (defun jumpseat-turn--finish (turn err result)
   "End TURN with ERR or RESULT."
   (unless (jumpseat-turn-ended turn)
@@ -67,7 +69,6 @@ nil if unknown), and :cancelled."
   (let* ((id (format "emacs-%d-%.6f-%d" (emacs-pid) (float-time)
                      (setq jumpseat-turn--count (1+ jumpseat-turn--count))))
          (turn (jumpseat-turn--make :id id :on-deltas on-deltas :on-end on-end)))
-    (jumpseat-rpc-on 'chat/delta #'jumpseat-turn--receive)
     (push turn jumpseat-turn--running)
     (jumpseat-rpc-request method (append (list :turnId id :workDoneToken id) params)
                           (lambda (err result) (jumpseat-turn--finish turn err result)))

@@ -54,15 +54,8 @@ CATEGORY are as for `jumpseat-ui-read'."
      (when-let ((value (jumpseat-ui-read prompt items category)))
        (funcall callback value)))))
 
-(defvar jumpseat-ui-mode-map
-  (let ((map (make-sparse-keymap)))
-    (set-keymap-parent map special-mode-map)
-    map)
-  "Keys in windows of jumpseat.")
-
 (define-derived-mode jumpseat-ui-mode special-mode "jumpseat"
   "The mode of windows that show something of jumpseat."
-  (setq-local truncate-lines nil)
   (visual-line-mode))
 
 (defun jumpseat-ui-show (name lines &optional refresh)

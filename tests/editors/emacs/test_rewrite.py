@@ -142,6 +142,25 @@ def test_a_rewrite_is_stopped_by_the_key_that_rejects(editing, provider):
     assert editing.text == BEFORE
 
 
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_rewrite_whose_buffer_is_read_again_is_dropped(editing, provider, finished):
+    gate = Gate()
+    provider.script(Reply.events([chunk({"content": "    if x:\n"}), gate, *completion_stream([" "])]))
+    rewrite(editing)
+    editing.sees("    if x:\n")
+    if finished:
+        provider.open(gate)
+        ready(editing)
+    editing.eval("(revert-buffer t t)")
+    editing.said("The rewrite was dropped")
+    if not finished:
+        provider.wait_for_disconnect(1)
+    assert editing.eval("(list jumpseat-rewrite-mode (overlays-in 1 (point-max)))") == [None, None]
+    editing.keys("^C^A")
+    editing.sees("C-c C-a is undefined")
+    assert editing.text == BEFORE
+
+
 def test_characters_of_wide_text_are_replaced_exactly(editing, provider):
     editing.eval(
         '(progn (erase-buffer) (insert "a 😀 wörd b\nc\n") (goto-char 5) (push-mark nil t t) (goto-char 9))'

@@ -87,6 +87,20 @@
       (should (equal (buffer-string) "Q one two"))
       (should (eq buffer-undo-list t)))))
 
+;;; The mode of chats
+
+(ert-deftest units-a-buffer-that-is-no-chat-any-more-has-nothing-of-one ()
+  (units-with "## Me\n\n"
+    (jumpseat-chat-mode)
+    (should header-line-format)
+    (jumpseat-chat-mode -1)
+    (dolist (each '(header-line-format scroll-conservatively buffer-offer-save
+                    sentence-end-double-space))
+      (should-not (local-variable-p each)))
+    (dolist (hook '(completion-at-point-functions flymake-diagnostic-functions kill-buffer-hook
+                    change-major-mode-hook after-revert-hook after-change-functions))
+      (should-not (string-match-p "jumpseat" (format "%S" (symbol-value hook)))))))
+
 ;;; Deltas
 
 (ert-deftest units-a-provider-that-starts-again-makes-the-blocks-void ()
