@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; Signing in by a code and a page, signing out, and what the daemon says of accounts.
+;; Signing in by a code and a page, signing out, and the state of accounts.
 
 ;;; Code:
 

@@ -150,7 +150,7 @@ Return what is before it."
       changes)))
 
 (defun jumpseat-answer--fold (answer)
-  "Fold the thinking of ANSWER that has come to its end."
+  "Fold the thinking of ANSWER, which is complete."
   (when-let ((start (jumpseat-answer-thinking answer)))
     (jumpseat-view-fold start (jumpseat-writer-end (jumpseat-answer-writer answer)))
     (set-marker start nil))
@@ -182,7 +182,7 @@ Return what is before it."
     (jumpseat-writer-replace (jumpseat-answer-writer answer) "")))
 
 (defun jumpseat-answer-close (answer after err stopped)
-  "End ANSWER: show what answered, notices and ERR, and write AFTER behind it.
+  "End ANSWER: show its model, notices and ERR, and write AFTER behind it.
 STOPPED says that the user stopped it."
   (let ((writer (jumpseat-answer-writer answer)))
     (when (jumpseat-writer-live-p writer)

@@ -13,6 +13,16 @@
 (require 'jumpseat-region)
 (require 'jumpseat-send)
 
+(defun jumpseat-ask--refuse ()
+  "Signal a `user-error' if the last chat is being answered.
+A question would come into the middle of the answer."
+  (when-let ((chat (car (jumpseat-chat-list))))
+    (with-current-buffer chat
+      (when (jumpseat-chat-running-p)
+        (user-error "%s is being answered: %s stops that, %s opens another chat"
+                    chat (jumpseat-keys 'jumpseat-stop)
+                    (substitute-command-keys "\\[universal-argument] \\[jumpseat]"))))))
+
 (defun jumpseat-ask--add (text)
   "Put TEXT, a message with its heading, at the end of this chat."
   (save-restriction
@@ -34,7 +44,9 @@
 An empty question only puts the region, from BEG to END, into the chat."
   (interactive
    (let ((region (jumpseat-region-active)))
+     (jumpseat-ask--refuse)
      (cons (read-string (if region "Ask about the region: " "Ask: ")) region)))
+  (jumpseat-ask--refuse)
   (let ((content (delq nil (list (when beg (jumpseat-region-block beg end))
                                  (unless (string-empty-p question)
                                    (list :type "text" :text question))))))

@@ -68,7 +68,7 @@
   "Make a chat of this buffer: its text is a conversation with a model.
 
 Write a question under the last heading, and send it with \\[jumpseat-send].
-\\[jumpseat-stop] stops the answer; what has come of it stays.
+\\[jumpseat-stop] stops the answer; the partial answer stays.
 
 \\{jumpseat-chat-mode-map}"
   :lighter (:eval (jumpseat-view-lighter))
@@ -127,7 +127,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (seq-filter (lambda (each) (buffer-local-value 'jumpseat-chat-mode each)) (buffer-list)))
 
 (defun jumpseat-chat-source ()
-  "The buffer that `@buffer' means: the last one that is no chat, or nil."
+  "The buffer that `@buffer' means: the last one that is not a chat, or nil."
   (seq-find (lambda (each)
               (with-current-buffer each
                 (and (not jumpseat-chat-mode) (not (minibufferp))
@@ -181,6 +181,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (if buffer-file-name
       (save-buffer)
     (let ((directory (file-name-as-directory (expand-file-name jumpseat-directory)))
+          ;; Another mode would end that of the chat.
+          (change-major-mode-with-file-name nil)
           (name (format-time-string "%Y-%m-%d-%H%M%S.md")))
       (make-directory directory t)
       (write-file (read-file-name (format-prompt "Save the chat as" name) directory

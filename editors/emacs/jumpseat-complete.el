@@ -17,7 +17,7 @@
 (defconst jumpseat-complete--keys
   '(("model" "The model, as provider:model.") ("system" "The system prompt.")
     ("settings" "Settings of the provider.") ("conversation" "The kept conversation."))
-  "Keys of the front matter that are no settings.")
+  "Keys of the front matter that are not settings.")
 
 (defun jumpseat-complete--key-items ()
   "The keys of the front matter, as lists of a text and a note."

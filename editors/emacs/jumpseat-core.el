@@ -181,10 +181,11 @@ it could not be started."
                                         (process-exit-status process) output)
                     (run-at-time 0 nil done (process-exit-status process) output))))))
     (condition-case failure
-        ;; A program that asks something on its input must fail, not wait.
-        (process-send-eof
-         (make-process :name "jumpseat-process" :buffer buffer :command command :noquery t
-                       :connection-type 'pipe :sentinel end))
+        (let ((process (make-process :name "jumpseat-process" :buffer buffer :command command
+                                     :noquery t :connection-type 'pipe :sentinel end)))
+          ;; A program that asks something on its input must fail, not wait.  One that has ended
+          ;; already has no input.
+          (ignore-errors (process-send-eof process)))
       (file-error
        (kill-buffer buffer)
        (run-at-time 0 nil done nil (error-message-string failure))))))

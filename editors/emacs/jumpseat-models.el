@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; What the daemon says of providers, models, settings and prompts, kept until it says that it
-;; changed, and the commands that choose a model and settings.
+;; Providers, models, settings and prompts as the daemon lists them, cached until it reports a
+;; change, and the commands that choose a model and settings.
 
 ;;; Code:
 
@@ -105,7 +105,7 @@ For completion, which cannot wait."
      " · ")))
 
 (defun jumpseat-models--use (buffer id)
-  "Use the model ID in the chat in BUFFER, or as the default if it is no chat."
+  "Use the model ID in the chat in BUFFER, or as the default if it is not a chat."
   (cond
    ((not (buffer-live-p buffer)))
    ((buffer-local-value 'jumpseat-chat-mode buffer)
@@ -226,7 +226,7 @@ Nil removes the setting."
   "Choose a setting of this chat, and set it in its front matter."
   (interactive)
   (unless jumpseat-chat-mode
-    (user-error "This is no chat; %s opens one" (jumpseat-keys 'jumpseat)))
+    (user-error "This is not a chat; %s opens one" (jumpseat-keys 'jumpseat)))
   (let ((buffer (current-buffer)))
     (jumpseat-transcript-parse
      (jumpseat-transcript-text)

@@ -184,7 +184,7 @@ with the error after a process ended."
 ;;; Start and end
 
 (defun jumpseat-rpc--initialized (link err result)
-  "Begin with LINK after `initialize' was answered with ERR or RESULT."
+  "Use LINK once `initialize' was answered with ERR or RESULT."
   (when (eq (jumpseat-rpc--link-state link) 'starting)
     (setf (jumpseat-rpc--link-info link) result)
     (unless err

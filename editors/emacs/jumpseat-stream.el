@@ -30,7 +30,7 @@
                          :end (copy-marker position)))
 
 (defun jumpseat-writer-live-p (writer)
-  "Whether the piece of WRITER can be written on.
+  "Whether the piece of WRITER can still grow.
 It cannot if the user has deleted it, or undone the writing of it."
   (when (and (buffer-live-p (jumpseat-writer-buffer writer)) (not (jumpseat-writer-lost writer)))
     (when (and (jumpseat-writer-chunks writer)

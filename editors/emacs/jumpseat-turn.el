@@ -75,7 +75,7 @@ nil if unknown), and :cancelled."
     turn))
 
 (defun jumpseat-turn-stop (turn)
-  "Stop TURN.  What has come so far stays."
+  "Stop TURN.  The partial answer stays."
   (unless (or (jumpseat-turn-ended turn) (jumpseat-turn-stopped turn))
     (setf (jumpseat-turn-stopped turn) t)
     (jumpseat-rpc-request "chat/cancel" (list :turnId (jumpseat-turn-id turn))

@@ -30,8 +30,8 @@
 ;;   M-x jumpseat-log       the logs
 ;;
 ;; A chat is text: write under the last heading, and send with C-c C-c.  Everything above may be
-;; edited, and is sent as it then is.  C-c C-k stops an answer; what has come of it stays.
-;; Nothing of Emacs waits for an answer.
+;; edited, and is sent as it then is.  C-c C-k stops an answer; the partial answer stays.
+;; Emacs never waits for an answer.
 ;;
 ;; No key is taken outside of chats.  `jumpseat-command-map' has the commands for a prefix:
 ;;
@@ -49,7 +49,7 @@
 
 ;;;###autoload
 (defun jumpseat-stop ()
-  "Stop the answer or the rewrite of this buffer; what has come of an answer stays."
+  "Stop the answer or the rewrite of this buffer; a partial answer stays."
   (interactive)
   (unless (or (jumpseat-chat-stop) (jumpseat-rewrite-stop))
     (jumpseat-say "Nothing runs in this buffer.")))

@@ -40,6 +40,19 @@ def test_a_question_on_a_region_has_its_lines_with_file_and_language(child, prov
     chats.a_question_on_two_lines(child, provider, file)
 
 
+def test_a_question_is_refused_while_the_last_chat_is_answered(child, provider, tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text(chats.PYTHON)
+    gate = chats.begin(child, provider, "One\n\n")
+    find(child, file)
+    child.keys("^[xjumpseat-ask^M")
+    child.sees("*jumpseat* is being answered: C-c C-k stops that, C-u M-x jumpseat opens")
+    child.command("jumpseat")
+    provider.open(gate)
+    child.idle()
+    assert child.text.endswith("## Assistant\n\nOne\n\n End.\n\n## Me\n\n")
+
+
 def test_a_question_on_characters_has_exactly_them(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.txt"
@@ -169,6 +182,15 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(home, package, 
         chats.about_the_sky_again(second, provider)
         assert second.text.startswith(saved.rstrip("\n"))
     assert len(chats.kept(home)) == 1
+
+
+def test_a_chat_that_is_saved_as_another_kind_of_file_stays_a_chat(child, tmp_path):
+    child.eval(f"(setq jumpseat-directory {lisp(str(tmp_path) + '/')})")
+    child.keys("^X^S")
+    child.answer("chat.py")
+    child.wait("buffer-file-name")
+    assert child.eval("jumpseat-chat-mode") is True
+    assert (tmp_path / "chat.py").exists()
 
 
 def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider, tmp_path):

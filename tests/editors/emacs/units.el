@@ -218,6 +218,22 @@
     (should (equal (jumpseat-references--blocks "See @buffer, @file:a/b.py. Mail me@buffer.org @other")
                    '("@buffer" "@file:a/b.py")))))
 
+;;; Programs
+
+(defun units-run (&rest command)
+  "What `jumpseat-run-process' reports of COMMAND."
+  (let (ended)
+    (jumpseat-run-process command (lambda (&rest result) (setq ended result)))
+    (with-timeout (10)
+      (while (null ended) (accept-process-output nil 0.05)))
+    ended))
+
+(ert-deftest units-a-program-that-reads-its-input-does-not-wait-for-ever ()
+  (should (equal (units-run "sh" "-c" "read x || echo nothing; exit 3") '(3 "nothing"))))
+
+(ert-deftest units-a-program-that-is-not-there-is-reported ()
+  (should (string-match-p "no-such-program" (nth 1 (units-run "no-such-program")))))
+
 ;;; The connection
 
 (ert-deftest units-an-error-in-one-call-does-not-hold-up-the-others ()

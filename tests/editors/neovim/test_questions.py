@@ -61,6 +61,20 @@ def test_a_question_on_a_range_has_the_lines_with_their_file_and_language(child,
     chats.a_question_on_two_lines(child, provider, file)
 
 
+def test_a_question_is_refused_while_the_last_chat_is_answered(child, provider, tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text(chats.PYTHON)
+    gate = chats.begin(child, provider, "One\n\n")
+    child.command(f"edit {file}")
+    child.command("2,3JumpseatAsk Why two?")
+    assert child.messages == [
+        "jumpseat: An answer is being written; :JumpseatStop stops it, :Jumpseat! opens another chat."
+    ]
+    provider.open(gate)
+    child.idle()
+    assert child.text.endswith("## Assistant\n\nOne\n\n End.\n\n## Me\n\n")
+
+
 def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.txt"

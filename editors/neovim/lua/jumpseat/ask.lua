@@ -29,6 +29,10 @@ function M.ask(question, target)
   if question ~= '' then table.insert(content, { type = 'text', text = question }) end
   local buf = chat.open()
   if #content == 0 then return end
+  -- The question would come into the middle of the answer.
+  if chat.is_running(buf) then
+    return log.warn('An answer is being written; :JumpseatStop stops it, :Jumpseat! opens another chat.')
+  end
   transcript.render({ role = 'user', content = content }, nil, function(err, text)
     if err then return log.error(err) end
     if not vim.api.nvim_buf_is_loaded(buf) then return end

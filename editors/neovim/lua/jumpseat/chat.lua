@@ -190,6 +190,11 @@ function M.send(buf)
   send.send(M.attach(buf))
 end
 
+--- Whether an answer is requested or written.
+---@param buf integer
+---@return boolean
+function M.is_running(buf) return chats[buf] ~= nil and (chats[buf].turn or chats[buf].preparing) ~= nil end
+
 --- Stop the answer of a chat; what has come so far stays.
 ---@param buf integer
 ---@return boolean stopped false if nothing runs
