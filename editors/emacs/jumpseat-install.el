@@ -127,6 +127,8 @@ With a prefix argument AGAIN, also if this version is installed."
 (defun jumpseat-offer-after (err)
   "Offer what helps after ERR, if no provider is ready or the program is missing."
   (cond
+   (jumpseat-install--running
+    (jumpseat-say "jumpseat is being installed: send the question again afterwards."))
    ((null (jumpseat-program))
     (jumpseat-install--offer "jumpseat is not installed"
                              '("Install jumpseat" jumpseat-install)))

@@ -220,6 +220,16 @@
 
 ;;; Programs
 
+(ert-deftest units-nothing-is-offered-while-the-daemon-is-being-installed ()
+  (let ((jumpseat-install--running t)
+        (jumpseat-command nil)
+        said)
+    (cl-letf (((symbol-function 'jumpseat-program) #'ignore)
+              ((symbol-function 'jumpseat-ui-choose) (lambda (&rest _) (push 'offer said)))
+              ((symbol-function 'jumpseat-say) (lambda (text &rest _) (push text said))))
+      (jumpseat-offer-after (jumpseat-rpc--missing)))
+    (should (equal said '("jumpseat is being installed: send the question again afterwards.")))))
+
 (defun units-run (&rest command)
   "What `jumpseat-run-process' reports of COMMAND."
   (let (ended)
