@@ -1,4 +1,4 @@
-"""What a chat would object to in a client's request, without a request to a provider."""
+"""The errors and warnings that a chat would have before its request to the provider, without that request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jumpseat.system.worker import compute
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One objection. The chat would fail because of an error, and run in spite of a warning."""
+    """One error or warning. With an error the chat would fail, with a warning it would run."""
 
     path: str
     """In the params of a chat: `model`, `settings.temperature`, `messages.0.content.1`."""
@@ -32,7 +32,7 @@ class Finding:
 
 
 async def check_ask(registry: Registry, ask: TurnAsk, tokens: TokenMemory) -> list[Finding]:
-    """Resolve and plan a request as a chat does, and return all objections.
+    """Resolve and plan a request as a chat does, and return all errors and warnings.
 
     The answers that the connection remembers are not used.
 

@@ -15,7 +15,7 @@ CERTAINTY = 2
 
 
 ROOM = 1.5
-"""The context that is left for an answer is counted beside this many times the estimate of its prompt."""
+"""An answer gets the context without this many times the estimate of its prompt."""
 
 # Before it runs a request, a provider may compare the limit of the answer with the account's credits, the
 # tokens per minute, or the context that the prompt leaves.

@@ -29,8 +29,8 @@ def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[M
     # has only parts of them.
     reduced = [_with_text_and_calls(each) if each.role == "assistant" else each for each in messages]
     return tuple(
-        restored if restored is not thin and _shown(restored) == _shown(message) else message
-        for message, thin, restored in zip(messages, reduced, memory.restored(reduced), strict=True)
+        restored if restored is not without and _shown(restored) == _shown(message) else message
+        for message, without, restored in zip(messages, reduced, memory.restored(reduced), strict=True)
     )
 
 

@@ -74,6 +74,7 @@ async def run_turn(
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
     if keeper is not None:
+        # After every check: a refused turn is not kept. Before the start event, which names the conversation.
         warnings = await keeper.begin(target.provider, target.model)
         planned = replace(planned, warnings=[*planned.warnings, *warnings])
     try:
@@ -115,6 +116,7 @@ async def _run_started(
     except Exception as error:
         logger.exception("a turn of %s failed", target.provider)
         raise await _ended(daemon_failure("ran this chat"), fold, sink, keeper) from error
+    # Kept before `done`: a client may end the daemon as soon as it has the answer.
     response = await _kept(fold.response(), None, sink, keeper)
     sink.send(replace(done, usage=fold.usage))
     return response
@@ -144,10 +146,11 @@ async def _attempts(
                         if memory is not None and request.messages is not sent:
                             origin = Origin(target.provider, target.model)
                             memory.refusals.note(sent, request.messages, origin)
-                        return event
+                        return event  # Not sent here: `done` comes after the turn is kept.
                     output = output or isinstance(event, BLOCK_EVENTS)
                     counted = counted or isinstance(event, ResponseEvent)
                     sink.send(event)
+                    # While the client does not read, nothing more is read from the provider.
                     await sink.ready()
             raise unfinished_answer(target.provider)
         except Replan as replan:

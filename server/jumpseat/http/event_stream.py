@@ -78,7 +78,8 @@ class EventStreamDecoder:
             if buffer.startswith(_BOM):
                 del buffer[: len(_BOM)]
             seen = 0
-        # A blank line at the start ends no event; it stays in the block.
+        # A blank line at the start ends no event; it stays in the block. The first of the two line feeds may
+        # have been the last byte of the chunk before: so `seen - 1`.
         end = buffer.rfind(b"\n\n", max(seen - 1, 0))
         if end < 0:
             self._check_size(len(buffer))
@@ -88,6 +89,7 @@ class EventStreamDecoder:
         self._check_size(len(buffer))
         events = []
         for block in complete.split(b"\n\n"):
+            # Almost every event of a model; `_event_of` would give the same.
             if block.startswith(b"data: ") and b"\n" not in block:
                 self._check_size(len(block))
                 text = block[6:].decode("utf-8", "replace")

@@ -143,6 +143,7 @@ async def stream_events(
                         await asyncio.sleep(0)
                     if isinstance(event, ResponseEvent) and event.provider_request_id is None:
                         event.provider_request_id = request_id
+                    # Before the yield: a consumer may close this generator at `done`, and `release` reads it.
                     body.answered = isinstance(event, DoneEvent)
                     yield event
 

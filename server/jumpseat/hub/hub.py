@@ -242,6 +242,7 @@ class Hub:
             if not locked:
                 return False
             if not self._retired:
+                # A client that connected before the lock was taken is in the backlog, and starts no daemon.
                 self._accept()
             if self._tasks:
                 return True

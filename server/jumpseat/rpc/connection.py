@@ -98,6 +98,7 @@ class ClientConnection:
     def receive(self, data: bytes) -> None:
         """Handle the next bytes from the client; never waits. A long message is handled a little later."""
         if self._reading is not None:
+            # Behind a long message, so that messages take effect in the order in which they come.
             self._unread.append(data)
         elif self._reader.is_long(len(data)):
             self._channel.hold_input()
@@ -199,6 +200,7 @@ class ClientConnection:
         if isinstance(params, WireError):
             self._respond(message.id, "error", params.as_dict(), batch)
             return
+        # No await from here to the task: a cancel in the same read must find the request and its turn.
         entry = session.admit(message.id, message.method, batch)
         session.line_up(entry, changes=method.changes)
         call = MethodCall(params, message.id, entry)

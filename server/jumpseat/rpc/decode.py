@@ -12,12 +12,12 @@ from jumpseat.rpc.unknown_keys import warnings_of_unknown
 
 
 def ask_from_wire(params: wire.ChatStartParams) -> TurnAsk:
-    """What `chat/start` asks."""
+    """The request of a `chat/start`."""
     return _turn(params, params.messages)
 
 
 def edit_from_wire(params: wire.EditStartParams) -> tuple[TurnAsk, ContextBlock]:
-    """What `edit/start` asks, without messages, and the text to rewrite."""
+    """The request of an `edit/start`, without messages, and the text to rewrite."""
     return _turn(params, ()), context_block(params.target)
 
 

@@ -19,7 +19,7 @@ from jumpseat.chat import (
     merge_deltas,
 )
 from jumpseat.engine import Sink
-from jumpseat.rpc.encode import delta_to_wire
+from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.wire import encode
 
@@ -109,7 +109,7 @@ class DeltaSink(Sink):
             self._held.append(event)
             self._schedule_release()
             return
-        self._release()
+        self._release()  # First: the order of events never changes.
         self._write(event)
         if isinstance(event, DoneEvent):
             self._stream = False  # `done` is always the last delta.
@@ -144,6 +144,6 @@ class DeltaSink(Sink):
         if type(event) is TextDeltaEvent:
             delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, encode(event.text))
         else:
-            delta = encode(delta_to_wire(event))
+            delta = encode(object_to_wire(event))
         self._outbox.send_body(b'%b%d,"delta":%b}}' % (self._head, self._seq, delta))
         self._seq += 1

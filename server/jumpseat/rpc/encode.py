@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.adapters.base.account import AuthStatus
-from jumpseat.chat import ChatError, ModelInfo, Response, StreamEvent
+from jumpseat.chat import ChatError, ModelInfo, Response
 from jumpseat.chat.json_form import camel, to_json_form
 from jumpseat.config import SettingRow
 from jumpseat.providers import ProviderDescription
@@ -28,9 +27,9 @@ def _error_to_wire(value: Any) -> dict[str, Any]:
     raise TypeError(f"{type(value).__name__} has no wire form")
 
 
-def delta_to_wire(event: StreamEvent) -> dict[str, Any]:
-    """One event as the `delta` of a `chat/delta`."""
-    shaped: dict[str, Any] = to_wire(event)
+def object_to_wire(value: Any) -> dict[str, Any]:
+    """As `to_wire`, for a value whose form is an object: an event, a status, a row."""
+    shaped: dict[str, Any] = to_wire(value)
     return shaped
 
 
@@ -77,12 +76,6 @@ def model_to_wire(
     return {"id": model.id, **assumed, **to_wire(model), "isDefault": is_default}
 
 
-def auth_to_wire(status: AuthStatus) -> dict[str, Any]:
-    """An AuthStatus."""
-    shaped: dict[str, Any] = to_wire(status)
-    return shaped
-
-
 def setting_to_wire(key: str, row: SettingRow) -> dict[str, Any]:
     """A row of a settings schema."""
     return {"key": key, **row.model_dump(exclude_none=True, exclude=set(row.model_extra or ()))}
@@ -99,7 +92,7 @@ def provider_to_wire(row: ProviderDescription) -> dict[str, Any]:
         "configured": row.configured,
         "builtIn": row.built_in,
         **({"authMethod": row.auth_method} if row.auth_method is not None else {}),
-        "auth": auth_to_wire(row.auth),
+        "auth": to_wire(row.auth),
         "capabilities": to_wire(row.capabilities),
         "capabilitySources": {camel(key): source for key, source in row.capability_sources.items()},
         "settingsSchema": schema,

@@ -1,4 +1,4 @@
-"""Which turns of a session are kept, and in whose name."""
+"""Keeps the turns of a session: for which client, and for which directory."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def workspace_of(params: InitializeParams) -> Path | None:
 
 
 @contextmanager
-def afterwards_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
+def recorded_as_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
     """After a kept turn, record its conversation as used, and delete what is too old or too much now."""
     try:
         yield

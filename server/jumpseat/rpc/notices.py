@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged, Registry
-from jumpseat.rpc.encode import auth_to_wire
+from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.outbox import Outbox
 
 
@@ -27,4 +27,4 @@ def notification_of(change: Change) -> tuple[str, dict[str, Any]]:
         case ProvidersChanged():
             return "providers/didChange", {}
         case AuthChanged(status):
-            return "auth/didChange", auth_to_wire(status)
+            return "auth/didChange", object_to_wire(status)

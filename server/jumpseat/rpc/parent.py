@@ -1,6 +1,7 @@
 """Watching the process that started the daemon, which must not outlive it.
 
-stdin closes when a parent dies, unless another process holds the pipe's other end; hence `processId`.
+stdin does not close when a parent dies if another process holds the other end of the pipe, so clients send
+`processId`.
 """
 
 from __future__ import annotations

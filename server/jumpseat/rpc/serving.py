@@ -170,6 +170,7 @@ async def _serve(
         finally:
             # Also if this task is cancelled.
             stop.set()
+            # Before the turns are cancelled: a message that is still read could start another one.
             await connection.close()
             await _finish(connection.session, transport)
     return 0 if connection.session.shutting_down else 1

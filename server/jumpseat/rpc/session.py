@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -264,10 +263,6 @@ class Session:
             async with asyncio.timeout(timeout):
                 for entry in others.values():
                     await entry.finished.wait()
-
-    def mint_turn_id(self) -> str:
-        """A turn id that differs from every other."""
-        return uuid.uuid4().hex
 
     def run_in_background(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a coroutine until it ends, or until the connection does.

@@ -24,7 +24,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.config import SettingRow
-from jumpseat.rpc.encode import auth_to_wire, camel, model_to_wire, result_to_wire, setting_to_wire, to_wire
+from jumpseat.rpc.encode import camel, model_to_wire, object_to_wire, result_to_wire, setting_to_wire, to_wire
 from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
 from tests.unit.scripted import model_info
 
@@ -139,7 +139,7 @@ def test_an_auth_status_has_the_known_values_with_times_in_utc() -> None:
     quota = Quota(name="chat", unlimited=False, percent_remaining=50.0, reset_at=until)
     status = AuthStatus(provider="p", state="signed_in", expires_at=until, chat_enabled=True, quotas=[quota])
 
-    assert auth_to_wire(status) == {
+    assert object_to_wire(status) == {
         "provider": "p",
         "state": "signed_in",
         "expiresAt": "2030-01-02T03:04:05Z",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from jumpseat.chat import ChatError, Problem
 from jumpseat.engine import run_turn
@@ -11,7 +12,7 @@ from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
-from jumpseat.rpc.keeping import RULE_OF_IDS, afterwards_used, can_be_kept, keeper_of
+from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept, keeper_of, recorded_as_used
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
@@ -30,7 +31,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
     if call.params.keep and conversation is not None and not can_be_kept(conversation):
         problem = Problem("conversationId", RULE_OF_IDS)
         raise RpcFault(INVALID_PARAMS, f"{problem.path} {problem.message} to be kept.", [problem])
-    turn_id = call.params.turn_id or session.mint_turn_id()
+    turn_id = call.params.turn_id or uuid4().hex
     if turn_id in session.turns:
         problem = Problem("turnId", f"the turn {turn_id!r} is still in flight")
         raise RpcFault(INVALID_PARAMS, f"{problem.path}: {problem.message}.", [problem])
@@ -44,7 +45,7 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
         ask = ask_from_wire(call.params)
         keeper = keeper_of(session, ask, turn_id) if call.params.keep else None
-        with afterwards_used(session, keeper):
+        with recorded_as_used(session, keeper):
             response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)
         return result_to_wire(response, turn_id)
 

@@ -87,6 +87,7 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
             return
         session.overlay = overlay
         before = session.registry.config
+        # Requests that come after this line get the new adapters.
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
         if config.prompts != before.prompts:

@@ -15,7 +15,7 @@ from jumpseat.rpc.conversation_params import (
     ConversationRenameParams,
     ConversationsListParams,
 )
-from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.encode import object_to_wire, to_wire
 from jumpseat.rpc.keeping import prune_in_background
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.session import Session
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from jumpseat.conversations import ConversationLibrary, Row
+    from jumpseat.conversations import ConversationLibrary
 
 DID_CHANGE = "conversations/didChange"
 
@@ -54,7 +54,7 @@ async def conversations_get(session: Session, call: MethodCall[ConversationParam
     """A whole conversation, as a chat takes it."""
     kept = await _in_store(session.conversations.get, call.params.id)
     session.use_conversation(kept.row.id)
-    result: dict[str, Any] = {**_row_to_wire(kept.row), "messages": to_wire(kept.messages)}
+    result: dict[str, Any] = {**object_to_wire(kept.row), "messages": to_wire(kept.messages)}
     if kept.system is not None:
         result["system"] = kept.system
     if kept.settings:
@@ -66,7 +66,7 @@ async def conversations_fork(session: Session, call: MethodCall[ConversationFork
     """Copy a conversation, or its beginning."""
     _check_that_keeping_is_on(session)
     params = call.params
-    return _row_to_wire(await _in_store(session.conversations.fork, params.id, params.messages))
+    return object_to_wire(await _in_store(session.conversations.fork, params.id, params.messages))
 
 
 async def conversations_rename(
@@ -75,7 +75,7 @@ async def conversations_rename(
     """Give a conversation another title."""
     _check_that_keeping_is_on(session)
     params = call.params
-    return _row_to_wire(await _in_store(session.conversations.rename, params.id, params.title))
+    return object_to_wire(await _in_store(session.conversations.rename, params.id, params.title))
 
 
 async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
@@ -89,11 +89,6 @@ async def _in_store(method: Callable[P, T], *arguments: P.args, **named: P.kwarg
         return await asyncio.to_thread(method, *arguments, **named)
     except StateError as error:
         raise ConfigError(error.message, hint=error.hint) from None
-
-
-def _row_to_wire(row: Row) -> dict[str, Any]:
-    shaped: dict[str, Any] = to_wire(row)
-    return shaped
 
 
 def _check_that_keeping_is_on(session: Session) -> None:
@@ -131,4 +126,5 @@ def follow_conversations(session: Session) -> None:
 
 
 def _changes_since(library: ConversationLibrary, known: int) -> tuple[list[str] | None, int]:
+    # In the thread too: the first use of `index` imports SQLite and opens the file.
     return library.index.changes_since(known)

@@ -10,7 +10,7 @@ from jumpseat.rpc.decode import edit_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.handlers.chat import outcome_of_turn
-from jumpseat.rpc.keeping import afterwards_used, keeper_of
+from jumpseat.rpc.keeping import keeper_of, recorded_as_used
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import EditStartParams
 from jumpseat.rpc.session import Session
@@ -27,7 +27,7 @@ async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> Han
             # What the user wrote; the prompt around it is the engine's.
             kept = Message("user", (target, TextBlock(instruction)))
             keeper = keeper_of(session, ask, turn_id, [kept])
-        with afterwards_used(session, keeper):
+        with recorded_as_used(session, keeper):
             edit = await run_edit(session.registry, ask, target, instruction, sink, keeper)
         result = result_to_wire(edit.response, turn_id)
         return result if edit.replacement is None else {**result, "replacement": edit.replacement}

@@ -66,8 +66,10 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
             INVALID_REQUEST,
             f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, versions))}.",
         )
+    # Before the file is read, so that no change is missed.
     watcher = watcher_of(session)
     config = read_configuration(session, options.config)
+    # Nothing below may fail: an `initialize` that fails leaves the session as it was.
     session.overlay = options.config
     session.registry = Registry(config, SavedSettings(saved_settings_file(session.environment.places)))
     session.client_info = params.client_info

@@ -6,7 +6,7 @@ from typing import Any
 
 from jumpseat.engine import count_tokens
 from jumpseat.rpc.decode import ask_from_wire
-from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import CountTokensParams
 from jumpseat.rpc.session import Session
@@ -22,5 +22,4 @@ async def chat_count_tokens(session: Session, call: MethodCall[CountTokensParams
         session.memory,
         allow_estimate=params.allow_estimate,
     )
-    shaped: dict[str, Any] = to_wire(counted)
-    return shaped
+    return object_to_wire(counted)

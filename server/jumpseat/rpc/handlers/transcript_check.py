@@ -1,4 +1,4 @@
-"""`transcript/check`: what a chat would object to in a text. Section 5 of the protocol page."""
+"""`transcript/check`: the errors and warnings of a chat with a text. Section 5 of the protocol page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _QUESTION = [{"role": "user", "content": "?"}]
 
 
 async def transcript_check(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
-    """What a chat would object to in a text, with the places."""
+    """The errors and warnings that a chat with a text would have, with their places."""
     text = call.params.text
     takes_long = len(text) > LONG_TEXT
     try:
