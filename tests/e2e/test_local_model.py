@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from importlib.util import find_spec
@@ -143,3 +144,31 @@ async def test_attached_clients_load_the_model_once_and_it_ends_with_a_killed_da
     (model,) = children(hub.pid)
     await hub.kill()
     assert await is_gone(model)
+
+
+@pytest.mark.slow
+def test_a_file_of_the_user_is_installed_by_its_path_and_answers(home: Path, tmp_path: Path) -> None:
+    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
+    file = tmp_path / "Other-Model-Q4.gguf"
+    file.symlink_to(MODEL)
+
+    def jumpseat(*arguments: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "jumpseat", *arguments], stdin=subprocess.DEVNULL,
+            capture_output=True, encoding="utf-8", timeout=60, check=True,
+        ).stdout  # fmt: skip
+
+    assert json.loads(jumpseat("local", "install", str(file), "--json"))["file"] == str(file)
+    result = json.loads(
+        jumpseat("chat", "--json", "-m", "local:", "--max-tokens", "20", "-o", "temperature=0", QUESTION)
+    )
+    assert (result["provider"], result["model"]) == ("local", "other-model-q4")
+    assert "Paris" in result["text"]
+    used = next(
+        row
+        for row in json.loads(jumpseat("local", "list", "--json"))["models"]
+        if row.get("file") == str(file)
+    )
+    assert (used["name"], used["state"]) == ("other-model-q4", "used by local")
+    assert json.loads(jumpseat("local", "uninstall", "other-model-q4", "--json"))["deleted"] is None
+    assert file.exists()
