@@ -7,9 +7,10 @@ from itertools import chain
 
 import pytest
 
+from jumpseat.config.config import Config
 from jumpseat.config.own_keys import own_keys
 from jumpseat.config.prompts import Prompt
-from jumpseat.config.schema import CapabilityOverrides, Config, ConfiguredModel, ProviderConfig
+from jumpseat.config.schema import CapabilityOverrides, ConfiguredModel, ProviderConfig
 from jumpseat.config.sources import SOURCES
 from jumpseat.providers import KINDS
 from tests.unit.pages import CONFIGURATION, names_in, prose, spans, table

@@ -1,11 +1,12 @@
 """The configuration: the TOML file, a client's overlay, value sources, settings schemas, saved settings."""
 
+from jumpseat.config.config import Config
 from jumpseat.config.load import load_config
 from jumpseat.config.prompts import Prompt, prompt_named
 from jumpseat.config.reading import error_of
 from jumpseat.config.saved import SavedSettings, saved_settings_file
 from jumpseat.config.saved_rules import overridden
-from jumpseat.config.schema import Config, ProviderConfig, TableOrigin
+from jumpseat.config.schema import ProviderConfig, TableOrigin
 from jumpseat.config.setting_rows import SettingRow, chat_params, check_settings, mapped
 from jumpseat.config.values import Values, resolve
 from jumpseat.system.secrets import Secret, SecretFilter, hidden, redact

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.config import Config
 from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.overlay import SOURCE as OVERLAY
 from jumpseat.config.overlay import OverlayError, overlaid, refuse_keys_of_plugins, without_absent
@@ -26,7 +27,6 @@ from jumpseat.config.reading import (
     validated,
     without,
 )
-from jumpseat.config.schema import Config
 from jumpseat.config.suggestions import did_you_mean
 from jumpseat.system.environment import Environment, empty_environment
 from jumpseat.system.secrets import names_credential

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.config import Config
 from jumpseat.config.lookalikes import looks_like
 from jumpseat.config.own_keys import Kind, Kinds, is_of_a_plugin, kind_of
 from jumpseat.config.saved_rules import merge_patch
-from jumpseat.config.schema import Config
 from jumpseat.config.sources import source_prefix
 
 SOURCE = "initializationOptions.config"

@@ -8,8 +8,9 @@ from typing import Any, Protocol, TypeAlias
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from jumpseat.config.config import Config
 from jumpseat.config.faults import UnknownKey, unknown_in
-from jumpseat.config.schema import Config, ProviderConfig
+from jumpseat.config.schema import ProviderConfig
 
 
 class Kind(Protocol):

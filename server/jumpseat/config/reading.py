@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.config import Config
 from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.own_keys import Kinds, errors_in_own_keys
 from jumpseat.config.places import KeyPath, line_of, lines_of_keys
-from jumpseat.config.schema import Config
 from jumpseat.system.regular_file import read_regular
 
 MOST_BYTES = 1024 * 1024

@@ -1,0 +1,112 @@
+"""The configuration: the whole file with a client's overlay, and where its parts come from."""
+
+# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from jumpseat.config.faults import Fault, FaultsByTable
+from jumpseat.config.options import ConversationOptions, DaemonOptions
+from jumpseat.config.prompts import Prompt, PromptName
+from jumpseat.config.schema import ProviderConfig, TableOrigin
+from jumpseat.system.environment import Environment, empty_environment
+
+ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
+"""A name without white space, and without colons: `provider:model` would be ambiguous."""
+
+
+class Config(BaseModel):
+    """The whole file."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    default_provider: str | None = None
+    default_model: str | None = None
+    providers: dict[ProviderId, ProviderConfig] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Values in the form of saved settings (`max_tokens`, `providers.ID.KEY`), which they precede."""
+
+    prompts: dict[PromptName, Prompt] = Field(default_factory=dict)
+    daemon: DaemonOptions = Field(default_factory=DaemonOptions)
+    conversations: ConversationOptions = Field(default_factory=ConversationOptions)
+
+    _file: Path | None = PrivateAttr(default=None)
+    _environment: Environment = PrivateAttr(default_factory=empty_environment)
+    _from_client: frozenset[str] = PrivateAttr(default=frozenset())
+    _setting_values_of_file: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+    _faults: FaultsByTable = PrivateAttr(default_factory=dict)
+    _kinds_of_faulty: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def file(self) -> Path:
+        """The file that was read, or the path where a file would be read."""
+        return self._file or self._environment.places.config_file
+
+    @property
+    def environment(self) -> Environment:
+        """The surroundings of the client whose configuration this is."""
+        return self._environment
+
+    @property
+    def faults(self) -> Mapping[str, tuple[Fault, ...]]:
+        """The faults of the providers that are missing in `providers` because of them, by id."""
+        return self._faults.get("providers", {})
+
+    @property
+    def kinds_of_faulty(self) -> Mapping[str, str]:
+        """The kinds of the providers in `faults`, where their tables have a readable one."""
+        return self._kinds_of_faulty
+
+    @property
+    def faults_of_prompts(self) -> Mapping[str, tuple[Fault, ...]]:
+        """The faults of the prompts that are missing in `prompts` because of them, by name."""
+        return self._faults.get("prompts", {})
+
+    def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
+        """Set `faults`, `faults_of_prompts` and `kinds_of_faulty`."""
+        self._faults, self._kinds_of_faulty = faults, kinds
+
+    @property
+    def from_client(self) -> frozenset[str]:
+        """The ids of the tables that come from a client's overlay only."""
+        return self._from_client
+
+    def note_origins(self, file: Path, tables: Mapping[str, Any], environment: Environment) -> None:
+        """Set where the configuration, and each table of it, comes from.
+
+        Args:
+            file: its absolute path.
+            tables: the `providers` of the file.
+            environment: the client's.
+        """
+        self._file = file
+        self._environment = environment
+        for name, table in self.providers.items():
+            if name in tables:
+                table.origin = TableOrigin(file, tables[name], environment)
+            else:
+                table.origin = TableOrigin(environment=environment)
+
+    @property
+    def setting_values(self) -> dict[str, Any]:
+        """What takes precedence over saved settings, in their form."""
+        defaults = {"default_provider": self.default_provider, "default_model": self.default_model}
+        return {**self.settings, **defaults}
+
+    @property
+    def setting_values_of_file(self) -> Mapping[str, Any]:
+        """`setting_values` without a client's overlay."""
+        return self._setting_values_of_file
+
+    def note_from_client(self, own: Self) -> None:
+        """Set which tables and values come from a client's overlay only.
+
+        Args:
+            own: the configuration of the file.
+        """
+        self._setting_values_of_file = own.setting_values
+        self._from_client = frozenset(self.providers) - frozenset(own.providers)
+        for name in self._from_client:
+            self.providers[name].is_from_client = True
