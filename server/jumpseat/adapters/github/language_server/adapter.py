@@ -6,25 +6,21 @@ do.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.adapters.base import (
-    Account,
     Adapter,
     AuthStatus,
     Capabilities,
     ChatTraits,
     ClientInfo,
-    OnPrompt,
     read_options,
 )
 from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.default_model import default_model
-from jumpseat.adapters.github.editor_sign_ins import copilot_directory
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.github.language_server import requests
 from jumpseat.adapters.github.language_server.command import check_command, ignored_keys
@@ -34,6 +30,7 @@ from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
 from jumpseat.adapters.github.language_server.identity import AccountState, LanguageServerIdentity
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
+from jumpseat.adapters.github.language_server.own_sign_in import LanguageServerSignIn
 from jumpseat.adapters.github.language_server.server import LanguageServer, ServerConnection
 from jumpseat.chat import (
     DEFAULT_MAX_TOKENS,
@@ -65,73 +62,8 @@ SILENCE_SECONDS = 300.0
 MODELS_EXPIRE_SECONDS = 600.0
 """The server caches its list for as long."""
 
-SIGN_INS = ("auth.db", "auth.db-wal")
-"""The files of the server's SQLite database of sign-ins."""
-
 LOCAL_SECONDS = 10.0
 """The time limit of a request that the server answers without GitHub."""
-
-
-class LanguageServerSignIn(Account):
-    """The sign-in of the server. A change of it makes the list of models invalid."""
-
-    auth_method = "device_code"
-
-    def __init__(
-        self,
-        provider: str,
-        server: LanguageServer,
-        identity: LanguageServerIdentity,
-        models: LanguageServerModels,
-        accept_terms: Callable[[str], Awaitable[ModelInfo]],
-    ) -> None:
-        super().__init__(provider)
-        self._server = server
-        self._identity = identity
-        self._models = models
-        self._accept_terms = accept_terms
-
-    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """The sign-in of the server, which is started if needed; with `refresh`, plan and quotas too."""
-        return await self._identity.status(refresh=refresh)
-
-    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        """Have the server sign a user in with a code.
-
-        Raises:
-            ChatError: the user did not sign in, or the server failed.
-        """
-        status = await self._identity.sign_in(on_prompt)
-        self._models.forget()
-        return status
-
-    async def sign_out(self) -> AuthStatus:
-        """Have the server delete its sign-in.
-
-        Raises:
-            ChatError: the request failed.
-        """
-        self._models.forget()
-        return await self._identity.sign_out()
-
-    async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
-
-        Raises:
-            ChatError: as `LanguageServerModels.accept_terms` raises it.
-        """
-        return await self._accept_terms(model)
-
-    def watched_files(self) -> list[Path]:
-        """The server's files of sign-ins, which other processes may change; none while it does not run."""
-        directory = copilot_directory(self._server.environment)
-        if directory is None or self._server.running is None:
-            return []
-        return [directory / name for name in SIGN_INS]
-
-    async def files_changed(self) -> None:
-        """Check the sign-in again: another process may have signed in or out."""
-        self._identity.recheck()
 
 
 class LanguageServerAdapter(Adapter):

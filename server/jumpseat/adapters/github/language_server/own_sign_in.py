@@ -1,0 +1,78 @@
+"""The sign-in that a Copilot language server has, as the account of its provider."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from jumpseat.adapters.base import Account, AuthStatus, OnPrompt
+from jumpseat.adapters.github.editor_sign_ins import copilot_directory
+from jumpseat.adapters.github.language_server.identity import LanguageServerIdentity
+from jumpseat.adapters.github.language_server.models import LanguageServerModels
+from jumpseat.adapters.github.language_server.server import LanguageServer
+from jumpseat.chat import ModelInfo
+
+SIGN_INS = ("auth.db", "auth.db-wal")
+"""The files of the server's SQLite database of sign-ins."""
+
+
+class LanguageServerSignIn(Account):
+    """The sign-in of the server. A change of it makes the list of models invalid."""
+
+    auth_method = "device_code"
+
+    def __init__(
+        self,
+        provider: str,
+        server: LanguageServer,
+        identity: LanguageServerIdentity,
+        models: LanguageServerModels,
+        accept_terms: Callable[[str], Awaitable[ModelInfo]],
+    ) -> None:
+        super().__init__(provider)
+        self._server = server
+        self._identity = identity
+        self._models = models
+        self._accept_terms = accept_terms
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """The sign-in of the server, which is started if needed; with `refresh`, plan and quotas too."""
+        return await self._identity.status(refresh=refresh)
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        """Have the server sign a user in with a code.
+
+        Raises:
+            ChatError: the user did not sign in, or the server failed.
+        """
+        status = await self._identity.sign_in(on_prompt)
+        self._models.forget()
+        return status
+
+    async def sign_out(self) -> AuthStatus:
+        """Have the server delete its sign-in.
+
+        Raises:
+            ChatError: the request failed.
+        """
+        self._models.forget()
+        return await self._identity.sign_out()
+
+    async def accept_terms(self, model: str) -> ModelInfo:
+        """Accept a model's terms for the account, and check that it took effect.
+
+        Raises:
+            ChatError: as `LanguageServerModels.accept_terms` raises it.
+        """
+        return await self._accept_terms(model)
+
+    def watched_files(self) -> list[Path]:
+        """The server's files of sign-ins, which other processes may change; none while it does not run."""
+        directory = copilot_directory(self._server.environment)
+        if directory is None or self._server.running is None:
+            return []
+        return [directory / name for name in SIGN_INS]
+
+    async def files_changed(self) -> None:
+        """Check the sign-in again: another process may have signed in or out."""
+        self._identity.recheck()
