@@ -73,3 +73,10 @@ def test_an_edit_that_is_stopped_changes_nothing(window, provider):
     provider.wait_for_disconnect()
     window.sees_no("numbers.py: rewritten")
     assert window.js(f"return {TEXT}") == BEFORE
+
+
+def test_a_command_without_a_place_is_about_the_only_edit(rewritten):
+    rewritten.command("workbench.action.closeAllGroups")
+    rewritten.wait("vscode.window.activeTextEditor === undefined")
+    rewritten.command("jumpseat.acceptEdit")
+    rewritten.wait(f"{TEXT} === values[0]", AFTER)

@@ -260,10 +260,15 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     return this.#edits.get(key) ?? [...this.#edits.values()].find((each) => each.proposed.toString() === key);
   }
 
-  /** The edit that a command is about: of the document that it names, or of the active one. */
+  /** The edit that a command is about: of the document that it names, else of the active one, else the only one. */
   #at(uri: unknown): Edit | undefined {
-    const named = uri instanceof vscode.Uri ? uri : vscode.window.activeTextEditor?.document.uri;
-    return named && this.#of(named);
+    if (uri instanceof vscode.Uri) {
+      return this.#of(uri);
+    }
+    const active = vscode.window.activeTextEditor?.document.uri;
+    // While a diff opens, VS Code has no active editor.
+    const only = this.#edits.size === 1 ? [...this.#edits.values()][0] : undefined;
+    return (active && this.#of(active)) ?? only;
   }
 
   #documentChanged({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
