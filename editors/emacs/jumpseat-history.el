@@ -43,7 +43,8 @@
         "transcript/render"
         (list :messages (plist-get conversation :messages) :model (plist-get conversation :model)
               :system (plist-get conversation :system)
-              :settings (plist-get conversation :settings) :conversationId id)
+              :settings (plist-get conversation :settings) :conversationId id
+              :trimAnswers t)
         (lambda (failure result)
           (if failure (jumpseat-say-error failure)
             (funcall callback (plist-get result :text) conversation))))))))

@@ -25,9 +25,10 @@
 
 (defun jumpseat-transcript-render (message model callback)
   "Write MESSAGE of a chat with MODEL.
-CALLBACK gets an error or nil, and the text without its last line end."
+CALLBACK gets an error or nil, and the text without its last line end.  An
+answer is without blank lines around its texts."
   (jumpseat-rpc-request
-   "transcript/render" (list :messages (vector message) :model model)
+   "transcript/render" (list :messages (vector message) :model model :trimAnswers t)
    (lambda (err result)
      (funcall callback err
               ;; The front matter names the model; only the message is wanted.

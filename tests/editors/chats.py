@@ -214,7 +214,7 @@ def kept(home: Path) -> list[str]:
 
 def about_the_sky(child: Editor, provider: ThreadedUpstream) -> None:
     """A chat that is kept."""
-    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])))
+    provider.script(Reply.events(completion_stream(["Blue.\n"], reasoning=["Sky."])))
     child.ask("Which colour is the sky?")
     child.sees("Blue.")
     child.idle()

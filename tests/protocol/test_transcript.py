@@ -85,6 +85,21 @@ async def test_opaque_data_of_an_unedited_answer_is_restored(daemon: Daemon, ups
     assert [block.get("signature") for block in found[1]["content"]] == [SIGNATURE, None, None, None]
 
 
+@pytest.mark.requirement("5:transcript-trimmed")
+async def test_opaque_data_of_a_trimmed_answer_is_restored(daemon: Daemon, upstream: FakeUpstream) -> None:
+    parts = (
+        Thought(["Hm.\n"], SIGNATURE),
+        Words(["\n\n"]),
+        Call("toolu_1", "f", ["{}"]),
+        Words(["Sunny.\n"]),
+    )
+    messages = await answered(daemon, upstream, *parts)
+    text = await rendered(daemon, messages, trimAnswers=True)
+
+    assert "\\" not in text
+    assert (await parsed(daemon, text))["messages"][1] == messages[1]
+
+
 EDITS = {
     "sunny": "cloudy",
     "Let me see": "Let us see",

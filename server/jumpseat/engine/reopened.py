@@ -45,7 +45,9 @@ def _shown(message: Message) -> list[tuple[Any, ...]]:
     for block in message.content:
         match block:
             case TextBlock():
-                shown.append((block.type, _words(block.text)))
+                # A client may leave out a text that is blank.
+                if words := _words(block.text):
+                    shown.append((block.type, words))
             case ThinkingBlock():
                 shown.append((block.type, _words(block.thinking)))
             case ToolUseBlock():

@@ -84,6 +84,7 @@ class TranscriptRenderParams(Params):
     model: Annotated[str, Field(min_length=1)] | None = None
     settings: JsonObject = Field(default_factory=dict)
     conversation_id: Annotated[str, Field(min_length=1)] | None = None
+    trim_answers: bool = False
 
 
 class PromptsGetParams(Params):

@@ -99,3 +99,20 @@ def test_a_setting_of_a_transcript_that_breaks_its_rule_is_refused_with_the_rule
     window.start("jumpseat.sendTranscript")
     window.notified("must be at most 2")
     assert provider.chats == []
+
+
+def test_the_blank_lines_at_the_end_of_an_answer_are_not_shown(chat, provider):
+    provider.script(Reply.events(completion_stream(["A fruit.\n"])))
+    chat.ask("@jumpseat What is a quince?")
+    chat.answer_has("A fruit.")
+    chat.answered()
+    rows(chat, "What is a quince?").first.click()
+    chat.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-conversation'")
+    assert chat.text.endswith("## Assistant\n\nA fruit.\n")
+
+    chat.command("jumpseat.continueTranscript")
+    chat.wait("vscode.window.activeTextEditor?.document.isUntitled")
+    chat.page.keyboard.type("And a medlar?")
+    provider.script(Reply.events(completion_stream(["Another.\n\n"])))
+    chat.command("jumpseat.sendTranscript")
+    assert chat.text.endswith("And a medlar?\n\n## Assistant\n\nAnother.\n\n## Me\n\n")

@@ -159,6 +159,41 @@ def test_white_space_changes_of_an_editor_change_nothing_else(
     assert [skeleton(each) for each in read] == [skeleton(each) for each in messages]
 
 
+@pytest.mark.requirement("5:transcript-trimmed")
+@settings(any_size)
+@given(conversations.conversations)
+@example([Message.assistant("\n\n")])
+def test_trimmed_answers_differ_only_in_white_space_at_their_ends(messages: list[Message]) -> None:
+    read = parse(render(messages, trim_answers=True)).messages
+
+    assert [each for each in read if each.role == "user"] == [
+        each for each in messages if each.role == "user"
+    ]
+    assert [stripped(each) for each in read] == [stripped(each) for each in messages]
+
+
+def stripped(message: Message) -> Any:
+    """The message without white space around its texts, and without blank texts."""
+    blocks = [
+        {key: value.strip() if key in ("text", "thinking") else value for key, value in block.items()}
+        for block in to_wire(message)["content"]
+        if block["type"] != "text" or block["text"].strip()
+    ]
+    return message.role, blocks
+
+
+@pytest.mark.requirement("5:transcript-trimmed")
+def test_a_trimmed_answer_has_no_lines_with_a_backslash() -> None:
+    call = ToolUseBlock("a", "b", {}, "{}")
+    blocks = (ThinkingBlock("Hm.\n"), TextBlock("\n\n"), TextBlock("\n  Hi.  \n\nThere.\n\n"), call)
+    messages = [Message.user("Hi.\n"), Message("assistant", blocks)]
+
+    assert render(messages, trim_answers=True) == (
+        "## Me\n\nHi.\n\\\n\n## Assistant\n\n<details><summary>Thinking</summary>\n\nHm.\n\n</details>\n\n"
+        "  Hi.  \n\nThere.\n\n```tool_use id=a name=b\n{}\n```\n"
+    )
+
+
 def skeleton(message: Message) -> Any:
     """The message without white space between the marks of the format."""
     wire = to_wire(message)

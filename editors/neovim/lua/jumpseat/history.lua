@@ -31,6 +31,7 @@ local function read(id, callback)
       system = conversation.system,
       settings = conversation.settings,
       conversationId = id,
+      trimAnswers = true,
     }, function(failure, result)
       if failure then return log.error(failure) end
       callback(result.text, conversation)

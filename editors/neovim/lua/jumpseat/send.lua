@@ -26,19 +26,6 @@ local function refuse(chat, err)
   event('TurnEnded', { buf = chat.buf, error = err })
 end
 
---- Blocks without the blank lines around their texts: each would need a line with a backslash in the chat. The daemon
---- remembers the texts as they were.
----@param content table[]
----@return table[]
-local function without_blank_ends(content)
-  return vim.tbl_map(function(block)
-    local key = block.type
-    local text = (key == 'text' or key == 'thinking') and block[key] or ''
-    if not text:find('%S') then return block end
-    return vim.tbl_extend('force', block, { [key] = text:gsub('^%s*\n', ''):gsub('%s+$', '') })
-  end, content)
-end
-
 --- Write the end of a turn into the buffer.
 ---@param chat jumpseat.Chat
 ---@param written jumpseat.Answer
@@ -64,7 +51,7 @@ local function finish(chat, written, headings, outcome)
   -- A daemon that ended has sent no content; what its deltas had is rendered by the next one.
   local content = outcome.content or written:content()
   if #content == 0 or not written:is_valid() then return close() end
-  local message = { role = 'assistant', content = without_blank_ends(content) }
+  local message = { role = 'assistant', content = content }
   transcript.render(message, written.model, function(failure, text)
     if not failure then written:settle(text) end
     close()

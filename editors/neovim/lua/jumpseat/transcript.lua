@@ -26,12 +26,13 @@ function M.text(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, 
 ---@param callback fun(err: jumpseat.Error?, parsed: jumpseat.Parsed)
 function M.parse(text, callback) client.request('transcript/parse', { text = text }, callback) end
 
---- The Markdown of a message, without its last line end.
+--- The Markdown of a message, without its last line end. An answer is without blank lines around its texts.
 ---@param message { role: string, content: table[] }
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, text: string)
 function M.render(message, model, callback)
-  client.request('transcript/render', { messages = { message }, model = model }, function(err, result)
+  local params = { messages = { message }, model = model, trimAnswers = true }
+  client.request('transcript/render', params, function(err, result)
     if err then return callback(err, '') end
     -- The front matter names the model; only the message is wanted.
     local text = result.text:gsub('^%-%-%-\n.-\n%-%-%-\n+', ''):gsub('\n$', '')

@@ -421,7 +421,7 @@ export interface Requests {
   'conversations/rename': Call<{ id: string; title: string }, ConversationRow>;
   'conversations/delete': Call<{ id: string }, { deleted: boolean }>;
   'transcript/parse': Call<{ text: string }, TranscriptContent & { turns: TranscriptTurn[] }>;
-  'transcript/render': Call<TranscriptContent, { text: string }>;
+  'transcript/render': Call<TranscriptContent & { trimAnswers?: boolean }, { text: string }>;
   'transcript/check': Call<{ text: string }, { diagnostics: Diagnostic[] }>;
   'prompts/list': Call<Record<string, never>, { prompts: PromptRow[] }>;
   'prompts/get': Call<{ name: string; input?: string }, Prompt>;

@@ -207,7 +207,7 @@ export class TranscriptSender {
   }
 
   async #render(content: TranscriptContent): Promise<string> {
-    return (await this.#daemon.request('transcript/render', content)).text;
+    return (await this.#daemon.request('transcript/render', { ...content, trimAnswers: true })).text;
   }
 
   /** Which buttons the active editor has. */

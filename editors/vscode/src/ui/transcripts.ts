@@ -92,6 +92,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
     const { text } = await this.#daemon.request('transcript/render', {
       messages,
       conversationId: id,
+      trimAnswers: true,
       ...(model !== undefined && { model }),
       ...(system !== undefined && { system }),
       ...(settings && { settings }),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 
 from jumpseat.chat.blocks import (
+    ContentBlock,
     ContextBlock,
     ImageBlock,
     Message,
@@ -29,6 +32,8 @@ from jumpseat.chat.transcript.form import (
 )
 from jumpseat.chat.transcript.front_matter import write_front_matter
 
+_BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
+
 
 def render(
     messages: Sequence[Message],
@@ -38,6 +43,7 @@ def render(
     settings: Mapping[str, Any] | None = None,
     conversation: str | None = None,
     roles: RoleNames | None = None,
+    trim_answers: bool = False,
 ) -> str:
     """The text of a conversation; empty if there are no messages and no front matter.
 
@@ -48,6 +54,8 @@ def render(
         settings: JSON values by setting.
         conversation: the conversation's id.
         roles: the role names in headings; None for the standard ones.
+        trim_answers: leave out blank lines, and white space at the end, around texts and thinking of the
+            assistant. `parse` then reads answers that differ in nothing else.
 
     Raises:
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
@@ -57,16 +65,34 @@ def render(
     for message in messages:
         if lines:
             lines.append("")
-        lines += [form.heading(message.role), "", *_body(message, form)]
+        content = message.content
+        if trim_answers and message.role == "assistant":
+            content = [trimmed for block in content if (trimmed := _trimmed(block)) is not None]
+        lines += [form.heading(message.role), "", *_body(content, form)]
     return "\n".join([*lines, ""]) if lines else ""
 
 
-def _body(message: Message, form: Form) -> list[str]:
-    if not message.content:
+def _trimmed(block: ContentBlock) -> ContentBlock | None:
+    match block:
+        case TextBlock():
+            text = _without_blank_ends(block.text)
+            return replace(block, text=text) if text else None
+        case ThinkingBlock():
+            return replace(block, thinking=_without_blank_ends(block.thinking))
+        case _:
+            return block
+
+
+def _without_blank_ends(text: str) -> str:
+    return _BLANK_LINES.sub("", text.rstrip())
+
+
+def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
+    if not content:
         return [NO_BLOCKS]
     lines: list[str] = []
     after_text = False
-    for block in message.content:
+    for block in content:
         if lines:
             lines.append("")
         match block:

@@ -56,6 +56,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
         settings=params.settings,
         conversation=params.conversation_id,
         roles=await roles_of(session, params.model),
+        trim_answers=params.trim_answers,
     )
     return {"text": text}
 
