@@ -54,7 +54,7 @@ A property list such as (:providers (:local (:settings (:temperature 0.2))))."
   "Whether the daemon keeps the conversations."
   :type 'boolean)
 
-(defcustom jumpseat-garbage-limit (* 64 1024 1024)
+(defcustom jumpseat-garbage-limit (* 128 1024 1024)
   "How many bytes Emacs may allocate without a collection while answers come.
 A garbage collection holds up Emacs for longer than a frame.  While the daemon
 works, `gc-cons-threshold' is at least this; it is set back when you are idle

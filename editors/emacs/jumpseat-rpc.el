@@ -107,7 +107,7 @@ with the error after a process ended."
        (format "%s installs jumpseat %s for this package." (jumpseat-keys 'jumpseat-install)
                jumpseat-version)))))
 
-(defun jumpseat-rpc--rest ()
+(defun jumpseat-rpc--resume-garbage ()
   "Let Emacs collect garbage if no answer is awaited."
   (unless (and jumpseat-rpc--link (jumpseat-rpc--link-pending jumpseat-rpc--link))
     (jumpseat-garbage-resume)))
@@ -118,7 +118,7 @@ with the error after a process ended."
                            (mapcar #'caddr (reverse (jumpseat-rpc--link-waiting link))))))
     (setf (jumpseat-rpc--link-pending link) nil
           (jumpseat-rpc--link-waiting link) nil)
-    (jumpseat-rpc--rest)
+    (jumpseat-rpc--resume-garbage)
     (dolist (callback callbacks)
       (jumpseat-rpc--later callback err nil))
     (jumpseat-rpc--later #'jumpseat-rpc--emit 'end err)))
@@ -333,7 +333,7 @@ CALLBACK gets an error or nil, and the result."
                      (when (memq entry (jumpseat-rpc--link-pending link))
                        (setf (jumpseat-rpc--link-pending link)
                              (delq entry (jumpseat-rpc--link-pending link)))
-                       (jumpseat-rpc--rest)
+                       (jumpseat-rpc--resume-garbage)
                        (jumpseat-rpc--later callback err result)))))
     (push entry (jumpseat-rpc--link-pending link))
     (jumpseat-garbage-defer)

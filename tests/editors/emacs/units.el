@@ -124,6 +124,14 @@
     (jumpseat-view-update :model "a:b" :quota "chat: 40 % left")
     (should (string-match-p "chat: 40 %% left" (jumpseat-view-header)))))
 
+(ert-deftest units-the-header-is-made-once-for-each-status ()
+  (with-temp-buffer
+    (jumpseat-view-update :model "a:b")
+    (let ((header (jumpseat-view-header)))
+      (should (eq header (jumpseat-view-header)))
+      (jumpseat-view-update :state 'waiting)
+      (should-not (equal header (jumpseat-view-header))))))
+
 ;;; Edits
 
 (ert-deftest units-a-preview-marks-only-the-lines-that-differ ()
