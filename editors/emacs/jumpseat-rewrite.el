@@ -205,7 +205,9 @@ Only for the preview: the daemon knows better."
           (jumpseat-turn-start
            "edit/start"
            (list :target (jumpseat-region-block beg end) :instruction instruction
-                 :model jumpseat-model)
+                 :model jumpseat-model
+                 ;; An edit that is cut off cannot be applied.
+                 :maxTokensDefault "model")
            (lambda (deltas) (jumpseat-rewrite--stream buffer edit deltas))
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))))
 

@@ -33,7 +33,9 @@ def upstream() -> Iterator[ThreadedUpstream]:
 @pytest.fixture
 def environment(home: Path, upstream: ThreadedUpstream) -> dict[str, str]:
     (home / "config.toml").write_text(
-        f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\ndefault_model = "m"\n', "utf-8"
+        f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\ndefault_model = "m"\n'
+        'models = [{ id = "m", max_output_tokens = 20000 }]\n',
+        "utf-8",
     )
     return dict(os.environ)
 
@@ -73,6 +75,7 @@ def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"    b = 20\r\n\r\n    c = '\x0c'\r\n"
     assert "\nChange them.\n" in question(upstream)
+    assert upstream.requests[0].json["max_tokens"] == 20_000
     assert "lines 2-3" in question(upstream)
     assert "a file.py" in question(upstream)
     assert file.read_bytes() == BEFORE

@@ -45,6 +45,8 @@ async def edit_piece(
     try:
         async with daemon(daemon_command) as client:
             spinner.show("Waiting for the model")
+            # An edit that is cut off has no replacement.
+            options = {"maxTokensDefault": "model", **options}
             stream = client.edit(piece.target, instruction, on_progress=spinner.progress, **options)
             result, notes = await wait_for_result(stream, spinner)
     finally:

@@ -131,4 +131,7 @@ def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
     if usable:
         first = usable[0].get("id")
         return f"Next: jumpseat settings set default_provider {first}   (there is no default yet)"
+    own = (row for row in providers if row.get("authMethod") == "api_key" and not row.get("builtIn", True))
+    if (first_own := next(own, None)) is not None:
+        return f"Next: jumpseat keys set {first_own.get('id')}   (its API key)"
     return "Next: jumpseat login   (GitHub Copilot), or: jumpseat local install   (a model on this machine)"

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, running_emacs
+from tests.editors.provider import config_of
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -22,8 +24,9 @@ def answer(text: str) -> Reply:
 
 
 @pytest.fixture
-def editing(home: Path, package: Path, tmp_path: Path) -> Iterator[Child]:
-    """An Emacs with a Python file."""
+def editing(home: Path, package: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[Child]:
+    """An Emacs with a Python file, and a model that may write more than the default."""
+    config_of(home, provider.base_url, 'models = [{ id = "fake-model", max_output_tokens = 20000 }]\n')
     file = tmp_path / "a.py"
     file.write_text(BEFORE)
     with running_emacs(home, str(file), package=package) as child:
@@ -64,6 +67,7 @@ def test_a_region_is_rewritten_shown_and_accepted_in_one_step_of_undo(editing, p
     sent = str(provider.requests[0].json["messages"])
     assert "Simplify." in sent
     assert "if x == True" in sent
+    assert provider.requests[0].json["max_tokens"] == 20_000
 
 
 @pytest.mark.scenario("edit-reject")

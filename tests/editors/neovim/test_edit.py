@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child, running_neovim
+from tests.editors.provider import config_of
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -21,8 +23,9 @@ def answer(text: str) -> Reply:
 
 
 @pytest.fixture
-def editing(home: Path, tmp_path: Path) -> Iterator[Child]:
-    """A Neovim with a Python file."""
+def editing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[Child]:
+    """A Neovim with a Python file, and a model that may write more than the default."""
+    config_of(home, provider.base_url, 'models = [{ id = "fake-model", max_output_tokens = 20000 }]\n')
     file = tmp_path / "a.py"
     file.write_text(BEFORE)
     with running_neovim(home, str(file)) as child:
@@ -55,6 +58,7 @@ def test_a_range_is_rewritten_shown_as_a_diff_and_accepted_in_one_step_of_undo(e
     sent = str(provider.requests[0].json["messages"])
     assert "Simplify." in sent
     assert "if x == True" in sent
+    assert provider.requests[0].json["max_tokens"] == 20_000
 
 
 @pytest.mark.scenario("edit-reject")

@@ -194,7 +194,12 @@ local function begin(target, instruction)
   }
   edits[buf] = edit
   view.update(buf, { state = 'waiting' })
-  local params = { target = region.block(target), instruction = instruction, model = config.get().model }
+  local params = {
+    target = region.block(target),
+    instruction = instruction,
+    model = config.get().model,
+    maxTokensDefault = 'model', -- An edit that is cut off cannot be applied.
+  }
   edit.turn = turns.start('edit/start', params, function(deltas)
     for _, delta in ipairs(deltas) do
       if delta.type == 'text_delta' then edit.answer = edit.answer .. delta.text end

@@ -215,7 +215,13 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       text: rewrite.sent,
       range: rangeOf(target),
     };
-    const params = { target: block, instruction, turnId: randomUUID() };
+    // An edit that is cut off cannot be applied.
+    const params = {
+      target: block,
+      instruction,
+      turnId: randomUUID(),
+      maxTokensDefault: 'model' as const,
+    };
     let isShown = false;
     return this.#daemon.edit(
       params,

@@ -319,6 +319,10 @@ def provider(name: str, state: str, **more: Any) -> dict[str, Any]:
         ([provider("one", "signed_out"), provider("two", "configured")], "settings set default_provider two"),
         ([provider("one", "signed_out")], "jumpseat login"),
         ([provider("one", "signed_out")], "jumpseat local install"),
+        (
+            [provider("one", "signed_out", authMethod="api_key", builtIn=False)],
+            "Next: jumpseat keys set one (its API key)",
+        ),
     ],
 )
 def test_status_says_what_to_do_next(tmp_path: Path, providers: list[dict[str, Any]], expected: str) -> None:
