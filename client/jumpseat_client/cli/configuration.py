@@ -17,10 +17,11 @@ import click
 from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, store_key
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
+from jumpseat_client.cli.configuration_file import ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.services import SERVICES, Service
 from jumpseat_client.cli.terminal import clean
+from jumpseat_client.cli.wrapping import print_line
 
 if TYPE_CHECKING:
     from jumpseat.providers.checkup import Checkup
@@ -160,14 +161,11 @@ def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str 
 # -- show
 
 
+@reporting
 def show(config: Path | None, *, as_json: bool) -> int:
     """Print the configuration file without secrets and without comments; return the exit code."""
     environment = environment_of_process()
-    try:
-        file = ConfigurationFile(config or environment.places.config_file)
-    except CannotChange as error:
-        print_failure(str(error), None)
-        return FAILED
+    file = ConfigurationFile(config or environment.places.config_file)
     redacted = _redacted(file.tables, environment)
     if as_json:
         print_json(redacted)
@@ -244,9 +242,9 @@ async def check(config: Path | None, *, as_json: bool) -> int:
         _print_as_json(checkup)
     else:
         for fault in checkup.errors:
-            print(clean(f"error: {fault}"))
+            print_line(f"error: {fault}")
         for fault in checkup.warnings:
-            print(clean(f"warning: {fault}"))
+            print_line(f"warning: {fault}")
         if not (checkup.errors or checkup.warnings):
             say(f"{checkup.file}: no mistakes." if checkup.exists else f"{checkup.file} does not exist yet.")
     return FAILED if checkup.errors else OK

@@ -5,16 +5,21 @@ tomlkit is imported only here: few commands change the file.
 
 from __future__ import annotations
 
+import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
+from jumpseat.chat import ChatError
+from jumpseat_client.cli.failures import FAILED, print_failure
 from jumpseat_client.cli.files import replace_file
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
+
+P = ParamSpec("P")
 
 MARK = b"\xef\xbb\xbf"
 """A byte order mark, which editors on Windows write."""
@@ -22,6 +27,22 @@ MARK = b"\xef\xbb\xbf"
 
 class CannotChange(Exception):  # noqa: N818 - it is printed, not handled
     """The file cannot be read or changed; the message says why."""
+
+
+def reporting(work: Callable[P, int]) -> Callable[P, int]:
+    """Print why a command fails, and return its exit code."""
+
+    @functools.wraps(work)
+    def done(*arguments: P.args, **options: P.kwargs) -> int:
+        try:
+            return work(*arguments, **options)
+        except ChatError as error:
+            print_failure(error.message, error.hint)
+        except CannotChange as error:
+            print_failure(str(error), None)
+        return FAILED
+
+    return done
 
 
 class ConfigurationFile:

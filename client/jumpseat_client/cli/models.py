@@ -173,19 +173,23 @@ async def set_default(name: str | None, *, daemon_command: Sequence[str], as_jso
     """
     async with daemon(daemon_command) as client:
         settings = await save(client, {"default_model": name})
-        provider, colon, model = (name or "").partition(":")
-        listed = await client.list_models(provider=provider if colon else None) if name is not None else {}
+        if name is not None:
+            await _warn_of_unlisted(client, name)
     if as_json:
         print_json(settings)
-    if name is None:
-        return OK
-    default = _default_in(listed)
-    known = [str(row.get("model")) for row in listed.get("models") or [] if row.get("provider") == provider]
-    if colon and model and known and model not in known:
-        say(f"warning: {provider} does not list {clean_line(model)}.")
-    elif not colon and default is None and listed.get("models"):
-        say(f"warning: no provider lists {clean_line(name)}.")
     return OK
+
+
+async def _warn_of_unlisted(client: Client, name: str) -> None:
+    provider, _, model = name.partition(":")
+    if model and provider in {row["id"] for row in await client.list_providers()}:
+        listed = [row.get("model") for row in (await client.list_models(provider=provider))["models"]]
+        if listed and model not in listed:
+            say(f"warning: {provider} does not list {clean_line(model)}.")
+        return
+    answer = await client.list_models()  # The whole name is a model's: `qwen3:4b`.
+    if answer["models"] and _default_in(answer) is None:
+        say(f"warning: no provider lists {clean_line(name)}.")
 
 
 def _default_in(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:

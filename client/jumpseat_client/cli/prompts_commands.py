@@ -37,7 +37,9 @@ def list_prompts(daemon_command: list[str], as_json: bool) -> int:
       jumpseat prompts list
       jumpseat prompts list --json | jq -r '.prompts[].name'
     """
-    return _list(daemon_command, as_json=as_json)
+    from jumpseat_client.cli.prompts import show_list
+
+    return run_work(show_list(daemon_command=daemon_command, as_json=as_json), as_json=as_json)
 
 
 @prompts.command("show")
@@ -58,9 +60,3 @@ def show_prompt(name: str, given: tuple[str, ...], daemon_command: list[str], as
 
     work = show(name, " ".join(given), daemon_command=daemon_command, as_json=as_json)
     return run_work(work, as_json=as_json)
-
-
-def _list(daemon_command: list[str], *, as_json: bool) -> int:
-    from jumpseat_client.cli.prompts import show_list
-
-    return run_work(show_list(daemon_command=daemon_command, as_json=as_json), as_json=as_json)

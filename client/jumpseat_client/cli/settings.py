@@ -27,8 +27,11 @@ async def show_settings(key: str | None, *, daemon_command: Sequence[str], as_js
         if as_json:
             print_json(settings)
         else:
-            for name, saved in _lines(settings):
+            lines = list(_lines(settings))
+            for name, saved in lines:
                 print(f"{clean_line(name)}\t{_written(saved)}")
+            if not lines:
+                say("Nothing is saved. To save a value: jumpseat settings set KEY VALUE")
         return OK
     value = _saved(settings, key)
     if value is None:

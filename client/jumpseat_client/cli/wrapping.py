@@ -7,6 +7,8 @@ import shutil
 import sys
 import textwrap
 
+from jumpseat_client.cli.terminal import clean
+
 
 def columns() -> int:
     """The width of the terminal; 80 if there is none."""
@@ -26,3 +28,9 @@ def wrapped(line: str, indent: str = "") -> str:
     return textwrap.fill(
         line, columns(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+
+
+def print_line(text: str) -> None:
+    """Print a line of our own on stdout, cut between words on a terminal."""
+    text = clean(text)
+    print(wrapped(text, "  ") if sys.stdout.isatty() else text)

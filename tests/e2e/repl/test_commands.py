@@ -221,6 +221,8 @@ def test_the_inputs_of_a_question_are_those_of_a_conversation_too(
     person.see("with seed 7.")
     person.enter("/option temperature=")
     person.see("temperature is no longer set.")
+    person.enter("/option seed=x")
+    person.see("settings.seed must be")
     person.enter("/option nonsense=1")
     person.see("sets no setting of this model")
     person.enter("/option")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,13 @@ class Actions:
             print_failure(f"{argument} sets no setting of this model.", f"KEY=VALUE, with one of: {known}")
             return
         values.pop(key, None)
-        options["settings"] = {**values, **(typed_settings({key: text}, rows) if text else {})}
+        changed = typed_settings({key: text}, rows) if text else {}
+        model = options.get("model")
+        for found in await self._link.request(lambda client: _check(client, model, changed)):
+            if str(found["message"]).startswith(f"settings.{key}"):
+                print_failure(found["message"], None)
+                return
+        options["settings"] = {**values, **changed}
         note(f"The next answers are made with {key} {text}." if text else f"{key} is no longer set.")
 
     async def _history(self, _: str) -> None:
@@ -213,8 +219,14 @@ async def _check_model(client: Client, name: str) -> list[dict[str, Any]]:
     # Once the daemon has the lists of models, it reports a name that is in none.
     with suppress(RequestFailed):
         await client.list_models()
-    chat = await client.render_transcript([{"role": "user", "content": "Hi"}], model=name)
-    return await client.check_transcript(chat)
+    return await _check(client, name, {})
+
+
+async def _check(client: Client, model: str | None, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is wrong in the front matter of a chat with this model and these settings."""
+    messages = [{"role": "user", "content": "Hi"}]
+    text = await client.render_transcript(messages, model=model, settings=dict(settings) or None)
+    return await client.check_transcript(text)
 
 
 def _unquoted(path: str) -> str:

@@ -110,17 +110,13 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
     """
     if model_path is not None:
         file = environment.absolute(model_path)
-        key = f"providers.{provider}.model_path"
-        try:
-            is_gguf = first_bytes(file, len(_MAGIC)) == _MAGIC
-        except OSError as error:
+        if (fault := fault_of_file(file)) is not None:
+            key = f"providers.{provider}.model_path"
             raise ConfigError(
-                f"{key} names {file}, which cannot be read: {error.strerror}.",
+                f"{key} names {file}, which {fault}.",
                 provider=provider,
                 hint=f"Correct {key}, or remove it and run `{INSTALL_COMMAND}` for the small model.",
-            ) from None
-        if not is_gguf:
-            raise ConfigError(f"{key} names {file}, which is not a GGUF file.", provider=provider)
+            )
         return file
     file = installed_file(environment.places)
     if file.is_file():
@@ -133,6 +129,15 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
             hint=f"`{INSTALL_COMMAND}` fetches it; or set providers.{provider}.model_path to a GGUF file.",
         )
     return packaged
+
+
+def fault_of_file(file: Path) -> str | None:
+    """Why llama.cpp could not run a file, as the end of a sentence; None if it is a GGUF file."""
+    try:
+        is_gguf = first_bytes(file, len(_MAGIC)) == _MAGIC
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return None if is_gguf else "is not a GGUF file"
 
 
 def require_engine(provider: str) -> None:

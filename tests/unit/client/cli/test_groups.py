@@ -104,6 +104,12 @@ def test_options_of_a_group_are_those_of_its_list(arguments: tuple[str, ...], me
     assert (code, message in output) == (2, True), output
 
 
+def test_an_empty_list_of_settings_says_so(tmp_path: Path) -> None:
+    done = run(Scenario(tmp_path, answers={"settings/get": {"settings": {"providers": {}}}}), "settings")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("Nothing is saved.")
+
+
 def test_forgetting_what_is_not_saved_is_a_failure(tmp_path: Path) -> None:
     saved = {"settings": {"max_tokens": 5, "providers": {"one": {"temperature": 1}}}}
     scenario = Scenario(tmp_path, answers={"settings/get": saved, "settings/save": saved})
@@ -139,13 +145,14 @@ def test_conversations_have_whole_ids_and_titles_in_40_columns(tmp_path: Path) -
         ("-m", "x", "conversation"),
         ("keys", "remove", "a-provider-that-nobody-has"),
         ("local", "install", "missing"),
+        ("config", "check"),
     ],
 )
 def test_a_message_is_cut_between_words_in_40_columns(
     home: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    scenario = Scenario(tmp_path, answers={"settings/get": {"settings": {"providers": {}}}})
-    terminal = Terminal(argv(scenario, *arguments), size=(24, 40))
+    (home / "config.toml").write_text("[prompts.one]\ntext = 3\n", "utf-8")
+    terminal = Terminal(argv(Scenario(tmp_path), *arguments), size=(24, 40))
     code, output = terminal.finish()
     lines = output.replace("\r", "").splitlines()
 

@@ -74,7 +74,9 @@ def test_what_is_no_model_is_refused_and_changes_nothing(
     (home / "config.toml").write_text("# mine\n", "utf-8")
 
     assert local.install_model(name, None, as_json=False) == 1
-    assert words in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert words in message
+    assert "model_path" not in message  # It was typed, not configured.
     assert (home / "config.toml").read_text("utf-8") == "# mine\n"
 
 

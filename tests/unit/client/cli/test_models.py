@@ -96,7 +96,10 @@ def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
 
     assert "does not list claude" in run(scenario, "models", "default", "copilot:claude").stderr
     nothing = listing(tmp_path, models_list={"models": MODELS[1:], "errors": []})
-    assert run(nothing, "models", "default", "nope").stderr == "warning: no provider lists nope.\n"
+    for name in ("nope", "qwen3:4b"):  # The second is a model's whole name: there is no provider qwen3.
+        done = run(nothing, "models", "default", name)
+        assert (done.returncode, done.stderr) == (0, f"warning: no provider lists {name}.\n")
+        assert "provider" not in (nothing.received("models/list")[-1].get("params") or {})
     assert run(scenario, "models", "default", "--unset").returncode == 0
     assert scenario.received("settings/save")[-1]["params"] == {"settings": {"default_model": None}}
 
