@@ -29,6 +29,10 @@ hypothesis.settings.register_profile("steady", derandomize=True, **_UNHURRIED)
 hypothesis.settings.register_profile("search", max_examples=5000, **_UNHURRIED)
 hypothesis.settings.load_profile("steady")
 
+# Where the machine has a proxy, the providers' own clients and `urllib` would send it what is for loopback.
+for _name in ("NO_PROXY", "no_proxy"):
+    os.environ[_name] = ",".join(filter(None, ("127.0.0.1,localhost", os.environ.get(_name))))
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -161,7 +161,9 @@ class Child(asyncio.SubprocessProtocol):
                 await self._ends_within(seconds / 2)
         finally:
             self.kill()
-        await self._ends_within(2 * LAST_OUTPUT_SECONDS)
+        if not await self._ends_within(2 * LAST_OUTPUT_SECONDS):
+            # The machine is busy. The event loop may end before the process, and must leave no stream open.
+            self._transport.close()
 
     def kill(self, why: str = "it was stopped") -> None:
         """Kill its whole process group at once, unless it has ended."""
@@ -226,8 +228,17 @@ class Child(asyncio.SubprocessProtocol):
         if self._exited:
             # Another process holds its streams; its output is not for us.
             self._settle()
-        else:
+        elif not self._is_gone():
             self.kill(why)
+
+    def _is_gone(self) -> bool:
+        """Whether it has exited while the event loop was busy; `process_exited` will be called."""
+        if sys.platform != "linux":
+            return False
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # asyncio has its exit code already.
+            return True
 
     def _settle(self) -> None:
         if self._ended.done():

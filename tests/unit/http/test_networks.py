@@ -134,6 +134,15 @@ async def test_a_header_for_a_proxy_is_not_sent_to_the_provider(authority):
 
 
 @pytest.mark.requirement("7:tls")
+@pytest.mark.parametrize("password", [None, "canary-4711"])
+async def test_a_client_certificate_may_be_one_file_or_two_and_its_key_encrypted(authority, password):
+    cert, key = map(str, authority.client_in_two_files(password))
+    async with running_network(authority, authority.server(HOST, client_ca=authority)) as network:
+        for own in (str(authority.client()), {"cert": cert, "key": key, "password": password}):
+            assert await ask(client_of(network, client_cert=own)) == {"ok": True}
+
+
+@pytest.mark.requirement("7:tls")
 async def test_the_password_of_a_key_may_be_a_value_source(monkeypatch, authority):
     monkeypatch.setenv("KEY_PASSWORD", "canary-of-the-key")
     cert, key = map(str, authority.client_in_two_files("canary-of-the-key"))

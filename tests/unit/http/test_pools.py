@@ -80,6 +80,7 @@ async def test_a_session_for_itself_closes_its_connections_at_its_end(upstream: 
     upstream.default(Reply.json({}))
     client = HttpClient(shared=Shared())
     await ask(client, upstream)
+    assert upstream.open_connections == 1
     await client.aclose()
     await upstream.wait_until_unconnected()
 

@@ -86,14 +86,6 @@ async def test_a_tilde_is_the_users_home(authority):
     assert any("trustme" in value for part in names for _, value in part)
 
 
-def test_a_client_certificate_may_be_one_file_or_two_and_its_key_encrypted(authority):
-    make_context(TlsOptions(cert=str(authority.client())), "acme")
-    cert, key = map(str, authority.client_in_two_files())
-    make_context(TlsOptions(cert=cert, key=key), "acme")
-    cert, key = map(str, authority.client_in_two_files("canary-4711"))
-    make_context(TlsOptions(cert=cert, key=key, password="canary-4711"), "acme")
-
-
 def test_an_encrypted_key_without_a_password_is_an_error_and_no_prompt_appears(authority):
     cert, key = map(str, authority.client_in_two_files("canary-4711"))
 

@@ -282,7 +282,9 @@ def test_an_invalid_image_is_refused(source: str, media_type: str | None) -> Non
 
 @pytest.mark.parametrize("key", ["origin", "range"])
 def test_an_empty_array_is_an_empty_object_where_an_object_belongs(key: str) -> None:
-    params.ChatStartParams.model_validate(content({"type": "context", "text": "x", key: []}))
+    blocks = [content({"type": "context", "text": "x", key: empty}) for empty in ([], {})]
+    array, empty_object = map(params.ChatStartParams.model_validate, blocks)
+    assert array == empty_object
 
 
 @pytest.mark.parametrize("value", [{}, {"id": None}, {"id": 1.5}, {"id": [1]}])

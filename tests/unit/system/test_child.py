@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from jumpseat.system import child as child_module
 from jumpseat.system.child import Child
-from tests.processes import is_gone
+from tests.processes import ends, is_gone
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
 
@@ -143,6 +144,18 @@ async def test_it_may_run_for_its_grace_period_after_it_closed_its_output() -> N
     assert await why(child) == "it closed its output"
 
 
+async def test_an_exit_that_the_busy_event_loop_has_not_seen_yet_is_no_failure_to_exit() -> None:
+    program = "import os, sys; os.close(1); sys.stdin.readline(); sys.exit(4)"
+    child = await started(program, closed_seconds=0.5)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while child._deadline is None:  # noqa: ASYNC110 - the closed stream is not reported
+            await asyncio.sleep(0.01)
+    child.write(b"end\n")
+    assert ends(child.pid, WAIT_SECONDS)
+    time.sleep(0.6)  # noqa: ASYNC251 - the event loop is held up
+    assert await why(child) == "it ended with exit code 4"
+
+
 async def test_the_last_output_is_read_unless_another_process_keeps_the_stream_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -154,6 +167,19 @@ async def test_the_last_output_is_read_unless_another_process_keeps_the_stream_o
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(await child.number(), signal.SIGKILL)
+
+
+async def test_a_stopped_process_that_is_slow_to_end_leaves_no_stream_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    child = await started("import time; time.sleep(600)")
+    assert child._transport is not None
+    streams = [child._transport.get_pipe_transport(fd) for fd in range(3)]
+    with monkeypatch.context() as patch:
+        patch.setattr(child_module, "LAST_OUTPUT_SECONDS", 0.0)
+        await child.stop(0)
+    assert [each.is_closing() for each in (child._transport, *streams) if each is not None] == [True] * 4
+    assert await why(child) == "it was stopped"
 
 
 async def test_a_program_that_does_not_exist_is_an_error_of_the_operating_system(tmp_path: Path) -> None:

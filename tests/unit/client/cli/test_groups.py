@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -128,14 +129,15 @@ def test_forgetting_what_is_not_saved_is_a_failure(tmp_path: Path) -> None:
 
 def test_conversations_have_whole_ids_and_titles_in_40_columns(tmp_path: Path) -> None:
     row = {"id": "20261122-165609-abeb5544", "title": "Why?", "turns": 2, "cwd": "/srv"}
-    rows = {"conversations": [{**row, "updatedAt": "2026-11-22T16:56:09Z"}]}
+    changed = datetime(2026, 11, 22, 16, 56, tzinfo=UTC)
+    rows = {"conversations": [{**row, "updatedAt": changed.isoformat()}]}
     command = argv(Scenario(tmp_path, answers={"conversations/list": rows}), "conversations")
     terminal = Terminal(command, size=(24, 40))
     code, output = terminal.finish()
     text = " ".join(OWN.sub("", output).split())
 
     assert code == 0
-    assert text.startswith("20261122-165609-abeb5544 changed 2026-11-22 ")
+    assert text.startswith(f"20261122-165609-abeb5544 changed {changed.astimezone():%Y-%m-%d} ")
     assert text.endswith("; Why?; turns 2; /srv")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +138,14 @@ def test_counts_are_short() -> None:
 
 def test_a_quota_is_a_bar_with_its_numbers() -> None:
     quota = {"name": "premium", "unlimited": False, "percentRemaining": 25.0}
-    numbers = {"remaining": 75, "entitlement": 300, "resetAt": "2026-12-01T12:00:00Z"}
+    reset = datetime(2026, 12, 1, 12, tzinfo=UTC)
+    numbers = {"remaining": 75, "entitlement": 300, "resetAt": reset.isoformat()}
     bar = f"{'█' * 5}{'░' * 15}"
     assert quota_line(quota) == f"{bar} 25 % left"
-    assert quota_line({**quota, **numbers}) == f"{bar} 75 of 300 left, starts again on 2026-12-01"
+    assert (
+        quota_line({**quota, **numbers})
+        == f"{bar} 75 of 300 left, starts again on {reset.astimezone():%Y-%m-%d}"
+    )
     assert quota_line({"unlimited": True}) == "unlimited"
     assert "more is billed" in quota_line({**quota, "percentRemaining": 0, "overagePermitted": True})
 

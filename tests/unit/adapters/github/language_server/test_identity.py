@@ -269,6 +269,8 @@ async def test_a_failed_check_does_not_refuse_a_chat(user: User) -> None:
 
     await user.require()
 
+    assert "checkStatus" in user.fake.methods
+
 
 @pytest.mark.requirement("language-server:not-ready", "language-server:restart")
 async def test_a_restarted_server_is_checked_again(user: User) -> None:
