@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace, group: str) -> None:
     """
     tests = {test for module in modules_of(group) for test in tests_of(module)}
     subprocess.run(command_of(arguments.python, sorted(tests)), check=True, stdout=subprocess.DEVNULL)
-    ends = time.monotonic() + arguments.minutes * 60 / len(GROUPS)
+    ends = time.monotonic() + arguments.minutes * 60 / len(arguments.groups)
     counted: Counter[TestOutcome] = Counter()
     for module, spec in drawn(group, arguments.each, arguments.seed):
         if time.monotonic() > ends:
