@@ -71,3 +71,24 @@ def test_the_default_model_is_chosen_and_shown_in_the_status_bar(window):
     window.start("jumpseat.selectModel")
     window.pick("fake-model")
     window.shows(window.status.get_by_text("fake-model"))
+
+
+def test_a_provider_with_an_api_key_says_how_to_set_it(window):
+    window.start("jumpseat.signIn", "fake")
+    shown = window.notified("There is no sign-in to fake: its key is set in the configuration.")
+    assert "jumpseat keys set fake" in shown.inner_text()
+
+
+def test_a_default_model_that_the_configuration_overrides_is_reported(window, code_server):
+    window.command("jumpseat.selectModel", "fake:other-model")
+    window.shows(window.status.get_by_text("other-model"))
+    file = code_server.home / "config.toml"
+    before = file.read_text()
+    file.write_text(f'default_model = "fake:fake-model"\n{before}')
+    try:
+        window.shows(window.status.get_by_text("fake-model"))
+        window.start("jumpseat.selectModel", "fake:other-model")
+        window.notified(f'no effect here: {file} sets it to "fake:fake-model"')
+    finally:
+        file.write_text(before)
+        window.command("jumpseat.selectModel", "fake:fake-model")
