@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import click
 
+from jumpseat_client.cli.files import range_of
+
 Block: TypeAlias = dict[str, Any]
 
 LARGEST_FILE = 4 * 1024 * 1024
@@ -119,11 +121,10 @@ def _context(path: Path, lines: tuple[int, int | None] | None) -> Block:
     # Not `splitlines`, which also splits at form feeds and other characters.
     rows = re.split(r"(?<=\n)", text)
     count = len(rows) if rows[-1] else len(rows) - 1
-    first, last = lines[0], count if lines[1] is None else lines[1]
-    if not 1 <= first <= last <= count:
-        part = f"line {first}" if first == last else f"part {first}-{'' if lines[1] is None else last}"
-        lines_of_it = "1 line" if count == 1 else f"{count} lines"
-        raise CannotAttach(f"{path} has {lines_of_it}; there is no {part}.")
+    try:
+        first, last = range_of(path, lines, count)
+    except ValueError as error:
+        raise CannotAttach(str(error)) from None
     place = {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
     return {**block, "text": "".join(rows[first - 1 : last]), "range": place}
 

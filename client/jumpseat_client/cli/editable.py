@@ -11,7 +11,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from jumpseat_client.cli.files import replace_file
+from jumpseat_client.cli.files import range_of, replace_file
 
 STDIN = "-"
 LARGEST_BYTES = 16 * 1024 * 1024
@@ -149,10 +149,10 @@ def _piece(
     if lines is None:
         return Piece(path, raw, mark, found, "", text, "")
     rows = _lines(text)
-    first, last = lines[0], len(rows) if lines[1] is None else lines[1]
-    if not 1 <= first <= last <= len(rows):
-        part = f"line {first}" if first == last else f"part {first}-{'' if lines[1] is None else last}"
-        raise CannotEdit(f"{name} has {len(rows)} lines; there is no {part}.")
+    try:
+        first, last = range_of(name, lines, len(rows))
+    except ValueError as error:
+        raise CannotEdit(str(error)) from None
     parts = (rows[: first - 1], rows[first - 1 : last], rows[last:])
     before, text, after = ("".join(part) for part in parts)
     return Piece(path, raw, mark, found, before, text, after)

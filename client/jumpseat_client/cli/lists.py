@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 
 from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.cli.wrapping import columns
 
 FIXED = ("Model", "Context", "Output", "Cost", "Id", "Changed", "Turns")
 """Columns whose cells are not wrapped."""
@@ -28,7 +28,7 @@ def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: 
     if not sys.stdout.isatty():
         for row in cleaned:
             print("\t".join(row))
-    elif stacks and _width(cleaned) + LAST_COLUMN > shutil.get_terminal_size().columns:
+    elif stacks and _width(cleaned) + LAST_COLUMN > columns():
         _print_paragraphs(titles, cleaned)
     else:
         _print_table(titles, cleaned)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,7 +13,8 @@ from jumpseat_client.cli.chat import daemon
 from jumpseat_client.cli.failures import OK, print_json
 from jumpseat_client.cli.lists import print_rows
 from jumpseat_client.cli.output import make_spinner
-from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.cli.terminal import can_print, clean_line
+from jumpseat_client.cli.wrapping import columns, wrapped
 
 USABLE = ("signed_in", "configured", "not_required")
 """The authentication states in which a chat can be tried."""
@@ -84,12 +83,11 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _print_quota(name: str, line: str) -> None:
     """On a narrow terminal the name has a line of its own."""
-    width = shutil.get_terminal_size().columns
-    if not sys.stdout.isatty() or len(name) + len(line) < width:
+    if not sys.stdout.isatty() or len(name) + len(line) < columns():
         print(name, line)
         return
     print(name)
-    print(textwrap.fill(line, max(width - 1, 20), initial_indent="  ", subsequent_indent="  "))
+    print(wrapped(f"  {line}"))
 
 
 def quota_line(quota: Mapping[str, Any]) -> str:
@@ -110,11 +108,7 @@ def quota_line(quota: Mapping[str, Any]) -> str:
 
 def _bar(percent: float) -> str:
     full = round(BAR_CELLS * min(max(percent, 0), 100) / 100)
-    marks = "█░"
-    try:
-        marks.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        marks = "#."
+    marks = "█░" if can_print("█░") else "#."
     return marks[0] * full + marks[1] * (BAR_CELLS - full)
 
 

@@ -1,4 +1,4 @@
-"""Removes control sequences from text of models and providers.
+"""What a terminal can show, and text of models and providers without control sequences.
 
 All external text is filtered before it is printed: answers, error messages, names in tables. Only printable
 characters, line feeds and tabs remain.
@@ -7,6 +7,7 @@ characters, line feeds and tabs remain.
 from __future__ import annotations
 
 import re
+import sys
 from enum import Enum, auto
 
 SWALLOW_LIMIT = 256
@@ -106,3 +107,12 @@ def clean(text: str) -> str:
 def clean_line(text: str) -> str:
     """Like `clean`, on one line for tables and messages: each run of white space becomes one space."""
     return " ".join(clean(text).split())
+
+
+def can_print(characters: str) -> bool:
+    """Whether the encoding of stdout has these characters."""
+    try:
+        characters.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from jumpseat_client.cli.doctor.subjects import Subject
-from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.cli.terminal import can_print, clean_line
+from jumpseat_client.cli.wrapping import wrapped
 
 MARKS = {True: "✓", False: "✗", None: "-"}
 WORDS = {True: "ok", False: "FAIL", None: "-"}
@@ -35,7 +34,7 @@ def for_the_public(secrets: Callable[[str], str]) -> Callable[[str], str]:
 def show_section(section: Subject) -> None:
     """Print one section."""
     _print(click.style(section.title, bold=True))
-    marks = MARKS if _has("✓✗") else WORDS
+    marks = MARKS if can_print("✓✗") else WORDS
     width = max(map(len, marks.values()))
     for check in section.checks:
         mark = click.style(marks[check.ok].ljust(width), fg=_COLOURS[check.ok])
@@ -61,23 +60,8 @@ def show_end(failures: int) -> None:
 
 def _wrapped(text: str, indent: str) -> str:
     """The text in the width of a terminal, without the first indent; in a pipe on one line."""
-    if not sys.stdout.isatty():
-        return text
-    width = max(20, shutil.get_terminal_size().columns - 1)
-    lines = textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
-    return "\n".join(lines).removeprefix(indent)
+    return wrapped(indent + text).removeprefix(indent) if sys.stdout.isatty() else text
 
 
 def _print(text: str) -> None:
     click.echo(text, color=None if "NO_COLOR" not in os.environ else False)
-
-
-def _has(characters: str) -> bool:
-    """Whether stdout can encode these characters."""
-    try:
-        characters.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

@@ -52,6 +52,9 @@ def test_a_file_whose_name_ends_with_a_range_is_meant_itself(tmp_path: Path) -> 
 def test_lines_that_are_not_there_are_refused(file: Path, lines: str, words: str) -> None:
     with pytest.raises(CannotEdit, match=words.replace(".", "[.]")):
         read_piece(f"{file}{lines}", None)
+    file.write_bytes(b"one\n")
+    with pytest.raises(CannotEdit, match="has 1 line; there is no line 2"):
+        read_piece(f"{file}:2", None)
 
 
 @pytest.mark.parametrize(
