@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME, SMOLLM2
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
@@ -260,3 +261,27 @@ async def test_values_of_an_overlay_reach_requests_only_through_a_settings_row(
     body = upstream.requests[0].json
     assert (body["temperature"], body["top_p"]) == (0.3, 0.5)
     assert not {"store", "metadata", "mcp_servers"} & set(body)
+
+
+@pytest.mark.requirement("8:did-change")
+async def test_a_local_model_that_another_process_installs_or_deletes_is_reported(
+    daemon: Daemon, home: Path
+) -> None:
+    pytest.importorskip(ENGINE)
+    await daemon.initialize()
+    before = (await daemon.request("auth/status", {"provider": "local"})).result
+    assert before["state"] == "signed_out"
+
+    async def reported() -> tuple[Any, Any]:
+        """The next state of the account, and the models then."""
+        while (message := await daemon.read()).get("method") != "auth/didChange":
+            pass
+        listed = await daemon.request("models/list", {"provider": "local"})
+        return message["params"]["state"], [each["model"] for each in listed.result["models"]]
+
+    file = home / "models" / FILE_NAME
+    file.parent.mkdir()
+    file.write_bytes(b"GGUF")
+    assert await reported() == ("not_required", [SMOLLM2.name])
+    file.unlink()
+    assert await reported() == ("signed_out", [])

@@ -87,11 +87,11 @@ class Window:
         assert "error" not in answer, answer["error"]
         return answer["result"]
 
-    def wait(self, expression: str, *values: Any) -> Any:
+    def wait(self, expression: str, *values: Any, wait_seconds: float = WAIT_MS / 1000) -> Any:
         """Wait until an expression in the extension host is true, and return it."""
         return self.js(
             f"""
-            const end = Date.now() + {WAIT_MS};
+            const end = Date.now() + {wait_seconds * 1000};
             for (;;) {{
               const found = await (async () => ({expression}))();
               if (found) return found;
@@ -99,7 +99,7 @@ class Window:
               await new Promise((resolve) => setTimeout(resolve, 20));
             }}""",
             *values,
-            seconds=2 * WAIT_MS / 1000,
+            seconds=wait_seconds + WAIT_MS / 1000,
         )
 
     def command(self, name: str, *values: Any) -> Any:

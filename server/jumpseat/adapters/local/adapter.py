@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jumpseat.adapters.base import Account, Adapter, AuthStatus, Capabilities, ChatTraits, read_options
 from jumpseat.adapters.http.counts import ask_for_count
-from jumpseat.adapters.local.model import identify, locate, require_engine
+from jumpseat.adapters.local.model import identify, installed_file, locate, require_engine
 from jumpseat.adapters.local.options import LocalOptions
 from jumpseat.adapters.local.process import LocalServer
 from jumpseat.adapters.local.shared_server import SharedServer, hold_server
@@ -29,17 +29,34 @@ from jumpseat.system.shared import Held
 class LocalAccount(Account):
     """No credential is needed, but the model and llama.cpp must be installed."""
 
-    def __init__(self, provider: str, check_installed: Callable[[], object]) -> None:
+    def __init__(self, provider: str, check_installed: Callable[[], object], file: Path) -> None:
         super().__init__(provider)
         self._check_installed = check_installed
+        self._file = file
+        self._known: AuthStatus | None = None
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """`not_required` where the model is installed, else `signed_out` with the command to run."""
+        status = await self._read()
+        self._known = self._known or status
+        return status
+
+    async def _read(self) -> AuthStatus:
         try:
             await asyncio.to_thread(self._check_installed)
         except ConfigError as error:
             return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
         return AuthStatus(provider=self._provider, state="not_required")
+
+    def watched_files(self) -> list[Path]:
+        """The model's file: `jumpseat local install` and `uninstall` run in processes of their own."""
+        return [self._file]
+
+    async def files_changed(self) -> None:
+        """Report a model that was installed or deleted."""
+        before, self._known = self._known, await self._read()
+        if before is not None and before.state != self._known.state:
+            self.report(self._known)
 
     def _no_sign_in(self) -> ConfigError:
         return ConfigError(
@@ -65,7 +82,9 @@ class LocalAdapter(Adapter):
         self._options = read_options(LocalOptions, provider, config)
         self._model = identify(self._options.model_path)
         self.traits = ChatTraits(default_model=self._model.name, default_max_tokens=self._model.max_tokens)
-        self.account = LocalAccount(provider, self._check_installed)
+        environment, path = config.origin.environment, self._options.model_path
+        file = installed_file(environment.places) if path is None else environment.absolute(path)
+        self.account = LocalAccount(provider, self._check_installed, file)
         self.capabilities = Capabilities(tool_calls=self._model.takes_tools, vision=False, thinking=False)
         self._facts = EndpointFacts(
             provider=provider,
