@@ -22,7 +22,7 @@ class NewTurn:
     """A turn as its client sent it."""
 
     conversation_id: str
-    """As the client named it, or minted."""
+    """As the client named it, or made by the daemon."""
 
     turn_id: str
     messages: Sequence[Message]

@@ -33,7 +33,7 @@ class TurnState:
     """One kept turn."""
 
     key: str
-    """Unique among all turns; minted by the store, because clients choose turn ids."""
+    """Unique among all turns; made by the store, because clients choose turn ids."""
 
     at: datetime
     owner: Owner

@@ -41,7 +41,7 @@ LOCK_SECONDS = 5.0
 """How long a change waits for other daemons; each holds the lock for some milliseconds."""
 
 LONGEST_TURN = timedelta(days=1)
-"""An older turn without an end has none to come, whatever runs under the id of its process."""
+"""An older turn without an end does not run any more; another process may have the id of its process now."""
 
 _open_here: set[str] = set()
 """The keys of the turns that this process runs."""

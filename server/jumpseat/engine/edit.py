@@ -18,9 +18,9 @@ from jumpseat.providers import Registry
 logger = logging.getLogger(__name__)
 
 SYSTEM = """\
-You rewrite a piece of a user's text in place. Your answer is put into the editor where that piece stood, \
-without anybody reading it first. So it must be the whole new piece, also the parts that do not change, and \
-nothing but it: no greeting, no explanation, no summary, nothing that stands before or after the piece.
+You rewrite a piece of a user's text in place. Your answer replaces that piece in the editor without review. \
+So it must be the whole new piece, including the parts that do not change, and nothing else: no greeting, no \
+explanation, no summary, no text before or after the piece.
 
 Keep the indentation, the style and the line ends of the piece. Change only what the instruction asks for. \
 Do not shorten it with placeholders such as "rest unchanged"."""
@@ -32,16 +32,16 @@ Instruction:
 {instruction}
 
 Answer with the rewritten piece alone, in one fenced block that opens with a line of {fence} and closes \
-with a line of {fence}. Write nothing outside of that block."""
+with a line of {fence}. Write nothing outside that block."""
 
 INSERTION = """\
-The text above is empty: something new is to be written at this place.
+The text above is empty: write new text for this place.
 
 Instruction:
 {instruction}
 
 Answer with the new text alone, in one fenced block that opens with a line of {fence} and closes with a \
-line of {fence}. Write nothing outside of that block."""
+line of {fence}. Write nothing outside that block."""
 
 
 @dataclass(frozen=True, slots=True)

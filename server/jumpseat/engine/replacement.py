@@ -46,7 +46,7 @@ _DISTINCTIVE = 3
 
 
 def requested_fence(target: str, language: str | None) -> str:
-    """The fence to ask for: longer than any fence that the replacement is likely to contain."""
+    """The fence to request: longer than any fence that the replacement is likely to contain."""
     may_get_fences = language is not None and language.lower() in MARKUP | PROSE
     shortest = LONGER_FENCE if "```" in target or may_get_fences else SHORTEST_FENCE
     return fence_for(target, shortest=shortest)
@@ -105,7 +105,7 @@ def _replacing_block(
     """The fenced block that encloses the replacement; None if the whole answer is the replacement."""
     blocks = fenced_blocks(lines)
     length = len(requested_fence(target, language))
-    # A fence as long as was asked for cannot be content. One of three marks can.
+    # A fence of the requested length cannot be content. One of three marks can.
     long_enough = [block for block in blocks if length > SHORTEST_FENCE and block.length >= length]
     if long_enough:
         return _best(long_enough, old, language)
@@ -113,7 +113,7 @@ def _replacing_block(
         return None
     if length == SHORTEST_FENCE:
         return _best(blocks, old, language)
-    # The replacement may have fences of its own, so a shorter fence than was asked for may be one of them.
+    # The replacement may have fences of its own, so a fence shorter than requested may be one of them.
     stripped = {line.strip() for line in old}
     enclosing = enclosing_block(_without_wrapping(lines, old)) if _lower(language) in MARKUP else None
     if enclosing is not None and enclosing.language in MARKUP and enclosing.opening.strip() not in stripped:

@@ -29,7 +29,7 @@ class _Protocol(JsonRPCProtocol):
 
     answer: Answer
 
-    # Private in pygls, hence the pin in pyproject.toml and the test of the seams.
+    # Private in pygls, so pyproject.toml pins its version, and a test checks what is used of it.
     def _send_data(self, data: Any) -> None:
         """Called by pygls with every response."""
         # Handlers never raise, so an error is from pygls: the request was cancelled before its handler ran.
