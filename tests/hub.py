@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -148,6 +149,13 @@ def running_daemons() -> dict[int, Path]:
                 home = words[words.index(b"jumpseat.hub.daemon") + 1]
                 running[int(path.parent.name)] = Path(os.fsdecode(home))
     return running
+
+
+@contextlib.contextmanager
+def directory_for_sockets() -> Iterator[Path]:
+    """An empty directory with a short path: those of pytest and of TMPDIR may be too long for a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        yield Path(name)
 
 
 @contextlib.contextmanager

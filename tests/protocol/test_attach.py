@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import tempfile
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.attempts import is_quick
 from tests.daemon import WAIT_SECONDS, Daemon, provider, user
-from tests.hub import Hub
+from tests.hub import Hub, directory_for_sockets
 from tests.processes import is_gone
 
 END_SECONDS = 1.0
@@ -181,7 +180,7 @@ async def test_the_daemon_ends_with_its_last_client_and_leaves_nothing_behind(hu
 
 @pytest.mark.requirement("9:idle")
 async def test_the_daemon_ends_with_its_last_client_if_one_of_another_version_runs(hub: Hub) -> None:
-    with tempfile.TemporaryDirectory() as directory, socket.socket(socket.AF_UNIX) as listener:
+    with directory_for_sockets() as directory, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{directory}/x.sock")
         listener.listen()
         async with hub.client() as client:

@@ -53,12 +53,13 @@ class Ownership:
         """
         self._remove_stale_socket()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listener.bind(os.fspath(self.socket_path))
-        listener.listen(BACKLOG)
         pointer = {"socket": str(self.socket_path), "pid": os.getpid(), "daemon": __version__}
         try:
+            listener.bind(os.fspath(self.socket_path))
+            listener.listen(BACKLOG)
             StateFile(self._files.pointer).write(pointer)
         except BaseException:
+            listener.close()
             self.socket_path.unlink(missing_ok=True)
             raise
         return listener

@@ -21,6 +21,9 @@ from typing import Any
 LAST_OUTPUT_SECONDS = 0.5
 """How long output is read after the process ended: a process that it left running may hold its streams."""
 
+KILLED_SECONDS = 5.0
+"""How long a killed process may take to end: a busy machine ends it late, a broken device perhaps never."""
+
 MAX_LINE_BYTES = 12_000
 """Of one line of stderr; the rest of a longer line is dropped."""
 # Far more than any caller shows: `redact` does not recognise half a secret.
@@ -161,8 +164,8 @@ class Child(asyncio.SubprocessProtocol):
                 await self._ends_within(seconds / 2)
         finally:
             self.kill()
-        if not await self._ends_within(2 * LAST_OUTPUT_SECONDS):
-            # The machine is busy. The event loop may end before the process, and must leave no stream open.
+        if not await self._ends_within(KILLED_SECONDS):
+            # The event loop may end before the process, and must leave no stream open.
             self._transport.close()
 
     def kill(self, why: str = "it was stopped") -> None:

@@ -14,7 +14,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import threading
 import time
@@ -27,6 +26,7 @@ import pytest
 
 from tests.daemon import environment_of
 from tests.editors.programs import WAIT_SECONDS, connected, program
+from tests.hub import directory_for_sockets
 
 PACKAGE = Path(__file__).parents[3] / "editors" / "emacs"
 DRIVER = Path(__file__).parent / "driver.el"
@@ -203,9 +203,8 @@ def running_emacs(
     """An Emacs whose own directory and whose daemon's are below `home`; the daemon stays."""
     settings = {"command": [sys.executable, "-P", "-m", "jumpseat"], "open-browser": False, **(options or {})}
     forms = [f"(setq jumpseat-{name} '{lisp(value)})" for name, value in settings.items()]
-    with tempfile.TemporaryDirectory(prefix="emacs-") as directory:
-        # Names of sockets are short.
-        address = Path(directory) / "driver"
+    with directory_for_sockets() as directory:
+        address = directory / "driver"
         variables = {
             **os.environ,
             **environment_of(home),

@@ -9,7 +9,6 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import msgpack
 
 from tests.daemon import environment_of
 from tests.editors.programs import WAIT_SECONDS, connected, program
+from tests.hub import directory_for_sockets
 
 PLUGIN = Path(__file__).parents[3] / "editors" / "neovim"
 WAIT_MS = round(WAIT_SECONDS * 1000)
@@ -192,9 +192,8 @@ def running_neovim(
         **(env or {}),
     }
     settings = {"window": "enew", "command": [sys.executable, "-P", "-m", "jumpseat"], **(options or {})}
-    with tempfile.TemporaryDirectory(prefix="nvim-") as directory:
-        # Names of sockets are short.
-        address = Path(directory) / "nvim"
+    with directory_for_sockets() as directory:
+        address = directory / "nvim"
         process = subprocess.Popen(
             [
                 *(executable, "--headless", "--clean", "-n", "-i", "NONE", "--listen", str(address)),

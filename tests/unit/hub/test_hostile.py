@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import socket
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from jumpseat.hub.control import LENGTH, MAX_BYTES, encode
 from jumpseat.hub.hub import Hub
 from jumpseat.hub.names import daemon_files
 from jumpseat.hub.ownership import Ownership
+from tests.hub import directory_for_sockets
 
 pytestmark = pytest.mark.requirement("9:hostile")
 
@@ -69,9 +69,8 @@ class Visitor:
 async def visit(tmp_path: Path) -> AsyncIterator[Callable[[], Visitor]]:
     """Connects to the control socket of a hub in this process."""
     visitors = []
-    # Not in `tmp_path`, which may be too long for a socket.
-    with tempfile.TemporaryDirectory() as run:
-        ownership = Ownership(daemon_files(tmp_path), Path(run))
+    with directory_for_sockets() as run:
+        ownership = Ownership(daemon_files(tmp_path), run)
         hub = Hub(ownership.take(), ownership, "here", tidy=lambda: None)
         running = asyncio.create_task(hub.run())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import site
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import jumpseat
 from jumpseat.hub.failures import CannotShareError
 from jumpseat.hub.names import daemon_files, host_name, installation_stamp, other_pointers, read_pointer
 from jumpseat.hub.ownership import Ownership
+from tests.hub import directory_for_sockets
 
 
 def write(path: Path, **content: object) -> None:
@@ -109,10 +111,17 @@ def test_daemons_of_other_versions_are_those_of_this_host(tmp_path: Path) -> Non
     assert [pointer.version for pointer in other_pointers(own)] == ["9"]
 
 
-def test_a_daemon_takes_over_a_stale_pointer_and_removes_only_what_is_its_own(tmp_path: Path) -> None:
+@pytest.fixture
+def run() -> Iterator[Path]:
+    """The directory of sockets."""
+    with directory_for_sockets() as directory:
+        yield directory
+
+
+def test_a_daemon_takes_over_a_stale_pointer_and_removes_only_what_is_its_own(
+    tmp_path: Path, run: Path
+) -> None:
     files = daemon_files(tmp_path)
-    run = tmp_path / "run"
-    run.mkdir(0o700)
     killed = Ownership(files, run)
     killed.take().close()
     assert killed.socket_path.exists()
@@ -132,10 +141,18 @@ def test_a_daemon_takes_over_a_stale_pointer_and_removes_only_what_is_its_own(tm
         listener.close()
 
 
-def test_a_stale_pointer_to_a_file_removes_nothing(tmp_path: Path) -> None:
+def test_a_socket_that_cannot_be_made_is_an_error_and_leaves_no_descriptor_open(
+    tmp_path: Path, run: Path
+) -> None:
+    owner = Ownership(daemon_files(tmp_path), run / "missing")
+    before = len(list(Path("/dev/fd").iterdir()))
+    with pytest.raises(FileNotFoundError) as caught:
+        owner.take()
+    assert len(list(Path("/dev/fd").iterdir())) == before, caught
+
+
+def test_a_stale_pointer_to_a_file_removes_nothing(tmp_path: Path, run: Path) -> None:
     files = daemon_files(tmp_path)
-    run = tmp_path / "run"
-    run.mkdir(0o700)
     (run / "precious").write_text("x")
     write(files.pointer, socket=str(run / "precious"))
 
@@ -146,10 +163,8 @@ def test_a_stale_pointer_to_a_file_removes_nothing(tmp_path: Path) -> None:
     assert (run / "precious").read_text() == "x"
 
 
-def test_only_a_running_daemon_of_another_version_counts(tmp_path: Path) -> None:
+def test_only_a_running_daemon_of_another_version_counts(tmp_path: Path, run: Path) -> None:
     files = daemon_files(tmp_path)
-    run = tmp_path / "run"
-    run.mkdir(0o700)
     own = Ownership(files, run)
     other = Ownership(files._replace(pointer=files.pointer.with_name("other.json")), run)
     listener = other.take()

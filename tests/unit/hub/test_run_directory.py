@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from jumpseat.hub import run_directory as module
 from jumpseat.hub.failures import CannotShareError
 from jumpseat.hub.run_directory import candidates, fault_of, run_directory
+from tests.hub import directory_for_sockets
 
 pytestmark = pytest.mark.requirement("9:run-directory")
 
 
 @pytest.fixture
 def base() -> Iterator[Path]:
-    """An empty directory with a short path: pytest's own may be too long for a socket."""
-    with TemporaryDirectory(dir="/tmp") as name:
-        yield Path(name)
+    with directory_for_sockets() as directory:
+        yield directory
 
 
 @pytest.fixture

@@ -176,7 +176,7 @@ async def test_a_stopped_process_that_is_slow_to_end_leaves_no_stream_open(
     assert child._transport is not None
     streams = [child._transport.get_pipe_transport(fd) for fd in range(3)]
     with monkeypatch.context() as patch:
-        patch.setattr(child_module, "LAST_OUTPUT_SECONDS", 0.0)
+        patch.setattr(child_module, "KILLED_SECONDS", 0.0)
         await child.stop(0)
     assert [each.is_closing() for each in (child._transport, *streams) if each is not None] == [True] * 4
     assert await why(child) == "it was stopped"
