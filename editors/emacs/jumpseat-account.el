@@ -125,7 +125,7 @@ With a prefix argument, read its name."
 
 (defun jumpseat-account--words (state)
   "STATE of an account in words."
-  (string-replace "_" " " state))
+  (if (equal "not_required" state) "needs no sign-in" (string-replace "_" " " state)))
 
 (defun jumpseat-account--state (account)
   "The state of ACCOUNT in one line."

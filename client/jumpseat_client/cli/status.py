@@ -76,9 +76,14 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         str(row.get("id", "")),
         str(row.get("kind", "")),
-        str(auth.get("state", "unknown")).replace("_", " "),
+        _state_of(auth),
         "; ".join(notes),
     )
+
+
+def _state_of(auth: Mapping[str, Any]) -> str:
+    state = str(auth.get("state", "unknown"))
+    return "needs no sign-in" if state == "not_required" else state.replace("_", " ")
 
 
 def _print_quota(name: str, line: str) -> None:

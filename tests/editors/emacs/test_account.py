@@ -133,7 +133,7 @@ def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty
     with running_emacs(empty_home, package=package) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("No provider is ready: ")
+        child.sees("No provider is ready (Sign in, Install the local model, Not now): ")
         child.keys("?")
         for offer in ("Sign in", "Install the local model", "Not now"):
             child.sees(offer)

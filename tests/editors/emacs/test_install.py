@@ -38,7 +38,7 @@ def test_a_user_without_the_program_is_offered_its_installation(home, package):
     with running_emacs(home, package=package, options={"command": None}, env=bare) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("jumpseat is not installed: ")
+        child.sees("jumpseat is not installed (Install jumpseat, Not now): ")
         child.keys("?")
         child.sees("Install jumpseat")
         child.keys("Not now^M")

@@ -106,6 +106,20 @@ def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(ch
     assert child.text == "## Me\n\n"
 
 
+def test_undo_removes_what_was_shown_behind_the_heading_of_the_answer(child, provider):
+    provider.script(Reply.events(WORDS))
+    child.ask("Hi")
+    child.idle()
+    child.sees("## Assistant fake:fake-model")
+    body = child.text
+    child.keys("u")
+    assert child.text.endswith("## Me\n\nHi")
+    child.sees("\nHi\n")
+    child.keys("<C-r>")
+    assert child.text == body
+    child.sees("## Assistant\n")
+
+
 def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
     gate = chats.begin(child, provider, "One ")
     child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Question', 'nw'), 0 })")

@@ -229,6 +229,30 @@ def test_a_finished_edit_whose_buffer_is_read_again_is_not_applied(editing, prov
     assert editing.messages[-1] == "jumpseat: There is no finished edit in this buffer."
 
 
+def test_an_edit_that_is_still_written_is_not_accepted(editing, provider):
+    gate = Gate()
+    provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
+    editing.command("2,3JumpseatEdit Simplify.")
+    provider.wait_for_request(1)
+    editing.command("JumpseatAccept")
+    assert editing.messages == ["jumpseat: The edit is still being written; :JumpseatStop stops it."]
+    provider.open(gate)
+    ready(editing)
+    editing.command("JumpseatAccept")
+    assert "    if x:\n" in editing.text
+
+
+def test_a_new_line_that_is_wider_than_the_window_is_shown_to_its_end(editing, provider):
+    long = "    return " + " + ".join(f"part_{number}" for number in range(20))
+    provider.script(answer(f"{long}\n"))
+    editing.command("4JumpseatEdit Add the parts.")
+    ready(editing)
+    editing.sees("part_19")
+    assert long in editing.screen.replace("\n", "")
+    editing.command("JumpseatAccept")
+    assert editing.text.endswith(f"\n{long}")
+
+
 def test_a_locked_buffer_is_not_rewritten(editing, provider):
     editing.command("set nomodifiable")
     editing.command("2,3JumpseatEdit Simplify.")

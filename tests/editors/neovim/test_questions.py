@@ -100,6 +100,8 @@ def test_references_become_context_blocks_in_the_question(child, provider, tmp_p
     child.idle()
     sent = str(provider.requests[0].json["messages"])
     assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare (see @buffer)")
+    # The question got longer; the window still follows the answer.
+    assert child.lua("return vim.fn.line('.') == vim.fn.line('$')")
     assert child.text.count("```context") == 2
 
 

@@ -82,7 +82,7 @@ class Actions:
     async def _model(self, name: str) -> None:
         options = self._conversation.options
         if not name:
-            say(f"The model is {options.get('model') or 'the default one'}.")
+            say(f"The model is {options.get('model') or await self._default_model()}.")
             return
         for found in await self._link.request(lambda client: _check_model(client, name)):
             if found["severity"] == 1 and found["code"] in ("request", "config", "invalid_params"):
@@ -91,6 +91,11 @@ class Actions:
             note(f"warning: {found['message']}")
         options["model"] = name
         note(f"The next answers come from {name}.")
+
+    async def _default_model(self) -> str:
+        answer = await self._link.or_nothing(lambda client: client.list_models()) or {}
+        name = next((row["id"] for row in answer.get("models") or () if row.get("isDefault")), None)
+        return f"{clean_line(name)}, the default one" if name else "the default one"
 
     async def _system(self, text: str) -> None:
         options = self._conversation.options

@@ -198,7 +198,7 @@ class Asker:
 
     def _report_stop(self, outcome: TurnOutcome) -> None:
         if outcome.content:
-            note("Stopped; what came is kept.")
+            note("Stopped. The text so far is kept.")
         else:
             note("Stopped.")
             self.unanswered = self._conversation.question_text

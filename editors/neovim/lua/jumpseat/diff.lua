@@ -1,4 +1,6 @@
 --- Changes of lines, shown in the buffer without changing it, and applied.
+local view = require('jumpseat.view')
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
@@ -30,6 +32,20 @@ local function reveal(buf, number)
   end
 end
 
+--- Lines as virtual lines, which Neovim does not wrap.
+---@param buf integer
+---@param lines string[]
+---@return table[]
+local function virtual(buf, lines)
+  local width, result = view.width_of(buf), {}
+  for _, line in ipairs(lines) do
+    for _, piece in ipairs(view.pieces(line == '' and ' ' or line, width)) do
+      table.insert(result, { { piece, 'DiffAdd' } })
+    end
+  end
+  return result
+end
+
 --- Show what lines would become: removed ones are marked, new ones are shown below.
 ---@param buf integer
 ---@param row integer the first of the old lines, from 0
@@ -48,17 +64,14 @@ function M.show(buf, row, old, new)
         strict = false,
       })
     end
-    local lines = vim.tbl_map(
-      function(line) return { { line == '' and ' ' or line, 'DiffAdd' } } end,
-      vim.list_slice(new, added_first, added_first + added - 1)
-    )
+    local lines = virtual(buf, vim.list_slice(new, added_first, added_first + added - 1))
     if added > 0 then
       local at = row + first - 1 + math.max(removed - 1, 0)
       vim.api.nvim_buf_set_extmark(buf, namespace, math.max(at, 0), 0, {
         virt_lines = lines,
         virt_lines_above = at < row,
       })
-      if at < 0 then reveal(buf, added) end
+      if at < 0 then reveal(buf, #lines) end
     end
   end
 end

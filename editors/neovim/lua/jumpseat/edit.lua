@@ -123,11 +123,20 @@ local function drop(buf)
   clear(buf)
 end
 
---- The edit ends when its text goes away: the buffer is unloaded, or read from its file again.
+--- The edit ends when its text goes away: the buffer is unloaded, or read from its file again. Its preview has the width
+--- of the window.
 ---@param buf integer
 ---@return integer group
-local function drop_with_text(buf)
+local function follow(buf)
   local group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {})
+  vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
+    group = group,
+    callback = function()
+      local edit = edits[buf]
+      if not edit or not edit.new_lines then return end
+      diff.show(buf, located(edit).spans[1].row, edit.lines, edit.new_lines)
+    end,
+  })
   vim.api.nvim_create_autocmd({ 'BufReadPre', 'BufUnload' }, {
     group = group,
     buffer = buf,
@@ -188,7 +197,7 @@ local function begin(target, instruction)
     sent = region.text(target),
     lines = vim.api.nvim_buf_get_lines(buf, first, last + 1, false),
     marks = mark(target),
-    group = drop_with_text(buf),
+    group = follow(buf),
     instruction = instruction,
     answer = '',
   }
@@ -246,11 +255,21 @@ local function offer_diff(edit)
   vim.cmd('diffthis')
 end
 
+--- The finished edit of a buffer; without one, the reason is shown.
+---@param buf integer
+---@return jumpseat.Edit?
+local function finished(buf)
+  local edit = edits[buf]
+  if not edit then return log.warn('There is no finished edit in this buffer.') end
+  if edit.turn then return log.warn('The edit is still being written; :JumpseatStop stops it.') end
+  return edit
+end
+
 --- Apply the rewritten text, in one step of undo.
 ---@param buf integer
 function M.accept(buf)
-  local edit = edits[buf]
-  if not edit or not edit.new_lines then return log.warn('There is no finished edit in this buffer.') end
+  local edit = finished(buf)
+  if not edit then return end
   if not vim.bo[buf].modifiable then
     return log.warn("The edit cannot be applied to this buffer: 'modifiable' is off.")
   end
@@ -276,8 +295,8 @@ end
 ---@param buf integer
 ---@param instruction string the one before if empty
 function M.again(buf, instruction)
-  local edit = edits[buf]
-  if not edit or edit.turn then return log.warn('There is no finished edit in this buffer.') end
+  local edit = finished(buf)
+  if not edit then return end
   local target = located(edit)
   begin(target, instruction ~= '' and instruction or edit.instruction)
 end

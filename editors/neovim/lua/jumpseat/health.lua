@@ -23,7 +23,7 @@ local function check_providers()
       local ready = 0
       for _, each in ipairs(result.providers) do
         if each.configured then ready = ready + 1 end
-        local state = ('%s: %s'):format(each.id, (each.auth.state:gsub('_', ' ')))
+        local state = ('%s: %s'):format(each.id, require('jumpseat.status').words(each.auth.state))
         vim.health.info(each.auth.message and state .. '. ' .. each.auth.message or state)
       end
       if ready == 0 then

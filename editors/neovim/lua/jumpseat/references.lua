@@ -149,6 +149,14 @@ local function with_blocks(message)
   return nil, changed
 end
 
+--- The last line with text before this one.
+---@param buf integer
+---@param line integer from 1, inclusive
+---@return integer
+local function last_line(buf, line)
+  return vim.api.nvim_buf_call(buf, function() return vim.fn.prevnonblank(line) end)
+end
+
 --- Put what the last question names, a prompt and references, into it, in the buffer too: the chat is then complete, and
 --- stays what was sent.
 ---@param buf integer
@@ -165,7 +173,14 @@ function M.expand(buf, parsed, callback)
       if failure or not vim.api.nvim_buf_is_loaded(buf) then return callback(failure) end
       local section = transcript.section(parsed, #parsed.messages)
       local lines = vim.split(text .. '\n', '\n', { plain = true })
+      local at_end = vim.tbl_filter(
+        function(win) return vim.api.nvim_win_get_cursor(win)[1] >= last_line(buf, section.endLine) end,
+        vim.fn.win_findbuf(buf)
+      )
       vim.api.nvim_buf_set_lines(buf, section.startLine, section.endLine, false, lines)
+      for _, win in ipairs(at_end) do
+        vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
+      end
       if not has_prompt then return callback() end
       transcript.set_front_matter(buf, parsed, callback)
     end)

@@ -5,6 +5,14 @@ local log = require('jumpseat.log')
 
 local M = {}
 
+--- The state of an account in words.
+---@param state string
+---@return string
+function M.words(state)
+  if state == 'not_required' then return 'needs no sign-in' end
+  return (state:gsub('_', ' '))
+end
+
 --- Show lines in a window of its own; `q` closes it.
 ---@param lines string[]
 ---@param closed? fun() called when a person closes it
@@ -66,7 +74,7 @@ local function provider_lines(list)
     local account = auth.login and (' as %s'):format(auth.login) or ''
     local plan = auth.plan and (', %s'):format(auth.plan) or ''
     local default = each.isDefault and '  (default)' or ''
-    table.insert(lines, ('  %s: %s%s%s%s'):format(each.id, auth.state:gsub('_', ' '), account, plan, default))
+    table.insert(lines, ('  %s: %s%s%s%s'):format(each.id, M.words(auth.state), account, plan, default))
     if auth.message then table.insert(lines, '    ' .. auth.message) end
     for _, quota in ipairs(auth.quotas or {}) do
       table.insert(lines, quota_line(quota))

@@ -80,6 +80,9 @@ function M.label(buf) return LABELS[M.status(buf).state] end
 ---@return jumpseat.Status
 function M.status(buf) return statuses[buf] or {} end
 
+---@type table<integer, table<integer, string>> by buffer and mark: the lines of headings with a text behind them
+local headings = {}
+
 --- Show or replace a text behind the heading of an answer.
 ---@param buf integer
 ---@param row integer from 0
@@ -88,13 +91,32 @@ function M.status(buf) return statuses[buf] or {} end
 ---@return integer id
 function M.heading(buf, row, text, id)
   local options = { id = id, virt_text = { { text, 'Comment' } }, hl_mode = 'combine', undo_restore = false }
-  return vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
+  id = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
+  headings[buf] = headings[buf] or {}
+  headings[buf][id] = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1]
+  return id
 end
 
 --- Remove the text behind a heading.
 ---@param buf integer
 ---@param id integer
-function M.remove(buf, id) vim.api.nvim_buf_del_extmark(buf, namespace, id) end
+function M.remove(buf, id)
+  vim.api.nvim_buf_del_extmark(buf, namespace, id)
+  if headings[buf] then headings[buf][id] = nil end
+end
+
+-- Undo and redo take a heading away, and leave its mark at another line.
+vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
+  group = vim.api.nvim_create_augroup('jumpseat.headings', {}),
+  callback = function(event)
+    for id, line in pairs(headings[event.buf] or {}) do
+      local row = vim.api.nvim_buf_get_extmark_by_id(event.buf, namespace, id, {})[1]
+      if not row or vim.api.nvim_buf_get_lines(event.buf, row, row + 1, false)[1] ~= line then
+        M.remove(event.buf, id)
+      end
+    end
+  end,
+})
 
 --- What a heading shows after the turn.
 ---@param model string?
@@ -102,6 +124,25 @@ function M.remove(buf, id) vim.api.nvim_buf_del_extmark(buf, namespace, id) end
 ---@return string
 function M.summary(model, usage)
   return table.concat(vim.list_extend({ model or '' }, { tokens(usage) }), ' · ')
+end
+
+--- A text in pieces of at most this width.
+---@param text string
+---@param width integer
+---@return string[]
+function M.pieces(text, width)
+  local pieces = {}
+  while vim.fn.strdisplaywidth(text) > width do
+    local head = vim.fn.strcharpart(text, 0, math.max(1, width))
+    while vim.fn.strdisplaywidth(head) > width and vim.fn.strcharlen(head) > 1 do
+      head = vim.fn.strcharpart(head, 0, vim.fn.strcharlen(head) - 1)
+    end
+    if head == text then break end
+    table.insert(pieces, head)
+    text = text:sub(#head + 1)
+  end
+  table.insert(pieces, text)
+  return pieces
 end
 
 --- A text in lines of this width; a word that is longer is broken.
@@ -116,16 +157,9 @@ local function wrapped(text, width)
       table.insert(lines, line)
       longer = word
     end
-    while vim.fn.strdisplaywidth(longer) > width do
-      local head = vim.fn.strcharpart(longer, 0, math.max(1, width))
-      while vim.fn.strdisplaywidth(head) > width and vim.fn.strcharlen(head) > 1 do
-        head = vim.fn.strcharpart(head, 0, vim.fn.strcharlen(head) - 1)
-      end
-      if head == longer then break end
-      table.insert(lines, head)
-      longer = longer:sub(#head + 1)
-    end
-    line = longer
+    local pieces = M.pieces(longer, width)
+    line = table.remove(pieces)
+    vim.list_extend(lines, pieces)
   end
   table.insert(lines, line)
   return lines
@@ -134,8 +168,8 @@ end
 --- The columns of the narrowest window that shows a buffer.
 ---@param buf integer
 ---@return integer
-local function width_of(buf)
-  local width = WIDTH
+function M.width_of(buf)
+  local width = vim.o.columns
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     local info = vim.fn.getwininfo(win)[1]
     width = math.min(width, info.width - info.textoff)
@@ -158,7 +192,7 @@ local messages = {}
 local function put_below(buf, row, message, id)
   local lines = vim.tbl_map(
     function(line) return { { line, message.highlight } } end,
-    wrapped(message.text, width_of(buf))
+    wrapped(message.text, math.min(WIDTH, M.width_of(buf)))
   )
   local options = { id = id, virt_lines = lines, undo_restore = false }
   id = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
@@ -239,7 +273,7 @@ end
 
 ---@param buf integer
 function M.forget(buf)
-  statuses[buf], messages[buf] = nil, nil
+  statuses[buf], messages[buf], headings[buf] = nil, nil, nil
 end
 
 return M

@@ -76,7 +76,8 @@ export function quotaLine(quota: Quota): string {
 export function accountLine(provider: Provider): string {
   const { state, login, plan } = provider.auth;
   const account = login === undefined ? '' : ` as ${login}`;
-  return [`${spaced(state)}${account}`, plan, provider.isDefault ? 'default' : undefined]
+  const words = state === 'not_required' ? 'needs no sign-in' : spaced(state);
+  return [`${words}${account}`, plan, provider.isDefault ? 'default' : undefined]
     .filter((part) => part !== undefined)
     .join(DOT);
 }

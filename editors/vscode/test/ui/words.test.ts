@@ -96,6 +96,8 @@ test('an account is described by its state, its name and its plan', () => {
   const auth: AuthStatus = { provider: 'copilot', state: 'signed_in', login: 'mona', plan: 'business' };
   const provider = { id: 'copilot', isDefault: true, auth } as Provider;
   assert.equal(accountLine(provider), 'signed in as mona · business · default');
+  const local: AuthStatus = { provider: 'local', state: 'not_required' };
+  assert.equal(accountLine({ ...provider, auth: local, isDefault: false }), 'needs no sign-in');
 });
 
 test('the age of a conversation is given in the largest unit', () => {

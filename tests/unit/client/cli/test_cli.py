@@ -306,6 +306,12 @@ def test_errors_without_models_are_a_failure(tmp_path: Path) -> None:
     assert run(Scenario(tmp_path, answers=answers), "models").returncode == 1
 
 
+def test_status_shows_a_provider_without_sign_in_as_such(tmp_path: Path) -> None:
+    rows = [provider("one", "not_required", isDefault=True)]
+    done = run(Scenario(tmp_path, answers={"providers/list": {"providers": rows}}), "status")
+    assert done.stdout.startswith("one\topenai\tneeds no sign-in\t")
+
+
 def provider(name: str, state: str, **more: Any) -> dict[str, Any]:
     auth = {"provider": name, "state": state, "message": f"Message of {name}."}
     return {"id": name, "name": name.title(), "kind": "openai", "configured": True, "auth": auth, **more}
