@@ -61,7 +61,7 @@ BROWSER := 'playwright>=1.65,<2'
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
-		printf '%-16s %s\n' "$$name" "$$text"; done
+		printf '%-24s %s\n' "$$name" "$$text"; done
 
 chat: model ## Ask the local model; choose the question with Q="..."
 	@printf 'Asking the local model: %s\n' "$$Q"

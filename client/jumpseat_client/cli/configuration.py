@@ -89,9 +89,9 @@ def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     say(f"{path} is written.")
     for service in chosen:
         if service.next_step:
-            say(f"Next, for {service.title}: {service.next_step}")
+            say(f"Next: {service.next_step}   ({service.title})")
         elif sources[service.id] == f"env:{service.variable}" and not environment.get(service.variable or ""):
-            say(f"Next, for {service.title}: set {service.variable}, or run: jumpseat keys set {service.id}")
+            say(f"Next: jumpseat keys set {service.id}   ({service.title}; or set {service.variable})")
     return OK
 
 

@@ -20,7 +20,7 @@ _limit_option = click.option(
     type=click.IntRange(min=1),
     default=LIMIT,
     metavar="N",
-    help=f"At most so many conversations, {LIMIT} by default.",
+    help=f"At most this many conversations, {LIMIT} by default.",
 )
 _directory_option = click.option(
     "-d",

@@ -59,7 +59,7 @@ def test_chosen_providers_are_written_with_comments(home: Path) -> None:
         },
     }
     assert "jumpseat keys set groq" in done.stderr
-    assert "Next, for GitHub Copilot: jumpseat login" in done.stderr
+    assert "Next: jumpseat login   (GitHub Copilot)" in done.stderr
     assert config("check").stdout == (
         f"warning: {home / 'config.toml'}:11: providers.groq.api_key: names the variable GROQ_API_KEY, "
         "which is not set here\n"
