@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -23,6 +24,13 @@ from jumpseat.wire import read_json
 )
 def test_half_a_surrogate_pair_becomes_a_replacement_character(text: bytes | str, value: Any) -> None:
     assert read_json(text) == value
+
+
+def test_a_text_beyond_the_limits_of_the_fast_parser_may_have_half_a_surrogate_pair() -> None:
+    depth = 300
+    value = read_json(rb'["\ud83d",' + b"[" * depth + b"]" * depth + b"]")
+    assert value[0] == "\ufffd"
+    assert json.dumps(value[1]) == "[" * depth + "]" * depth
 
 
 @pytest.mark.parametrize(

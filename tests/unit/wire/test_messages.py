@@ -7,7 +7,32 @@ from typing import Any
 
 import pytest
 
-from jumpseat.wire import Batch, Invalid, Message, Notification, Request, RpcResponse, classify, encode
+from jumpseat.wire import (
+    Batch,
+    Invalid,
+    Message,
+    Notification,
+    Request,
+    RpcResponse,
+    classify,
+    encode,
+    messages,
+)
+from jumpseat.wire.outline import MAX_BATCH
+
+
+def test_the_codes_are_those_of_json_rpc_and_lsp() -> None:
+    codes = {name: value for name, value in vars(messages).items() if isinstance(value, int)}
+    assert codes == {
+        "PARSE_ERROR": -32700,
+        "INVALID_REQUEST": -32600,
+        "METHOD_NOT_FOUND": -32601,
+        "INVALID_PARAMS": -32602,
+        "INTERNAL_ERROR": -32603,
+        "SERVER_NOT_INITIALIZED": -32002,
+        "REQUEST_CANCELLED": -32800,
+        "MAX_BATCH": MAX_BATCH,
+    }
 
 
 @pytest.mark.parametrize(
