@@ -124,3 +124,14 @@ def test_the_status_names_the_providers_and_the_version(window):
     window.start("jumpseat.status")
     window.sees("configured", within=window.quick_input)
     window.sees("signed out", within=window.quick_input)
+
+
+def test_a_mistake_in_the_configuration_is_shown(window, code_server):
+    window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+    file = code_server.home / "config.toml"
+    before = file.read_text()
+    file.write_text(before.replace("[providers.fake]", "[providers.fake"))
+    try:
+        window.notified("is not valid TOML")
+    finally:
+        file.write_text(before)

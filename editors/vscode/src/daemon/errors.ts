@@ -34,7 +34,7 @@ export class DaemonError extends Error {
   }
 }
 
-/** An error as the daemon's: whatever was thrown. */
+/** Whatever was thrown, as a `DaemonError`. */
 export function asDaemonError(error: unknown): DaemonError {
   if (error instanceof DaemonError) {
     return error;

@@ -32,7 +32,7 @@ export interface InstallOptions {
 
 export type Report = (message: string) => void;
 
-/** What `current.json` says: an environment is used only when it is whole, because this file is renamed into its place. */
+/** What `current.json` says: renamed into its place when the environment is complete, so that no part of one is used. */
 interface Current {
   /** Of the wheel, so that another version of the extension, or another build, has its own environment. */
   wheel: string;
@@ -65,7 +65,7 @@ export class Installer {
   }
 
   /**
-   * Install the wheel, and return the program. Another window that is at it is waited for. Throws `DaemonError`.
+   * Install the wheel, and return the program. Waits while another window installs it. Throws `DaemonError`.
    */
   async install(report: Report, signal?: AbortSignal): Promise<string> {
     const wheel = await this.#wheel();

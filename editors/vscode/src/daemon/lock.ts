@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const POLL_MS = 500;
 const WAIT_MS = 1_200_000;
 
-/** Run `use` while no other process of this user does so with the same file. A file of an ended process is no lock. */
+/** Run `use` while no other process of this user does so with the same file. The file of a process that has ended does not count. */
 export async function locked<R>(
   path: string,
   signal: AbortSignal | undefined,

@@ -4,7 +4,6 @@ import type { InitializeResult, Requests } from './protocol';
 /** What this extension cannot do without. A part that needs more asks `Daemon.supports`. */
 const NEEDED: (keyof Requests)[] = [
   'chat/start',
-  'chat/cancel',
   'edit/start',
   'models/list',
   'providers/list',

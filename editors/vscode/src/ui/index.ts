@@ -8,7 +8,7 @@ import { Conversations } from './conversations';
 import { Edits } from './edit';
 import { FactsReader } from './facts';
 import { showHistory } from './history';
-import { command, showInformation, watchFailures } from './messages';
+import { command, showInformation, watchFailures, watchMessages } from './messages';
 import { selectModel } from './models';
 import { Participant } from './participant';
 import { useProviders } from './problems';
@@ -46,6 +46,7 @@ export function registerUi(
     statusBar(facts),
     watchSteps(facts),
     watchFailures(daemon),
+    watchMessages(daemon),
     watchSignOut(daemon, () => account.isLeaving),
     new Participant(daemon, ended).register(icon),
     new Edits(daemon).register(),

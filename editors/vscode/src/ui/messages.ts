@@ -108,3 +108,11 @@ export function watchFailures(daemon: Daemon): { dispose(): void } {
     }
   });
 }
+
+/** Show what the daemon reports by itself: a mistake in the configuration. */
+export function watchMessages(daemon: Daemon): { dispose(): void } {
+  return daemon.onNotification('window/showMessage', ({ type, message }) => {
+    const show = [vscode.window.showErrorMessage, vscode.window.showWarningMessage][type - 1];
+    void (show ?? vscode.window.showInformationMessage)(message);
+  });
+}

@@ -1,0 +1,201 @@
+/** What a conversation consists of, and what turns send and answer. */
+
+export interface Position {
+  line: number;
+  character: number;
+}
+
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
+export interface Origin {
+  provider: string;
+  model: string;
+}
+
+interface BlockBase {
+  origin?: Origin;
+  opaque?: string;
+}
+
+export interface TextBlock extends BlockBase {
+  type: 'text';
+  text: string;
+}
+
+export interface ImageBlock extends BlockBase {
+  type: 'image';
+  /** Base64, a `data:` URL or an `https:` URL. */
+  source: string;
+  mediaType?: string;
+}
+
+export interface ContextBlock extends BlockBase {
+  type: 'context';
+  text: string;
+  uri?: string;
+  languageId?: string;
+  range?: Range;
+  label?: string;
+}
+
+export interface ToolUseBlock extends BlockBase {
+  type: 'tool_use';
+  id: string;
+  name: string;
+  /** Null if the model's arguments could not be read. */
+  arguments: Record<string, unknown> | null;
+  raw?: string;
+  error?: string;
+}
+
+export interface ToolResultBlock extends BlockBase {
+  type: 'tool_result';
+  toolUseId: string;
+  content?: string | TextBlock[];
+  isError?: boolean;
+}
+
+export interface ThinkingBlock extends BlockBase {
+  type: 'thinking';
+  thinking: string;
+  signature?: string;
+}
+
+export interface RedactedThinkingBlock extends BlockBase {
+  type: 'redacted_thinking';
+  data: string;
+}
+
+export interface OtherBlock extends BlockBase {
+  type: 'other';
+  kind: string;
+  text?: string;
+}
+
+export type Block =
+  | TextBlock
+  | ImageBlock
+  | ContextBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | ThinkingBlock
+  | RedactedThinkingBlock
+  | OtherBlock;
+
+export interface Message {
+  role: 'user' | 'assistant';
+  content: string | Block[];
+}
+
+export interface Tool {
+  name: string;
+  description?: string;
+  parameters?: object;
+}
+
+export type ThinkingLevel = 'off' | 'low' | 'medium' | 'high';
+
+/** What `chat/start` and `edit/start` share. */
+export interface TurnParams {
+  system?: string;
+  model?: string;
+  tools?: Tool[];
+  toolChoice?: 'auto' | 'none' | 'required' | { name: string };
+  maxTokens?: number;
+  maxTokensDefault?: 'model';
+  stopSequences?: string[];
+  stream?: boolean;
+  thinking?: ThinkingLevel;
+  settings?: Record<string, unknown>;
+  /** Made by the connection if absent. */
+  turnId?: string;
+  conversationId?: string;
+  keep?: boolean;
+  workDoneToken?: string | number;
+}
+
+export interface ChatParams extends TurnParams {
+  messages: Message[];
+}
+
+export interface EditParams extends TurnParams {
+  target: ContextBlock;
+  instruction: string;
+}
+
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheCreationTokens: number;
+  reasoningTokens?: number;
+  cost?: { amount: number; currency: string };
+}
+
+export interface Warning {
+  code: string;
+  message: string;
+}
+
+/** The answer so far of a cancelled or failed turn: a result without `stopReason`. */
+export interface PartialResult {
+  turnId: string;
+  provider: string;
+  model: string;
+  conversationId?: string;
+  content: Block[];
+  text: string;
+  toolCalls: ToolUseBlock[];
+  usage?: Usage;
+  warnings?: Warning[];
+}
+
+export interface ChatResult extends PartialResult {
+  stopReason: string;
+}
+
+export interface EditResult extends ChatResult {
+  /** Absent if there is nothing to apply. */
+  replacement?: string;
+}
+
+export interface ErrorData {
+  kind: string;
+  retryable: boolean;
+  provider?: string;
+  statusCode?: number;
+  resetAt?: string;
+  hint?: string;
+  partial?: PartialResult;
+  errors?: { path: string; message: string }[];
+}
+
+export interface WireError {
+  code: number;
+  message: string;
+  data?: ErrorData;
+}
+
+export type Delta =
+  | { type: 'start'; provider: string; model: string; conversationId?: string }
+  | { type: 'retry'; attempt: number; maxAttempts: number; delayMs: number; error: WireError }
+  | { type: 'response'; model: string; id?: string; providerRequestId?: string }
+  | ({ type: 'warning' } & Warning)
+  | { type: 'text_start' | 'thinking_start'; block: number }
+  | { type: 'text_delta' | 'thinking_delta'; block: number; text: string }
+  | { type: 'text_done' | 'thinking_done' | 'block_done'; block: number; content: Block }
+  | { type: 'tool_use_start'; block: number; id: string; name: string }
+  | { type: 'tool_use_delta'; block: number; argumentDelta: string }
+  | { type: 'tool_use_done'; block: number; content: ToolUseBlock }
+  | { type: 'citation'; block?: number; url?: string; title?: string }
+  | { type: 'usage'; usage: Usage }
+  | { type: 'done'; stopReason: string; usage?: Usage; error?: WireError; content?: Block[] };
+
+export interface ChatDelta {
+  requestId: string | number;
+  turnId: string;
+  delta: Delta;
+}

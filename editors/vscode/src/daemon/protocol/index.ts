@@ -1,0 +1,98 @@
+/**
+ * The part of the wire contract that this extension uses: `docs/protocol.md` of the repository, protocol version 1.
+ * New keys, types and codes may appear at any time; a reader ignores what it does not know.
+ */
+import type { ChatDelta, ChatParams, ChatResult, EditParams, EditResult, WireError } from './content';
+import type {
+  AuthPrompt,
+  AuthStatus,
+  Conversation,
+  ConversationRow,
+  Diagnostic,
+  ModelInfo,
+  Prompt,
+  PromptRow,
+  Provider,
+  SavedSettings,
+  TranscriptContent,
+  TranscriptTurn,
+} from './lists';
+
+export type * from './content';
+export type * from './lists';
+
+export interface InitializeParams {
+  processId: number | null;
+  rootUri: string | null;
+  capabilities: object;
+  clientInfo: { name: string; version?: string };
+  workspaceFolders?: { uri: string; name: string }[] | null;
+  initializationOptions?: {
+    config?: object;
+    protocolVersions?: number[];
+    /** The minimum time between two deliveries of deltas of one chat. */
+    coalesceMs?: number;
+  };
+}
+
+export interface InitializeResult {
+  serverInfo: { name: string; version: string };
+  capabilities: {
+    experimental?: {
+      jumpseat?: { protocolVersion: number; methods: string[]; deltaTypes: string[]; blockTypes: string[] };
+    };
+  };
+}
+
+interface Call<P, R> {
+  params: P;
+  result: R;
+}
+
+/** The requests of a client, by method. */
+export interface Requests {
+  'chat/start': Call<ChatParams, ChatResult>;
+  'edit/start': Call<EditParams, EditResult>;
+  'models/list': Call<
+    { provider?: string; refresh?: boolean },
+    { models: ModelInfo[]; errors: { provider: string; error: WireError }[] }
+  >;
+  'models/setPolicy': Call<{ model: string; state: 'enabled' }, { model: ModelInfo }>;
+  'providers/list': Call<{ probe?: boolean }, { providers: Provider[] }>;
+  'settings/save': Call<
+    { settings: SavedSettings },
+    { settings: SavedSettings; warnings?: { code: string; message: string }[] }
+  >;
+  'conversations/list': Call<
+    { cwd?: string; query?: string; limit?: number; cursor?: string },
+    { conversations: ConversationRow[]; nextCursor?: string }
+  >;
+  'conversations/get': Call<{ id: string }, Conversation>;
+  'conversations/fork': Call<{ id: string; messages?: number }, ConversationRow>;
+  'conversations/rename': Call<{ id: string; title: string }, ConversationRow>;
+  'conversations/delete': Call<{ id: string }, { deleted: boolean }>;
+  'transcript/parse': Call<{ text: string }, TranscriptContent & { turns: TranscriptTurn[] }>;
+  'transcript/render': Call<TranscriptContent & { trimAnswers?: boolean }, { text: string }>;
+  'transcript/check': Call<{ text: string }, { diagnostics: Diagnostic[] }>;
+  'prompts/list': Call<Record<string, never>, { prompts: PromptRow[] }>;
+  'prompts/get': Call<{ name: string; input?: string }, Prompt>;
+  'auth/status': Call<{ provider?: string; refresh?: boolean }, AuthStatus>;
+  'auth/signIn': Call<{ provider?: string; token?: string | number; openBrowser?: boolean }, AuthStatus>;
+  'auth/signOut': Call<{ provider?: string }, AuthStatus>;
+}
+
+/** The notifications of the daemon, by method. */
+export interface Notifications {
+  'chat/delta': ChatDelta;
+  '$/progress': {
+    token: string | number;
+    value: { kind: 'begin' | 'report' | 'end'; title?: string; message?: string; percentage?: number };
+  };
+  'window/showMessage': { type: 1 | 2 | 3 | 4; message: string };
+  'models/didChange': { provider: string };
+  'providers/didChange': Record<string, never>;
+  'settings/didChange': { settings: SavedSettings };
+  'conversations/didChange': { id?: string };
+  'auth/prompt': AuthPrompt;
+  'auth/didChange': AuthStatus;
+}

@@ -1,0 +1,151 @@
+/** What the daemon lists: models, providers with their accounts, kept conversations, prompts. */
+import type { Message, Range } from './content';
+
+export interface ModelInfo {
+  /** `provider:model`. */
+  id: string;
+  provider: string;
+  model: string;
+  name: string;
+  family: string;
+  version: string;
+  vendor?: string;
+  maxContextTokens?: number;
+  maxPromptTokens?: number;
+  maxOutputTokens?: number;
+  supportsVision: boolean;
+  supportsToolUse: boolean;
+  supportsStreaming: boolean;
+  supportsThinking: boolean;
+  supportsJson: boolean;
+  thinkingLevels?: string[];
+  preview: boolean;
+  deprecated: boolean;
+  pickerEnabled: boolean;
+  isDefault: boolean;
+  policy?: 'enabled' | 'disabled' | 'unconfigured';
+  /** Markdown. */
+  policyTerms?: string;
+  billing?: { isPremium?: boolean; multiplier?: number; tokenPrices?: Record<string, unknown> };
+}
+
+export interface Quota {
+  name: string;
+  unlimited: boolean;
+  entitlement?: number;
+  remaining?: number;
+  percentRemaining: number;
+  overagePermitted?: boolean;
+  resetAt?: string;
+}
+
+export interface AuthStatus {
+  provider: string;
+  state: 'not_required' | 'configured' | 'signed_in' | 'not_authorized' | 'signed_out' | 'expired';
+  login?: string;
+  plan?: string;
+  source?: string;
+  quotas?: Quota[];
+  message?: string;
+}
+
+export interface AuthPrompt {
+  requestId: string | number;
+  token?: string | number;
+  provider: string;
+  userCode: string;
+  verificationUri: string;
+  expiresAt: string;
+}
+
+export interface SettingsRow {
+  key: string;
+  order: number;
+  type: 'string' | 'number' | 'integer' | 'boolean' | 'enum' | 'list' | 'map';
+  description: string;
+  default?: unknown;
+  choices?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  optional: boolean;
+  mapping: string;
+}
+
+export interface Provider {
+  id: string;
+  name: string;
+  kind: string;
+  isDefault: boolean;
+  configured: boolean;
+  authMethod?: 'device_code' | 'api_key' | 'none';
+  auth: AuthStatus;
+  capabilities: Record<string, boolean>;
+  capabilitySources: Record<string, 'static' | 'config' | 'probe'>;
+  settingsSchema: SettingsRow[];
+}
+
+/** What the daemon keeps for all clients, in the configuration's own snake_case. In params, `null` deletes. */
+export interface SavedSettings {
+  default_provider?: string | null;
+  default_model?: string | null;
+  max_tokens?: number | null;
+  providers?: Record<string, Record<string, unknown> | null> | null;
+}
+
+export interface ConversationRow {
+  id: string;
+  title: string;
+  createdAt: string;
+  updatedAt: string;
+  model?: string;
+  cwd?: string;
+  client?: string;
+  turns: number;
+  forkOf?: string;
+}
+
+export interface Conversation extends ConversationRow {
+  messages: Message[];
+  system?: string;
+  settings?: Record<string, unknown>;
+}
+
+export interface TranscriptTurn {
+  role: 'user' | 'assistant';
+  startLine: number;
+  endLine: number;
+  message?: number;
+  thinking?: { startLine: number; endLine: number }[];
+}
+
+/** A conversation as a transcript has it. */
+export interface TranscriptContent {
+  messages: Message[];
+  system?: string;
+  model?: string;
+  settings?: Record<string, unknown>;
+  conversationId?: string;
+}
+
+export interface Diagnostic {
+  range: Range;
+  /** 1: error, 2: warning. */
+  severity: 1 | 2;
+  message: string;
+  code?: string;
+}
+
+export interface PromptRow {
+  name: string;
+  description?: string;
+  model?: string;
+  usesInput: boolean;
+}
+
+export interface Prompt {
+  name: string;
+  text: string;
+  system?: string;
+  model?: string;
+  settings?: Record<string, unknown>;
+}
