@@ -156,10 +156,10 @@ class Child:
         self.send()
 
     def send(self) -> None:
-        """Send the chat by its key, and wait until it is being sent or was."""
-        self.eval("(setq driver-sent (copy-sequence jumpseat-view--status))")
+        """Send the chat by its key, and wait until that was handled."""
+        self.eval("(setq driver-sent nil)")
         self.keys("^C^C")
-        self.wait("(or (not (equal driver-sent jumpseat-view--status)) (driver-messages))")
+        self.wait("driver-sent")
 
     def stop(self) -> None:
         """Stop the answer by its key."""

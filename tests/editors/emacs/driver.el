@@ -48,6 +48,11 @@
         (while (re-search-forward "^jumpseat: \\(.*\\)$" nil t) (push (match-string 1) found))
         (nreverse found)))))
 
+(defvar driver-sent nil "Whether a chat was sent or refused.")
+
+(with-eval-after-load 'jumpseat-send
+  (advice-add 'jumpseat-send :after (lambda (&rest _) (setq driver-sent t))))
+
 (make-network-process :name "driver" :server t :family 'local :service (getenv "DRIVER_SOCKET")
                       :noquery t :coding 'utf-8 :filter #'driver-filter)
 ;;; driver.el ends here
