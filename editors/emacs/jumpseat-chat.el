@@ -25,8 +25,8 @@
 (declare-function markdown-mode "ext:markdown-mode")
 
 (defvar-local jumpseat-chat-turn nil "The turn that runs in this chat.")
-(defvar-local jumpseat-chat-preparing nil "Whether the question is being read.")
-(defvar-local jumpseat-chat-stopped nil "Whether the user stopped it meanwhile.")
+(defvar-local jumpseat-chat-preparing nil
+  "While the question of this chat is being read, an object that stands for it.")
 
 ;;; Modes
 
@@ -209,11 +209,14 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
 
 (defun jumpseat-chat-stop ()
   "Stop the answer of this buffer, and return whether there was one."
-  (when (jumpseat-chat-running-p)
-    (setq jumpseat-chat-stopped t)
-    (jumpseat-view-update :state 'stopping)
-    (when jumpseat-chat-turn (jumpseat-turn-stop jumpseat-chat-turn))
-    t))
+  (cond (jumpseat-chat-turn
+         (jumpseat-view-update :state 'stopping)
+         (jumpseat-turn-stop jumpseat-chat-turn)
+         t)
+        (jumpseat-chat-preparing
+         (setq jumpseat-chat-preparing nil)
+         (jumpseat-view-update :state nil)
+         t)))
 
 (defun jumpseat-chat--progress (params)
   "Show a wait that is not for the model, such as loading it, from PARAMS."

@@ -119,25 +119,26 @@ Signals `jumpseat-references-missing'."
 
 ;;; Prompts
 
-(defun jumpseat-references--prompt (content callback)
+(defun jumpseat-references--prompt (content step callback)
   "Put a prompt in the place of its name at the beginning of CONTENT.
-CALLBACK gets an error or nil, the new content, and the answer of the daemon."
+CALLBACK gets the new content, and the answer of the daemon or nil.  STEP makes
+callbacks of requests; see `jumpseat-send--step'."
   (let* ((index (seq-position content "text"
                               (lambda (block type) (equal (plist-get block :type) type))))
          (block (and index (elt content index)))
          (text (or (plist-get block :text) "")))
     (if (not (string-match "\\`/\\([A-Za-z0-9._-]+\\)\\(?:[ \t\n]+\\|\\'\\)" text))
-        (funcall callback nil content nil)
+        (funcall callback content nil)
       (let ((name (match-string 1 text))
             (input (substring text (match-end 0))))
         (jumpseat-rpc-request
          "prompts/get" (list :name name :input input)
-         (lambda (err prompt)
-           (if err (funcall callback err nil nil)
-             (let ((changed (copy-sequence content)))
-               (aset changed index (plist-put (copy-sequence block) :text
-                                              (plist-get prompt :text)))
-               (funcall callback nil changed prompt)))))))))
+         (funcall step
+                  (lambda (prompt)
+                    (let ((changed (copy-sequence content)))
+                      (aset changed index (plist-put (copy-sequence block) :text
+                                                     (plist-get prompt :text)))
+                      (funcall callback changed prompt)))))))))
 
 (defun jumpseat-references--with-prompt (conversation prompt)
   "CONVERSATION with what else PROMPT has, where the front matter has none."
@@ -150,34 +151,30 @@ CALLBACK gets an error or nil, the new content, and the answer of the daemon."
 
 ;;; The question
 
-(defun jumpseat-references-expand (conversation section refuse done)
+(defun jumpseat-references-expand (conversation section step done)
   "Put in what the last question of CONVERSATION stands for.
-SECTION is where it is in this buffer: a cons of positions.  REFUSE is called
-with an error, or DONE with the conversation as it is to be sent."
-  (let* ((buffer (current-buffer))
-         (place (cons (copy-marker (car section)) (copy-marker (cdr section))))
+SECTION is where it is in this buffer: a cons of positions.  DONE is called with
+the conversation as it is to be sent.  STEP makes callbacks of requests; see
+`jumpseat-send--step'."
+  (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
          (messages (plist-get conversation :messages))
          (before (plist-get (elt messages (1- (length messages))) :content)))
     (jumpseat-references--prompt
-     before
-     (lambda (err prompted prompt)
-       (cond
-        (err (funcall refuse err))
-        ((buffer-live-p buffer)
-         (with-current-buffer buffer
-           (condition-case missing
-               (let ((content (jumpseat-references--content prompted)))
-                 (if (equal content before) (funcall done conversation)
-                   (jumpseat-references--put
-                    (if prompt (jumpseat-references--with-prompt conversation prompt) conversation)
-                    content place (and prompt t) refuse done)))
-             (jumpseat-references-missing
-              (funcall refuse (jumpseat-failure "request" (cadr missing))))))))))))
+     before step
+     (lambda (prompted prompt)
+       (condition-case missing
+           (let ((content (jumpseat-references--content prompted)))
+             (if (equal content before) (funcall done conversation)
+               (jumpseat-references--put
+                (if prompt (jumpseat-references--with-prompt conversation prompt) conversation)
+                content place (and prompt t) step done)))
+         (jumpseat-references-missing
+          (funcall (funcall step #'ignore) (jumpseat-failure "request" (cadr missing)) nil)))))))
 
-(defun jumpseat-references--put (conversation content place prompted refuse done)
+(defun jumpseat-references--put (conversation content place prompted step done)
   "Make CONTENT the last question of CONVERSATION, also in this buffer at PLACE.
-After a prompt, if PROMPTED, the front matter is written too.  REFUSE and DONE
-are as for `jumpseat-references-expand'."
+After a prompt, if PROMPTED, the front matter is written too.  STEP and DONE are
+as for `jumpseat-references-expand'."
   (let* ((buffer (current-buffer))
          (messages (copy-sequence (plist-get conversation :messages)))
          (last (1- (length messages)))
@@ -185,19 +182,17 @@ are as for `jumpseat-references-expand'."
     (aset messages last message)
     (jumpseat-transcript-render
      message (plist-get conversation :model)
-     (lambda (err text)
-       (cond
-        (err (funcall refuse err))
-        ((buffer-live-p buffer)
-         (with-current-buffer buffer
-           (jumpseat-transcript-replace (car place) (cdr place) (concat text "\n"))
-           (when prompted
-             (jumpseat-transcript-front-matter
-              conversation
-              (lambda (failure head)
-                (when (and (not failure) (buffer-live-p buffer))
-                  (with-current-buffer buffer (jumpseat-transcript-put-front-matter head)))))))
-         (funcall done (append (list :messages messages) conversation))))))))
+     (funcall
+      step
+      (lambda (text)
+        (jumpseat-transcript-replace (car place) (cdr place) (concat text "\n"))
+        (when prompted
+          (jumpseat-transcript-front-matter
+           conversation
+           (lambda (failure head)
+             (when (and (not failure) (buffer-live-p buffer))
+               (with-current-buffer buffer (jumpseat-transcript-put-front-matter head))))))
+        (funcall done (append (list :messages messages) conversation)))))))
 
 (provide 'jumpseat-references)
 ;;; jumpseat-references.el ends here

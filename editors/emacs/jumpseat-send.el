@@ -40,22 +40,44 @@ Their arguments are the error or nil, and the stop reason or nil.")
   (remove-hook 'after-change-functions #'jumpseat-send--watch t)
   (jumpseat-view-update :state nil :detail nil))
 
-(defun jumpseat-send--refuse (buffer err)
-  "Show ERR at the end of the chat in BUFFER, which was not sent."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (jumpseat-send--idle)
-      (save-restriction
-        (widen)
-        (save-excursion
-          (goto-char (point-max))
-          (skip-chars-backward " \t\n")
-          (jumpseat-view-error (point) err)))
-      (jumpseat-offer-after err)
-      (run-hook-with-args 'jumpseat-turn-ended-functions err nil))))
+(defun jumpseat-send--refuse (err)
+  "Show ERR at the end of this chat, which was not sent."
+  (jumpseat-send--idle)
+  (save-restriction
+    (widen)
+    (save-excursion
+      (goto-char (point-max))
+      (skip-chars-backward " \t\n")
+      (jumpseat-view-error (point) err)))
+  (jumpseat-offer-after err)
+  (run-hook-with-args 'jumpseat-turn-ended-functions err nil))
 
-(defun jumpseat-send--finish (buffer answer headings outcome)
-  "Write the end of a turn: OUTCOME, ANSWER and the next of HEADINGS in BUFFER."
+(defun jumpseat-send--step (preparing next)
+  "Return a callback for a request of the question PREPARING of this chat.
+It calls NEXT with the result in this buffer, or shows the error, which ends the
+preparation.  It does nothing if the user has stopped it."
+  (let ((buffer (current-buffer)))
+    (lambda (err result)
+      (when (and (buffer-live-p buffer)
+                 (eq preparing (buffer-local-value 'jumpseat-chat-preparing buffer)))
+        (with-current-buffer buffer
+          (if err (jumpseat-send--refuse err) (funcall next result)))))))
+
+(defun jumpseat-send--close (answer headings outcome err)
+  "Write the end of ANSWER into this chat, and the next of HEADINGS.
+OUTCOME is that of the turn, and ERR its error or nil."
+  (let ((empty (jumpseat-answer-empty-p answer)))
+    (setq jumpseat-send--answer nil)
+    (when empty (jumpseat-answer-remove answer))
+    (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
+                           err (plist-get outcome :cancelled))
+    (jumpseat-send--idle)
+    (jumpseat-view-update :usage (jumpseat-answer-usage answer))
+    (when err (jumpseat-offer-after err))
+    (jumpseat-account-show-quota (jumpseat-answer-model answer))))
+
+(defun jumpseat-send--finish (buffer turn answer headings outcome)
+  "End TURN of the chat in BUFFER with OUTCOME, ANSWER and the next of HEADINGS."
   (let* ((result (plist-get outcome :result))
          (err (and (not (plist-get outcome :cancelled)) (plist-get outcome :error)))
          ;; A daemon that ended has sent no content; the next one renders what its deltas had.
@@ -64,16 +86,9 @@ Their arguments are the error or nil, and the stop reason or nil.")
           (lambda ()
             (when (buffer-live-p buffer)
               (with-current-buffer buffer
-                (setq jumpseat-send--answer nil)
-                (let ((empty (jumpseat-answer-empty-p answer)))
-                  (when empty (jumpseat-answer-remove answer))
-                  (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
-                                         err (plist-get outcome :cancelled)))
-                (jumpseat-send--idle)
-                (jumpseat-view-update :usage (or (plist-get result :usage)
-                                                 (jumpseat-answer-usage answer)))
-                (when err (jumpseat-offer-after err))
-                (jumpseat-account-show-quota (jumpseat-answer-model answer))
+                ;; A buffer that was read again may have another turn already.
+                (when (eq turn jumpseat-chat-turn)
+                  (jumpseat-send--close answer headings outcome err))
                 (run-hook-with-args 'jumpseat-turn-ended-functions err
                                     (plist-get result :stopReason)))))))
     (when (plist-get result :usage)
@@ -109,12 +124,12 @@ the user has changed since stays."
   (let* ((buffer (current-buffer))
          (answer (jumpseat-answer-new (cdr headings)))
          (head (jumpseat-transcript-front-matter-text))
+         (turn nil)
          (pinned nil))
     (setq jumpseat-send--answer answer)
     (add-hook 'after-change-functions #'jumpseat-send--watch nil t)
     (jumpseat-view-update :state 'waiting)
-    (run-hooks 'jumpseat-turn-started-hook)
-    (setq jumpseat-chat-turn
+    (setq turn
           (jumpseat-turn-start
            "chat/start"
            (list :messages (plist-get conversation :messages)
@@ -128,8 +143,10 @@ the user has changed since stays."
              (when (and (not pinned) (jumpseat-answer-model answer) (buffer-live-p buffer))
                (setq pinned t)
                (jumpseat-send--pin answer conversation head)))
-           (lambda (outcome) (jumpseat-send--finish buffer answer headings outcome))))
-    (when jumpseat-chat-stopped (jumpseat-turn-stop jumpseat-chat-turn))))
+           (lambda (outcome) (jumpseat-send--finish buffer turn answer headings outcome)))
+          jumpseat-chat-turn turn
+          jumpseat-chat-preparing nil)
+    (run-hooks 'jumpseat-turn-started-hook)))
 
 (defun jumpseat-send--section (conversation)
   "Where the last message of CONVERSATION is in this buffer: a cons of positions."
@@ -158,11 +175,11 @@ Return whether it was."
         (jumpseat-model (unless (string-empty-p name) name))
         t))))
 
-(defun jumpseat-send--read (buffer conversation)
-  "Go on with CONVERSATION, which is the text of the chat in BUFFER."
+(defun jumpseat-send--read (conversation step)
+  "Go on with CONVERSATION, which is the text of this chat.
+STEP makes the callbacks of requests; see `jumpseat-send--step'."
   (let* ((messages (plist-get conversation :messages))
-         (last (and (> (length messages) 0) (elt messages (1- (length messages)))))
-         (refuse (lambda (err) (jumpseat-send--refuse buffer err))))
+         (last (and (> (length messages) 0) (elt messages (1- (length messages))))))
     (cond
      ((not (equal (plist-get last :role) "user"))
       (jumpseat-send--idle)
@@ -170,17 +187,11 @@ Return whether it was."
      ((jumpseat-send--choose-model conversation))
      (t
       (jumpseat-references-expand
-       conversation (jumpseat-send--section conversation) refuse
+       conversation (jumpseat-send--section conversation) step
        (lambda (expanded)
          (jumpseat-transcript-headings
           (plist-get expanded :model)
-          (lambda (err headings)
-            (cond (err (funcall refuse err))
-                  ((not (buffer-live-p buffer)))
-                  (t (with-current-buffer buffer
-                       (if jumpseat-chat-stopped
-                           (jumpseat-send--idle)
-                         (jumpseat-send--begin expanded headings)))))))))))))
+          (funcall step (lambda (headings) (jumpseat-send--begin expanded headings))))))))))
 
 ;;;###autoload
 (defun jumpseat-send ()
@@ -190,18 +201,13 @@ Return whether it was."
   (unless jumpseat-chat-mode (jumpseat-chat-mode))
   (if (jumpseat-chat-running-p)
       (jumpseat-say "An answer is being written; %s stops it." (jumpseat-keys 'jumpseat-stop))
-    (setq jumpseat-chat-preparing t
-          jumpseat-chat-stopped nil)
     (jumpseat-view-clear)
     (jumpseat-view-update :state 'preparing)
-    (let ((buffer (current-buffer)))
+    (let ((step (apply-partially #'jumpseat-send--step
+                                 (setq jumpseat-chat-preparing (list 'question)))))
       (jumpseat-transcript-parse
        (jumpseat-transcript-text)
-       (lambda (err conversation)
-         (cond (err (jumpseat-send--refuse buffer err))
-               ((buffer-live-p buffer)
-                (with-current-buffer buffer
-                  (jumpseat-send--read buffer conversation)))))))))
+       (funcall step (lambda (conversation) (jumpseat-send--read conversation step)))))))
 
 (provide 'jumpseat-send)
 ;;; jumpseat-send.el ends here

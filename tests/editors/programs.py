@@ -71,6 +71,15 @@ def answering(methods: Sequence[str], then: str) -> str:
     )
 
 
+def slow_program(directory: Path, go: Path) -> list[str]:
+    """The daemon's program, which starts once the file `go` exists."""
+    return program_that(
+        directory,
+        f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
+        "os.execv(sys.executable, [sys.executable, '-P', '-m', 'jumpseat', *sys.argv[1:]])\n",
+    )
+
+
 def path_with_uv_that_says(directory: Path, reason: str) -> str:
     """A PATH whose uv fails for this reason."""
     uv = directory / "bin" / "uv"

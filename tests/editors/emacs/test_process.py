@@ -10,7 +10,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.emacs.child import running_emacs
-from tests.editors.programs import NEEDED, answering, program_that
+from tests.editors.programs import NEEDED, answering, program_that, slow_program
 from tests.editors.provider import WORDS, held
 from tests.hub import Hub
 
@@ -54,6 +54,28 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, pac
         child.sees("jumpseat 0.0.9 at ")
         child.sees("it lacks chat/cancel")
         child.idle()
+
+
+@pytest.mark.scenario("stop-before-first-token")
+def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(
+    home, package, provider, tmp_path
+):
+    provider.script(Reply.events(WORDS))
+    go = tmp_path / "go"
+    slow = slow_program(tmp_path, go)
+    with running_emacs(home, package=package, options={"command": slow}) as child:
+        child.command("jumpseat")
+        child.ask("Hello?")
+        child.sees("sending")
+        child.stop()
+        # Emacs gives up such a program only after 20 seconds.
+        child.wait("(not (jumpseat-view-get :state))", seconds=10)
+        child.send()
+        go.touch()
+        child.sees("Hello there.")
+        child.idle()
+        assert child.text.count("Hello there.") == 1
+    assert len(provider.requests) == 1
 
 
 @pytest.mark.scenario("daemon-killed")

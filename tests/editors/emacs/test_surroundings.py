@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import lisp, running_emacs
-from tests.editors.provider import WORDS
+from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -55,6 +55,28 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
         child.wait('(string-prefix-p "## Me\n\nQuestion?\n" (buffer-string))')
         child.send()
         child.sees("Hello there.")
+
+
+def test_the_end_of_an_answer_in_a_chat_that_was_read_again_leaves_the_next_answer_alone(
+    home, package, provider, tmp_path
+):
+    gate = Gate()
+    provider.script(half(), held("Hello", gate=gate))
+    file = tmp_path / "chat.md"
+    file.write_text("## Me\n\nQuestion?\n")
+    with running_emacs(home, package=package) as child:
+        child.eval(f"(jumpseat-open {lisp(str(file))})")
+        child.send()
+        child.sees("Half an ans")
+        child.eval("(setq ended nil)")
+        child.eval("(add-hook 'jumpseat-turn-ended-functions (lambda (&rest _) (setq ended t)))")
+        child.eval("(progn (revert-buffer t t) (jumpseat-send))")
+        child.sees("Hello")
+        child.wait("ended")
+        assert child.eval("(jumpseat-chat-running-p)")
+        provider.open(gate)
+        child.idle()
+        assert child.text.endswith("\n\n## Me\n\nQuestion?\n\n## Assistant\n\nHello End.\n\n## Me\n\n")
 
 
 def test_a_locked_chat_is_not_sent(child, provider):

@@ -11,7 +11,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.programs import NEEDED, answering, program_that
+from tests.editors.programs import NEEDED, answering, program_that, slow_program
 from tests.editors.provider import WORDS, held
 from tests.hub import Hub
 
@@ -61,11 +61,7 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the
 def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(home, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     go = tmp_path / "go"
-    slow = program_that(
-        tmp_path,
-        f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
-        "os.execv(sys.executable, [sys.executable, '-P', '-m', 'jumpseat', *sys.argv[1:]])\n",
-    )
+    slow = slow_program(tmp_path, go)
     with running_neovim(home, options={"command": slow}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
