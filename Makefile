@@ -65,7 +65,7 @@ help: ## Show this list
 
 chat: model ## Ask the local model; choose the question with Q="..."
 	@printf 'Asking the local model: %s\n' "$$Q"
-	@$(BIN)/jumpseat chat --own --model $(MODEL) -- "$$Q"
+	@$(BIN)/jumpseat chat --own --no-keep --model $(MODEL) -- "$$Q"
 
 test: $(TEST_READY) model ## Run the quick tests
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"

@@ -96,5 +96,6 @@ def jumpseat() -> None:
     To keep it, put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
 
     \b
-    exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted.
+    exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted;
+    143 ended by SIGTERM.
     """

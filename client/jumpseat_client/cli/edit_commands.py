@@ -61,7 +61,8 @@ def edit(
       jumpseat edit --json README.md "Correct the spelling" | jq -r .replacement
 
     \b
-    exit codes: 0 changed, printed, or nothing to change; 1 a failure, or no; 2 wrong usage; 130 interrupted.
+    exit codes: 0 changed, printed, or nothing to change; 1 a failure, or no; 2 wrong usage; 130 interrupted;
+    143 ended by SIGTERM.
     """
     from jumpseat_client.cli.edit import edit_piece
     from jumpseat_client.cli.editable import STDIN, CannotEdit, read_piece

@@ -16,9 +16,9 @@ from jumpseat.system.secrets import names_credential
 
 PROXY_WANTS_CREDENTIALS = 407
 
+# Longer than an event loop is busy with other work: if both limits have expired, only this one is seen.
 HEAD_GRACE_SECONDS = 1.0
 """httpx2 detects silence first, and reports it as such; this limit is for a slow answer."""
-# Longer than an event loop is busy with other work: if both limits have expired, only this one is seen.
 
 _REFUSALS = range(400, 500)
 """The statuses of a proxy that refuses; others mean that it could not connect."""
