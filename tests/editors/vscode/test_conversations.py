@@ -42,8 +42,7 @@ def test_a_kept_conversation_is_opened_continued_forked_and_deleted(chat, provid
 
     act(chat, "What is a plum?", "Continue")
     chat.wait("vscode.window.activeTextEditor?.document.isUntitled")
-    chat.page.keyboard.type("And a pear?")
-    chat.wait("vscode.window.activeTextEditor.document.getText().endsWith('And a pear?')")
+    chat.write("And a pear?")
     provider.script(Reply.events(completion_stream(["A fruit."])))
     chat.command("jumpseat.sendTranscript")
     assert "And a pear?\n\n## Assistant\n\nA fruit.\n\n## Me\n\n" in chat.text
@@ -73,8 +72,7 @@ def test_a_saved_transcript_goes_on_after_it_was_closed_and_reopened(window, pro
     provider.script(Reply.events(completion_stream(["Again."])))
     window.open_file("chat.md")
     window.command("cursorBottom")
-    window.page.keyboard.type("And now?")
-    window.wait("vscode.window.activeTextEditor.document.getText().endsWith('And now?')")
+    window.write("And now?")
     window.command("jumpseat.sendTranscript")
     sent = [message["content"] for message in provider.chats[1]["messages"]]
     assert sent == ["Hello?", "Hello there.", "And now?"]
@@ -112,7 +110,7 @@ def test_the_blank_lines_at_the_end_of_an_answer_are_not_shown(chat, provider):
 
     chat.command("jumpseat.continueTranscript")
     chat.wait("vscode.window.activeTextEditor?.document.isUntitled")
-    chat.page.keyboard.type("And a medlar?")
+    chat.write("And a medlar?")
     provider.script(Reply.events(completion_stream(["Another.\n\n"])))
     chat.command("jumpseat.sendTranscript")
     assert chat.text.endswith("And a medlar?\n\n## Assistant\n\nAnother.\n\n## Me\n\n")

@@ -152,6 +152,11 @@ class Window:
         )
         return file
 
+    def write(self, text: str) -> None:
+        """Type a text at the end of the active editor; returns when the extension host has it."""
+        self.page.keyboard.type(text)
+        self.wait("vscode.window.activeTextEditor.document.getText().endsWith(values[0])", text)
+
     @property
     def text(self) -> str:
         """The text of the active editor."""
