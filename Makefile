@@ -77,10 +77,9 @@ test-emacs: $(TEST_READY) ## Run the tests of the Emacs package
 	$(BIN)/pytest tests/editors/emacs tests/editors/test_scenarios.py
 
 # Its jsonrpc.el hands messages on in another way.
-test-emacs-newer: $(TEST_READY) ## Run those that concern it in a newer Emacs (needs apt)
+test-emacs-newer: $(TEST_READY) ## Run them in a newer Emacs (needs apt)
 	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs) && export JUMPSEAT_EMACS && \
-	$(BIN)/pytest -n $(JOBS) $(addprefix tests/editors/emacs/test_, units.py chat.py surroundings.py process.py rewrite.py long_chats.py \
-		garbage.py)
+	$(BIN)/pytest -n $(JOBS) tests/editors/emacs
 
 test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
 test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser
