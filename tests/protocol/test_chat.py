@@ -261,26 +261,6 @@ async def test_max_tokens_reaches_the_provider(
     assert body.get("max_tokens", body.get("max_completion_tokens")) == sent
 
 
-@pytest.mark.requirement("2:max-tokens-default")
-async def test_a_client_may_ask_for_the_models_own_limit_and_gets_8192_where_it_is_refused(
-    home: Path, upstream: FakeUpstream
-) -> None:
-    model = {"id": "m", "max_context_tokens": 200_000, "max_output_tokens": 64_000}
-    refusal = "This request requires more credits, or fewer max_tokens."
-    upstream.script(
-        Reply.json({"error": {"message": refusal, "code": 402}}, status=402),
-        Reply.events(completion_stream(["x"])),
-    )
-    async with running_daemon(home) as daemon:
-        await daemon.initialize(provider(upstream.base_url, models=[model]))
-        exchange = await chat(daemon, maxTokensDefault="model")
-        wrong = await chat(daemon, maxTokensDefault="all")
-
-    assert exchange.result["text"] == "x"
-    assert [request.json["max_tokens"] for request in upstream.requests] == [64_000, 8192]
-    assert wrong.error["data"]["errors"][0]["path"] == "maxTokensDefault"
-
-
 @pytest.mark.requirement("2:settings")
 async def test_settings_are_checked_and_sent(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["x"])))

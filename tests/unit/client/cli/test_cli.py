@@ -381,21 +381,3 @@ def test_serve_imports_nothing_of_the_command_line_library() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "jumpseat serve" in done.stdout
-
-
-def test_the_shell_gets_completions(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "_JUMPSEAT_COMPLETE": "bash_complete",
-        "COMP_WORDS": "jumpseat st",
-        "COMP_CWORD": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "jumpseat"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        env=environment,
-        check=False,
-    )
-    assert done.stdout == "plain,status\n"

@@ -145,3 +145,21 @@ def test_a_mistyped_command_of_models_is_recognized_in_its_search(tmp_path: Path
     done = run(Scenario(tmp_path, answers=ANSWERS), "models", "defualt")
     assert done.returncode == 1
     assert "Did you mean: jumpseat models default" in done.stderr
+
+
+def test_the_shell_completes_the_name_of_a_command(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "_JUMPSEAT_COMPLETE": "bash_complete",
+        "COMP_WORDS": "jumpseat st",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "jumpseat"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=environment,
+        check=False,
+    )
+    assert done.stdout == "plain,status\n"
