@@ -83,6 +83,7 @@ async def edited(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
 
 async def progress(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     outbox = Outbox()
+    # Its literal type is narrower than a string of the page.
     Progress(outbox, "t1").report(ProgressEvent(shown["value"]["title"]))  # type: ignore[arg-type]
     assert outbox.sent == [shown]
 

@@ -143,6 +143,7 @@ class GuardedAccount(Account):
         self._guard.set("on_auth_change", lambda: setattr(self._account, "on_auth_change", listener))
 
     @property
+    # A plug-in may have any value in this attribute, so it is read and checked at each use.
     def auth_method(self) -> AuthMethod:  # type: ignore[override]
         return self._guard.read("auth_method", lambda: self._account.auth_method, is_auth_method, "none")
 
