@@ -63,6 +63,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "requirement(*ids): the rows of the contract that this test shows")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the configuration, the sign-ins and the saved settings of the person who runs the tests."""
+    directory = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment_of(directory).items():
+            patch.setenv(name, value)
+        patch.delenv("JUMPSEAT_CONFIG", raising=False)
+        yield
+    assert sorted(directory.rglob("*")) == [], "a test without the fixture `home` wrote files"
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty JUMPSEAT_HOME, without any other sign-in. Its shared daemon ends with the test."""
@@ -70,7 +82,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     directory.mkdir()
     for name, value in environment_of(directory).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.delenv("JUMPSEAT_CONFIG", raising=False)
     with no_daemon_afterwards(directory):
         yield directory
 

@@ -25,6 +25,10 @@ TOKEN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPAC
 """Variables in which the test machine may have a GitHub token."""
 
 
+OF_THE_PERSON = dict(os.environ)
+"""The environment of the person who runs the tests, before `tests.conftest` hides their directories."""
+
+
 @dataclass
 class Exchange:
     """A request's response, and the notifications that came before it."""
@@ -204,7 +208,7 @@ async def running_daemon(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **(environment_of(home) if home else {}), **(env or {})},
+        env={**({**os.environ, **environment_of(home)} if home else OF_THE_PERSON), **(env or {})},
         cwd=cwd,
         # Above twice this size the rest stays in the pipe, as with a busy client.
         limit=1 << 16,

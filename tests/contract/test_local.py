@@ -8,16 +8,12 @@ import pytest
 from jumpseat.adapters.local import adapter as local
 from jumpseat.adapters.local import shared_server
 from jumpseat.adapters.local.adapter import LocalAdapter
-from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.model import ENGINE
 from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
-from jumpseat.system.paths import places_of_process
 from jumpseat.testing import AdapterContract, ChatCompletionsScript
+from tests import local_model
 
-# Looked up at import, before a fixture moves the data directory.
-MODEL = next(
-    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
-)
 NAME = "smollm2-135m-instruct"
 
 
@@ -62,7 +58,7 @@ class TestLocal(AdapterContract):
 
 @pytest.mark.local_model
 @pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform")
-@pytest.mark.skipif(MODEL is None, reason=f"{FILE_NAME} is missing: run `jumpseat local install`")
+@pytest.mark.skipif(local_model.FILE is None, reason=local_model.HOW_TO_INSTALL)
 class TestLocalModel(AdapterContract):
     speaks_http = False
     models = (NAME,)
@@ -73,4 +69,4 @@ class TestLocalModel(AdapterContract):
     )
 
     def make_adapter(self, base_url, http):
-        return LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)
+        return LocalAdapter("local", ProviderConfig(kind="local", model_path=str(local_model.FILE)), http)

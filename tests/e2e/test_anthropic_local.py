@@ -7,22 +7,17 @@ import pytest
 import pytest_asyncio
 
 from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
-from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.model import ENGINE
 from jumpseat.adapters.local.process import LocalServer
 from jumpseat.chat import AuthenticationError, ChatRequest, Fold, Message, TextDeltaEvent
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.system.environment import environment_of_process
-from jumpseat.system.paths import places_of_process
 from jumpseat.testing import assert_laws
+from tests import local_model
 
 WAIT_SECONDS = 60.0
 """Enough for the model on a loaded machine."""
-
-# Looked up at import, before a fixture moves the data directory.
-MODEL = next(
-    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
-)
 
 pytestmark = [
     pytest.mark.local_model,
@@ -39,8 +34,8 @@ QUESTION = "What is the capital of France? Answer with one word."
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server():
-    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
-    running = LocalServer(MODEL, "small", environment_of_process().variables)
+    assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
+    running = LocalServer(local_model.FILE, "small", environment_of_process().variables)
     await running.start()
     yield running
     await running.close()

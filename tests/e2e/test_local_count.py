@@ -7,24 +7,19 @@ from importlib.util import find_spec
 import pytest
 
 from jumpseat.adapters.local.adapter import LocalAdapter
-from jumpseat.adapters.local.model import installed_file, packaged_file
 from jumpseat.chat import ChatRequest, Message, RequestError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from jumpseat.system.paths import places_of_process
-
-MODEL = next(
-    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
-)
+from tests import local_model
 
 
 @pytest.mark.local_model
 @pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp has no wheel for this platform")
 @pytest.mark.requirement("5:count-tokens")
 async def test_a_count_matches_the_reported_usage_and_does_not_load_the_model() -> None:
-    assert MODEL is not None, "the model is missing: run `jumpseat local install`"
+    assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
     http = HttpClient()
-    adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)
+    adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(local_model.FILE)), http)
     request = ChatRequest(
         messages=(Message.user("Hi"), Message.assistant("Hello."), Message.user("Schön, 你好?")),
         system="Be brief.",

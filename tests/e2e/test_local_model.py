@@ -13,16 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.local.model import FILE_NAME, installed_file, packaged_file
-from jumpseat.system.paths import places_of_process
+from tests import local_model
 from tests.daemon import Daemon, running_daemon, user
 from tests.hub import Hub
 from tests.processes import children, is_gone
-
-# Looked up at import, before a fixture moves the data directory.
-MODEL = next(
-    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
-)
 
 pytestmark = [
     pytest.mark.local_model,
@@ -36,8 +30,10 @@ QUESTION = "What is the capital of France? Answer with one word."
 
 @pytest.fixture
 async def local_daemon(home: Path):
-    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
-    table = f"model_path = {json.dumps(str(MODEL))}\nparameters = {{ temperature = 0, seed = 1 }}\n"
+    assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
+    table = (
+        f"model_path = {json.dumps(str(local_model.FILE))}\nparameters = {{ temperature = 0, seed = 1 }}\n"
+    )
     (home / "config.toml").write_text(f"[providers.local]\n{table}", "utf-8")
     async with running_daemon(home) as daemon:
         yield daemon
@@ -129,8 +125,10 @@ async def test_a_killed_daemon_leaves_no_model_process(local_daemon: Daemon, is_
 async def test_attached_clients_load_the_model_once_and_it_ends_with_a_killed_daemon(
     hub: Hub, home: Path
 ) -> None:
-    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
-    (home / "config.toml").write_text(f"[providers.local]\nmodel_path = {json.dumps(str(MODEL))}\n", "utf-8")
+    assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
+    (home / "config.toml").write_text(
+        f"[providers.local]\nmodel_path = {json.dumps(str(local_model.FILE))}\n", "utf-8"
+    )
     params = {"messages": [user(QUESTION)], "maxTokens": 5, "workDoneToken": "load"}
     loads = []
     for _ in range(2):
@@ -148,9 +146,9 @@ async def test_attached_clients_load_the_model_once_and_it_ends_with_a_killed_da
 
 @pytest.mark.slow
 def test_a_file_of_the_user_is_installed_by_its_path_and_answers(home: Path, tmp_path: Path) -> None:
-    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
+    assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
     file = tmp_path / "Other-Model-Q4.gguf"
-    file.symlink_to(MODEL)
+    file.symlink_to(local_model.FILE)
 
     def jumpseat(*arguments: str) -> str:
         return subprocess.run(

@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.adapters.base.starts import MAX_STARTS
 from jumpseat.adapters.local.adapter import LocalAdapter
-from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.model import ENGINE
 from jumpseat.adapters.local.process import SLOTS
 from jumpseat.chat import (
     AuthenticationError,
@@ -23,23 +23,13 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from jumpseat.system.paths import places_of_process
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
+from tests import local_model
 from tests.unit.adapters.local.local_chats import NAME, WAIT_SECONDS, answer_of, ask, collect
 
 REAL_SECONDS = 30.0
 """On two slow, busy cores the small model loads in seconds and takes one for a word."""
-
-# Looked up at import: a fixture may move the data directory later.
-MODEL = next(
-    (
-        file
-        for file in (installed_file(places_of_process()), packaged_file())
-        if file is not None and file.is_file()
-    ),
-    None,
-)
 
 
 @pytest.fixture
@@ -250,12 +240,12 @@ async def test_the_small_model_supports_json_and_no_tools_images_or_thinking(ada
 
 
 @pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")
-@pytest.mark.skipif(MODEL is None, reason=f"{FILE_NAME} is not installed: jumpseat local install")
+@pytest.mark.skipif(local_model.FILE is None, reason=local_model.HOW_TO_INSTALL)
 @pytest.mark.local_model
 @pytest.mark.xdist_group("local_model")
 async def test_the_real_model_answers_and_stops_when_the_stream_is_closed():
     http = HttpClient()
-    adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)
+    adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(local_model.FILE)), http)
     endless = ask(max_tokens=8000, settings={"ignore_eos": True})
     try:
         # One chat per slot: if any went on, the last chat would wait for minutes.
