@@ -187,6 +187,7 @@ Only for the preview: the daemon knows better."
 
 (defun jumpseat-rewrite--begin (beg end instruction)
   "Rewrite the text from BEG to END of this buffer by INSTRUCTION."
+  (when (string-blank-p instruction) (user-error "No instruction"))
   (jumpseat-rewrite--clear)
   (jumpseat-view-clear)
   (let* ((buffer (current-buffer))
@@ -223,19 +224,26 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
      (append (or (jumpseat-region-active)
                  (list (line-beginning-position) (min (point-max) (1+ (line-end-position)))))
              (list (read-string "Rewrite how? ")))))
-  (when (string-empty-p instruction) (user-error "No instruction"))
   (deactivate-mark)
   (jumpseat-rewrite--begin beg end instruction))
 
+(defun jumpseat-rewrite--open ()
+  "The rewrite of this buffer; signals a `user-error' if there is none."
+  (or jumpseat-rewrite--edit (user-error "There is no rewrite in this buffer")))
+
 (defun jumpseat-rewrite--finished ()
-  "The rewrite of this buffer that can be reviewed."
-  (if (and jumpseat-rewrite--edit (jumpseat-rewrite--edit-replacement jumpseat-rewrite--edit))
-      jumpseat-rewrite--edit
-    (user-error "There is no finished rewrite in this buffer")))
+  "The rewrite of this buffer, which can be reviewed.
+Signals a `user-error' if there is none, or if it is still being written."
+  (let ((edit (jumpseat-rewrite--open)))
+    (unless (jumpseat-rewrite--edit-replacement edit)
+      (user-error "The rewrite is still being written; %s stops it"
+                  (jumpseat-keys 'jumpseat-rewrite-reject)))
+    edit))
 
 (defun jumpseat-rewrite-accept ()
   "Apply the rewritten text, in one step of undo."
   (interactive)
+  (barf-if-buffer-read-only)
   (let* ((edit (jumpseat-rewrite--finished))
          (region (jumpseat-rewrite--edit-region edit))
          (replacement (jumpseat-rewrite--edit-replacement edit)))
@@ -256,7 +264,7 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
 (defun jumpseat-rewrite-reject ()
   "Drop the rewritten text, and stop what is under way."
   (interactive)
-  (unless jumpseat-rewrite--edit (user-error "There is no rewrite in this buffer"))
+  (jumpseat-rewrite--open)
   (jumpseat-rewrite-stop)
   (jumpseat-rewrite--clear))
 

@@ -125,6 +125,19 @@ def test_a_rewrite_is_requested_again_with_another_instruction(editing, provider
     assert "Second." in str(provider.requests[1].json["messages"])
 
 
+def test_an_empty_instruction_leaves_a_finished_rewrite_as_it_is(editing, provider):
+    provider.script(answer("    if x:\n        return 1\n"))
+    rewrite(editing)
+    ready(editing)
+    editing.keys("^C^R")
+    editing.wait("(active-minibuffer-window)")
+    editing.keys("^A^K ^M")
+    editing.sees("No instruction")
+    editing.keys("^C^A")
+    editing.wait("(not jumpseat-rewrite-mode)")
+    assert editing.text == AFTER
+
+
 def test_the_change_is_shown_while_the_answer_streams(editing, provider):
     gate = Gate()
     pieces = [chunk({"content": "```python\n    if x:\n        ret"}), gate]
@@ -134,6 +147,32 @@ def test_the_change_is_shown_while_the_answer_streams(editing, provider):
     assert "```" not in editing.screen
     provider.open(gate)
     ready(editing)
+
+
+@pytest.mark.parametrize("key", ["^C^A", "^C^R", "^C^D"])
+def test_a_rewrite_that_is_still_being_written_cannot_be_reviewed(editing, provider, key):
+    gate = Gate()
+    provider.script(
+        Reply.events([chunk({"content": "    if x:\n"}), gate, *completion_stream(["  return 1\n"])])
+    )
+    rewrite(editing)
+    editing.sees("    if x:\n")
+    editing.keys(key)
+    editing.sees("The rewrite is still being written; C-c C-k stops it")
+    assert editing.text == BEFORE
+    provider.open(gate)
+    ready(editing)
+
+
+def test_a_rewrite_is_not_lost_by_an_attempt_to_accept_it_in_a_read_only_buffer(editing, provider):
+    provider.script(answer("    if x:\n        return 1\n"))
+    rewrite(editing)
+    ready(editing)
+    editing.keys("^X^Q^C^A")
+    editing.sees("Buffer is read-only")
+    editing.keys("^X^Q^C^A")
+    editing.wait("(not jumpseat-rewrite-mode)")
+    assert editing.text == AFTER
 
 
 def test_a_rewrite_is_stopped_by_the_key_that_rejects(editing, provider):
