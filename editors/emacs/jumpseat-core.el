@@ -65,6 +65,11 @@ afterwards.  Nil leaves `gc-cons-threshold' alone."
   "The level of the daemon's log."
   :type '(choice (const "debug") (const "info") (const "warning") (const "error")))
 
+(defcustom jumpseat-log-limit 200000
+  "How many characters of this package's own log are kept; nil keeps all of it.
+The oldest lines are removed."
+  :type '(choice (const :tag "Keep all of it" nil) natnum))
+
 (defcustom jumpseat-package nil
   "What \\[jumpseat-install] installs, as a requirement for pip; nil is this version."
   :type '(choice (const :tag "This version" nil) string))
@@ -109,6 +114,15 @@ afterwards.  Nil leaves `gc-cons-threshold' alone."
   "The log of the daemon, which writes it itself."
   (locate-user-emacs-file "jumpseat/daemon.log"))
 
+(defun jumpseat-log--trim ()
+  "Remove the oldest lines of this buffer beyond `jumpseat-log-limit'."
+  (let ((excess (if jumpseat-log-limit (- (buffer-size) jumpseat-log-limit) 0)))
+    (when (> excess 0)
+      (goto-char (+ (point-min) excess))
+      ;; A line that is too long by itself is cut.
+      (search-forward "\n" (1- (point-max)) t)
+      (delete-region (point-min) (point)))))
+
 (defun jumpseat-log-write (format &rest arguments)
   "Append a line to the log: FORMAT with ARGUMENTS.
 Texts of chats do not belong there."
@@ -117,8 +131,11 @@ Texts of chats do not belong there."
       (setq buffer-read-only t
             buffer-undo-list t)
       (save-excursion
-        (goto-char (point-max))
-        (insert (format-time-string "%FT%T ") (apply #'format format arguments) "\n")))))
+        (save-restriction
+          (widen)
+          (goto-char (point-max))
+          (insert (format-time-string "%FT%T ") (apply #'format format arguments) "\n")
+          (jumpseat-log--trim))))))
 
 (defun jumpseat-say (format &rest arguments)
   "Show FORMAT with ARGUMENTS in the echo area, and keep it in the log."

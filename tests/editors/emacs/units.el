@@ -200,6 +200,49 @@
       (jumpseat-garbage--restore))
     (should (= gc-cons-threshold 900000))))
 
+;;; The log
+
+(defmacro units-with-log (limit &rest body)
+  "Run BODY with an empty log of at most LIMIT characters."
+  (declare (indent 1))
+  `(let ((jumpseat-log-buffer (generate-new-buffer-name "log"))
+         (jumpseat-log-limit ,limit))
+     (unwind-protect (progn ,@body)
+       (kill-buffer jumpseat-log-buffer))))
+
+(defun units-log ()
+  "The lines of the log without their times."
+  (with-current-buffer jumpseat-log-buffer
+    (split-string (replace-regexp-in-string "^[-0-9]+T[:0-9]+ " "" (buffer-string)) "\n" t)))
+
+(ert-deftest units-the-oldest-lines-of-the-log-are-removed ()
+  (units-with-log 100
+    (dotimes (number 50) (jumpseat-log-write "line %d" number))
+    (should (equal (units-log) '("line 47" "line 48" "line 49")))))
+
+(ert-deftest units-the-end-of-a-line-that-is-longer-than-the-log-is-kept ()
+  (units-with-log 100
+    (jumpseat-log-write "short")
+    (jumpseat-log-write "%s end" (make-string 1000 ?x))
+    (should (equal (units-log) (list (concat (make-string 95 ?x) " end"))))))
+
+(ert-deftest units-a-log-without-a-limit-keeps-all-of-it ()
+  (units-with-log nil
+    (dotimes (number 50) (jumpseat-log-write "line %d" number))
+    (should (= 50 (length (units-log))))))
+
+(ert-deftest units-a-person-who-reads-a-full-log-stays-at-the-line ()
+  (units-with-log 100
+    (dotimes (number 5) (jumpseat-log-write "line %d" number))
+    (with-current-buffer jumpseat-log-buffer
+      (goto-char (point-max))
+      (search-backward "line 4")
+      (narrow-to-region (line-beginning-position) (line-end-position))
+      (jumpseat-log-write "line 5")
+      (should (looking-at "line 4\\'"))
+      (widen))
+    (should (equal (units-log) '("line 3" "line 4" "line 5")))))
+
 ;;; Transcripts
 
 (ert-deftest units-front-matter-ends-after-its-second-line-of-dashes ()
