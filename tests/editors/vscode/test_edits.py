@@ -80,3 +80,17 @@ def test_a_command_without_a_place_is_about_the_only_edit(rewritten):
     rewritten.wait("vscode.window.activeTextEditor === undefined")
     rewritten.command("jumpseat.acceptEdit")
     rewritten.wait(f"{TEXT} === values[0]", AFTER)
+
+
+def test_an_edit_that_is_still_written_is_neither_accepted_nor_written_again(window, provider):
+    provider.script(Reply.events([chunk({"content": "SECOND "}), Gate()]))
+    window.open_file("numbers.py", BEFORE, select=(1, 2))
+    window.start("jumpseat.edit", "Upper case.")
+    window.sees("numbers.py: rewritten")
+    for command in ("jumpseat.acceptEdit", "jumpseat.editAgain"):
+        window.command(command)
+        window.notified("The edit is still being written")
+        window.command("notifications.clearAll")
+    assert window.js(f"return {TEXT}") == BEFORE
+    press(window, "Reject or Stop Edit")
+    provider.wait_for_disconnect()

@@ -32,6 +32,15 @@ interface Edit {
   stop?: vscode.CancellationTokenSource;
 }
 
+/** Say why there is nothing to accept or to write again. */
+function warnUnfinished(edit: Edit | undefined): void {
+  showWarning(
+    edit
+      ? 'The edit is still being written; "Reject or Stop Edit" stops it.'
+      : 'There is no finished edit in this file.',
+  );
+}
+
 /** Rewrites of pieces of documents: shown as a diff, and applied if the text is still what was sent. */
 export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
   readonly #daemon: Daemon;
@@ -114,7 +123,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   async accept(edit: Edit | undefined): Promise<void> {
     const replacement = edit?.rewrite.replacement;
     if (!edit || replacement === undefined) {
-      showWarning('There is no finished edit in this file.');
+      warnUnfinished(edit);
       return;
     }
     const document = await vscode.workspace.openTextDocument(edit.document.uri);
@@ -150,7 +159,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   /** Rewrite the same piece again, by the same instruction or another one. */
   async again(edit: Edit | undefined): Promise<void> {
     if (!edit || edit.stop) {
-      showWarning('There is no finished edit in this file.');
+      warnUnfinished(edit);
       return;
     }
     const instruction = await askFor('again', edit.instruction);
