@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 import pytest
+
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -92,3 +95,17 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(window, co
     finally:
         file.write_text(before)
         window.command("jumpseat.selectModel", "fake:fake-model")
+
+
+@pytest.mark.skipif(importlib.util.find_spec(ENGINE) is None, reason=f"{ENGINE} is not installed")
+def test_a_local_model_that_is_removed_is_not_called_a_sign_out(window, code_server):
+    file = code_server.home / "models" / FILE_NAME
+    file.parent.mkdir()
+    file.write_bytes(b"GGUF")
+    window.wait("(await lm.models({ vendor: 'jumpseat' })).some(({ id }) => id.startsWith('local:'))")
+    file.unlink()
+    shown = window.notified("local is no longer ready.")
+    assert "jumpseat local install" in shown.inner_text()
+    window.shows(shown.get_by_text("Install Local Model", exact=True))
+    window.start("jumpseat.status")
+    window.sees("not ready", within=window.quick_input)

@@ -1,5 +1,6 @@
 import { Code, type DaemonError } from '../daemon/errors';
-import type { Provider } from '../daemon/protocol';
+import type { AuthStatus, Provider } from '../daemon/protocol';
+import { hasSignIn } from './words';
 
 /** A way on after an error: the title of a button, and its command. */
 export interface Action {
@@ -12,6 +13,7 @@ export const SIGN_IN: Action = { title: 'Sign In', command: 'jumpseat.signIn' };
 export const SELECT_MODEL: Action = { title: 'Select Model', command: 'jumpseat.selectModel' };
 export const SHOW_LOG: Action = { title: 'Show Log', command: 'jumpseat.showLog' };
 const RESTART: Action = { title: 'Restart Server', command: 'jumpseat.restart' };
+const INSTALL_LOCAL_MODEL: Action = { title: 'Install Local Model', command: 'jumpseat.installLocalModel' };
 const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
 
 let listed: () => readonly Provider[] = () => [];
@@ -21,21 +23,36 @@ export function useProviders(list: () => readonly Provider[]): void {
   listed = list;
 }
 
-/** The sign-in to a provider; none for one with an API key, because the hint of the error says how to set it. */
-export function signInTo(id: string | undefined): Action[] {
-  if (id === undefined) {
-    return [SIGN_IN];
+function listedProvider(id: string | undefined): Provider | undefined {
+  return listed().find((each) => each.id === id);
+}
+
+/** What makes a provider ready; nothing for one with an API key, because its message says how to set it. */
+export function waysInto(provider: Provider): Action[] {
+  if (provider.kind === 'local') {
+    return [INSTALL_LOCAL_MODEL];
   }
-  const provider = listed().find((each) => each.id === id);
-  const isPossible = provider === undefined || provider.authMethod === 'device_code';
-  return isPossible ? [{ ...SIGN_IN, arguments: [id] }] : [];
+  return hasSignIn(provider) ? [{ ...SIGN_IN, arguments: [provider.id] }] : [];
+}
+
+function waysIntoNamed(id: string | undefined): Action[] {
+  const provider = listedProvider(id);
+  return provider ? waysInto(provider) : [{ ...SIGN_IN, ...(id !== undefined && { arguments: [id] }) }];
+}
+
+/** What to show when a provider can no longer be used: the reason, and the ways on. */
+export function afterLossOf({ provider: id, message = '' }: AuthStatus): { text: string; actions: Action[] } {
+  const provider = listedProvider(id);
+  const isReadyOnly = provider !== undefined && !hasSignIn(provider);
+  const sentence = isReadyOnly ? `${id} is no longer ready.` : `You are signed out of ${id}.`;
+  return { text: `${sentence} ${message}`.trim(), actions: waysIntoNamed(id) };
 }
 
 /** The ways on after an error, the best one first. */
 export function actionsAfter(error: DaemonError): Action[] {
   switch (error.code) {
     case Code.authentication:
-      return [...signInTo(error.data.provider), SELECT_MODEL];
+      return [...waysIntoNamed(error.data.provider), SELECT_MODEL];
     case Code.authorization:
     case Code.quotaExceeded:
       return [SELECT_MODEL, STATUS];
@@ -43,8 +60,13 @@ export function actionsAfter(error: DaemonError): Action[] {
       return [SELECT_MODEL];
     case Code.request:
       return error.data.provider === undefined ? [] : [SELECT_MODEL];
-    case Code.config:
+    case Code.config: {
+      const provider = listedProvider(error.data.provider);
+      if (provider) {
+        return [...(hasSignIn(provider) ? [] : waysInto(provider)), SELECT_MODEL];
+      }
       return [RESTART, SHOW_LOG];
+    }
     case Code.connection:
       return error.data.provider === undefined ? [RESTART, SHOW_LOG] : [SHOW_LOG];
     default:

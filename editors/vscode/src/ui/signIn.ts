@@ -1,17 +1,9 @@
 import * as vscode from 'vscode';
 
-import type { AuthStatus, Provider } from '../daemon/protocol';
+import type { Provider } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import { showError, showInformation, showWarning, withCancel } from './messages';
-import { accountLine } from './words';
-
-/** What a sign-in has led to: a provider may need none, or another step. */
-function outcome({ provider, state, login, message }: AuthStatus): string {
-  if (state === 'signed_in') {
-    return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
-  }
-  return `${provider}: ${state.replaceAll('_', ' ')}. ${message ?? ''}`.trim();
-}
+import { accountLine, afterSignIn, afterSignOut } from './words';
 
 /** Signing in and out of this window. */
 export class Account {
@@ -53,7 +45,7 @@ export class Account {
         }
       },
     );
-    showInformation(outcome(account));
+    showInformation(afterSignIn(account));
   }
 
   async signOut(named?: string): Promise<void> {
@@ -64,7 +56,7 @@ export class Account {
     this.isLeaving = true;
     try {
       const account = await this.#daemon.request('auth/signOut', { provider });
-      showInformation(`${account.provider}: ${account.state.replaceAll('_', ' ')}.`);
+      showInformation(afterSignOut(account));
     } finally {
       this.isLeaving = false;
     }

@@ -4,7 +4,7 @@ import type { Disposable } from 'vscode-jsonrpc/node';
 import type { FactsReader } from './facts';
 import { statusText } from './statusText';
 import { showWarning } from './messages';
-import { signInTo } from './problems';
+import { afterLossOf, waysInto } from './problems';
 import { accountLine, isSignedOut, leastQuota, quotaLine } from './words';
 import type { AuthStatus, Provider } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
@@ -32,15 +32,15 @@ export function statusBar(facts: FactsReader): vscode.Disposable {
   return vscode.Disposable.from(item, facts.onDidChange(show));
 }
 
-/** Say that a sign-in ended elsewhere: in another editor, or on the provider's page. */
+/** Say that a provider was lost elsewhere: a sign-in ended in another editor, or the local model was removed. */
 export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposable {
   const states = new Map<string, AuthStatus['state']>();
   return daemon.onNotification('auth/didChange', (account) => {
     const before = states.get(account.provider);
     states.set(account.provider, account.state);
     if (isSignedOut(account) && before !== account.state && !isLeaving()) {
-      const text = `You are signed out of ${account.provider}. ${account.message ?? ''}`.trim();
-      showWarning(text, ...signInTo(account.provider));
+      const { text, actions } = afterLossOf(account);
+      showWarning(text, ...actions);
     }
   });
 }
@@ -53,13 +53,12 @@ interface Row extends vscode.QuickPickItem {
 }
 
 /** What makes a provider ready. */
-function wayIn({ id, kind, authMethod, auth }: Provider): Partial<Row> {
-  if (kind === 'local') {
-    return { command: 'jumpseat.installLocalModel' };
+function wayIn(provider: Provider): Partial<Row> {
+  const [way] = waysInto(provider);
+  if (way) {
+    return { command: way.command, arguments: way.arguments ?? [] };
   }
-  return authMethod === 'device_code'
-    ? { command: 'jumpseat.signIn', arguments: [id] }
-    : { ...(auth.message !== undefined && { advice: auth.message }) };
+  return provider.auth.message === undefined ? {} : { advice: provider.auth.message };
 }
 
 function providerRow(provider: Provider): Row {

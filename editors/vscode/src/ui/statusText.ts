@@ -1,6 +1,14 @@
 import type { Facts } from './facts';
 import type { Provider } from '../daemon/protocol';
-import { accountLine, isSignedOut, leastQuota, modelLimits, percentLeft, quotaLine } from './words';
+import {
+  accountLine,
+  isSignedOut,
+  leastQuota,
+  modelLimits,
+  percentLeft,
+  quotaLine,
+  stateWords,
+} from './words';
 
 /** The quota below which the status bar warns, in percent. */
 const LOW = 5;
@@ -62,7 +70,7 @@ export function statusText(facts: Facts): StatusText {
     return show('account', 'jumpseat: no provider is ready', 'warning');
   }
   if (provider && isSignedOut(provider.auth)) {
-    return show('account', `jumpseat: ${provider.auth.state.replace('_', ' ')}`, 'warning');
+    return show('account', `jumpseat: ${stateWords(provider)}`, 'warning');
   }
   const name = facts.model?.name ?? 'jumpseat';
   const quota = leastQuota(provider?.auth);

@@ -72,14 +72,45 @@ export function quotaLine(quota: Quota): string {
   return `${spaced(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
 }
 
-/** The state of a provider's account in one line. */
+/** Whether one signs in to a provider: others have an API key, or need none. */
+export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
+  return provider.authMethod === 'device_code';
+}
+
+/** The state of a provider's account in words. One is signed out only of a provider with a sign-in. */
+export function stateWords(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
+  const { state } = provider.auth;
+  if (state === 'signed_out' && !hasSignIn(provider)) {
+    return 'not ready';
+  }
+  return state === 'not_required' ? 'needs no sign-in' : spaced(state);
+}
+
+/** A provider's account in one line. */
 export function accountLine(provider: Provider): string {
-  const { state, login, plan } = provider.auth;
+  const { login, plan } = provider.auth;
   const account = login === undefined ? '' : ` as ${login}`;
-  const words = state === 'not_required' ? 'needs no sign-in' : spaced(state);
-  return [`${words}${account}`, plan, provider.isDefault ? 'default' : undefined]
+  return [`${stateWords(provider)}${account}`, plan, provider.isDefault ? 'default' : undefined]
     .filter((part) => part !== undefined)
     .join(DOT);
+}
+
+/** What a sign-in has led to: a provider may need none, or another step. */
+export function afterSignIn({ provider, state, login, message }: AuthStatus): string {
+  if (state === 'signed_in') {
+    return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
+  }
+  if (state === 'not_required') {
+    return `${provider} needs no sign-in.`;
+  }
+  return `${provider}: ${spaced(state)}. ${message ?? ''}`.trim();
+}
+
+/** What a sign-out has led to: a token that jumpseat does not keep stays, and the message says so. */
+export function afterSignOut(account: AuthStatus): string {
+  return account.state === 'signed_out'
+    ? `Signed out of ${account.provider}.`
+    : (account.message ?? afterSignIn(account));
 }
 
 /** Whether the account of a provider needs the person before it can be used. */

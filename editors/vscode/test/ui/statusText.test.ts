@@ -63,6 +63,13 @@ test('a sign-out is a warning', () => {
   assert.deepEqual([text, look], ['$(account) jumpseat: expired', 'warning']);
 });
 
+test('a default provider without a sign-in is not ready, and not signed out', () => {
+  const local = { ...provider({ state: 'signed_out' }, false), authMethod: 'none' as const };
+  const other = { ...provider({}), id: 'other', isDefault: false };
+  const { text, look } = statusText(ready({ providers: [local, other], model: undefined }));
+  assert.deepEqual([text, look], ['$(account) jumpseat: not ready', 'warning']);
+});
+
 test('no provider that is ready is a warning', () => {
   const { text } = statusText(
     ready({ providers: [provider({ state: 'signed_out' }, false)], model: undefined }),

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { DaemonError } from '../../src/daemon/errors';
 import type { Provider } from '../../src/daemon/protocol';
 import { directoryBlock, imageType, questionBlocks } from '../../src/ui/contexts';
-import { actionsAfter, asMarkdown, useProviders } from '../../src/ui/problems';
+import { actionsAfter, afterLossOf, asMarkdown, useProviders } from '../../src/ui/problems';
 import { promptCall, promptList } from '../../src/ui/prompts';
 import {
   bodyOf,
@@ -53,6 +53,30 @@ test('an error of a provider with an API key leads to no sign-in', () => {
     assert.deepEqual(
       actionsAfter(error).map((each) => each.title),
       ['Select Model'],
+    );
+  } finally {
+    useProviders(() => []);
+  }
+});
+
+test('the loss of a provider without a sign-in is not called a sign-out', () => {
+  const loss = (provider: string): [string, ...string[]] => {
+    const { text, actions } = afterLossOf({ provider, state: 'signed_out', message: 'Do this.' });
+    return [text, ...actions.map((each) => each.title)];
+  };
+  useProviders(() => [
+    { id: 'small', kind: 'local', authMethod: 'none' } as Provider,
+    { id: 'groq', kind: 'openai', authMethod: 'api_key' } as Provider,
+    { id: 'copilot', kind: 'copilot', authMethod: 'device_code' } as Provider,
+  ]);
+  try {
+    assert.deepEqual(loss('small'), ['small is no longer ready. Do this.', 'Install Local Model']);
+    assert.deepEqual(loss('groq'), ['groq is no longer ready. Do this.']);
+    assert.deepEqual(loss('copilot'), ['You are signed out of copilot. Do this.', 'Sign In']);
+    const missing = { kind: 'config', retryable: false, provider: 'small' };
+    assert.deepEqual(
+      actionsAfter(new DaemonError(1010, 'It is not installed.', missing)).map((each) => each.title),
+      ['Install Local Model', 'Select Model'],
     );
   } finally {
     useProviders(() => []);

@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import type { AuthStatus, ModelInfo, Provider, Quota } from '../../src/daemon/protocol';
 import {
   accountLine,
+  afterSignIn,
+  afterSignOut,
   ago,
   conversationLine,
   leastQuota,
@@ -98,6 +100,29 @@ test('an account is described by its state, its name and its plan', () => {
   assert.equal(accountLine(provider), 'signed in as mona · business · default');
   const local: AuthStatus = { provider: 'local', state: 'not_required' };
   assert.equal(accountLine({ ...provider, auth: local, isDefault: false }), 'needs no sign-in');
+});
+
+test('only a provider with a sign-in is signed out, another one is not ready', () => {
+  const line = (authMethod?: Provider['authMethod']): string =>
+    accountLine({
+      auth: { provider: 'p', state: 'signed_out' },
+      isDefault: false,
+      ...(authMethod && { authMethod }),
+    } as Provider);
+  assert.equal(line('device_code'), 'signed out');
+  assert.deepEqual([line('none'), line('api_key'), line()], ['not ready', 'not ready', 'not ready']);
+});
+
+test('the end of a sign-in and of a sign-out is said with the reason why it changed nothing', () => {
+  const account = { provider: 'copilot', state: 'signed_in', login: 'mona' } as const;
+  const stays = 'mona stays signed in.';
+  assert.equal(afterSignIn(account), 'Signed in to copilot as mona.');
+  assert.equal(afterSignIn({ provider: 'ollama', state: 'not_required' }), 'ollama needs no sign-in.');
+  assert.equal(
+    afterSignOut({ provider: 'copilot', state: 'signed_out', message: 'Sign in.' }),
+    'Signed out of copilot.',
+  );
+  assert.equal(afterSignOut({ ...account, message: stays }), stays);
 });
 
 test('the age of a conversation is given in the largest unit', () => {
