@@ -62,6 +62,12 @@ class Terminal:
         """Press keys."""
         os.write(self.screen, keys)
 
+    def wait_for_echo(self, *, on: bool) -> None:
+        """Wait until the command has switched the echo of keys on or off."""
+        while bool(termios.tcgetattr(self.screen)[3] & termios.ECHO) is not on:
+            assert time.monotonic() < self._deadline, f"The echo is not {'on' if on else 'off'}."
+            time.sleep(0.01)
+
     def resize(self, rows: int, columns: int) -> None:
         """Resize the window; the command gets SIGWINCH."""
         termios.tcsetwinsize(self.screen, (rows, columns))

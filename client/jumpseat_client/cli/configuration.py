@@ -21,6 +21,7 @@ from jumpseat_client.cli.configuration_file import ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.services import SERVICES, Service
 from jumpseat_client.cli.terminal import clean
+from jumpseat_client.cli.terminal_questions import ask_hidden
 from jumpseat_client.cli.wrapping import print_line
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _key_of(service: Service, environment: Environment) -> str:
     if environment.get(service.variable or "").strip():
         return variable
     question = f"Key of {service.title} (not shown; empty: read {service.variable})"
-    key = click.prompt(question, default="", show_default=False, hide_input=True, err=True).strip()
+    key = ask_hidden(question, default="", show_default=False).strip()
     if not key:
         return variable
     try:

@@ -14,7 +14,7 @@ from jumpseat_client.cli.editable import CannotEdit, Piece
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.output import make_spinner, print_text
 from jumpseat_client.cli.terminal import clean
-from jumpseat_client.cli.terms import confirm
+from jumpseat_client.cli.terminal_questions import confirm
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan", "\\": "bright_black"}
 

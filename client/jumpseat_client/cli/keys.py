@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, delete_key, is_stored, store_key
 from jumpseat.system.environment import Environment, environment_of_process
@@ -18,6 +16,7 @@ from jumpseat_client.cli.failures import FAILED, OK, USAGE, print_failure, print
 from jumpseat_client.cli.lists import print_rows
 from jumpseat_client.cli.services import SERVICES
 from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.cli.terminal_questions import ask_hidden
 
 MOST_CHARACTERS = 64 * 1024
 NO_KEY = {
@@ -100,7 +99,7 @@ def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | Non
 def _read_key(provider: str) -> str | None:
     """The key, typed without an echo or read from a pipe; None after a message."""
     if sys.stdin.isatty():
-        text = click.prompt(f"Key of {clean_line(provider)} (not shown)", hide_input=True, err=True)
+        text = ask_hidden(f"Key of {clean_line(provider)} (not shown)")
     else:
         text = sys.stdin.buffer.read(MOST_CHARACTERS + 1).decode("utf-8", "replace")
     key = text.strip()

@@ -8,12 +8,14 @@ import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, TERMINATED, print_client_error
 from jumpseat_client.errors import ClientError
+
+T = TypeVar("T")
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -52,7 +54,7 @@ def daemon_options(function: Callable[..., int]) -> Callable[..., int]:
 def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
     """Run a command's coroutine; turn its failures into messages and exit codes."""
     try:
-        return asyncio.run(_until_terminated(work))
+        return asyncio.run(until_terminated(work))
     except KeyboardInterrupt:
         return INTERRUPTED
     except asyncio.CancelledError:
@@ -62,7 +64,7 @@ def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
         return FAILED
 
 
-async def _until_terminated(work: Coroutine[Any, Any, int]) -> int:
+async def until_terminated(work: Coroutine[Any, Any, T]) -> T:
     """Do the work; SIGTERM cancels it, so that it gives the terminal back as it was."""
     task = asyncio.current_task()
     if task is not None:

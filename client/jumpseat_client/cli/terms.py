@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Future
-from threading import Thread
 from typing import Any
 
 import click
 
 from jumpseat_client.cli.chat import daemon
-from jumpseat_client.cli.failures import FAILED, OK, USAGE, print_failure, print_json, say
+from jumpseat_client.cli.failures import OK, USAGE, print_failure, print_json, say
 from jumpseat_client.cli.options import run_work
 from jumpseat_client.cli.terminal import clean, clean_line
+from jumpseat_client.cli.terminal_questions import confirm
 
 
 def accept(model: str, *, yes: bool, daemon_command: Sequence[str], as_json: bool) -> int:
@@ -46,22 +44,6 @@ def accept(model: str, *, yes: bool, daemon_command: Sequence[str], as_json: boo
         if code != OK:
             return code
     return run_work(_accept(model, daemon_command, as_json=as_json), as_json=as_json)
-
-
-async def confirm(question: str) -> int:
-    """Ask on the terminal; `OK` for yes, `FAILED` for no."""
-
-    answer: Future[bool] = Future()
-
-    def ask() -> None:
-        try:
-            answer.set_result(click.confirm(question, err=True))
-        except Exception as error:
-            answer.set_exception(error)
-
-    # In the main thread, Python loses a Ctrl-C that arrives just before `input` blocks.
-    Thread(target=ask, daemon=True).start()
-    return OK if await asyncio.wrap_future(answer) else FAILED
 
 
 async def _look_up(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
+import termios
 import tomllib
 from pathlib import Path
 
@@ -174,6 +176,37 @@ def test_a_key_typed_on_a_terminal_is_not_shown(home: Path) -> None:
     assert code == 0
     assert "canary" not in output
     assert path_of(source_in(home / "config.toml")).read_text() == f"{KEY}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "question", "ending", "code"),
+    [
+        (("keys", "set", "groq"), b"Key of groq", signal.SIGTERM, 143),
+        (("keys", "set", "groq"), b"Key of groq", signal.SIGINT, 130),
+        (("config", "init"), b"Key of Groq", signal.SIGTERM, 143),
+    ],
+)
+def test_a_command_that_is_ended_at_a_hidden_question_turns_the_echo_on_again(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    question: bytes,
+    ending: signal.Signals,
+    code: int,
+) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    terminal = Terminal([sys.executable, "-m", "tests.fakes.cli", "[]", *arguments])
+    before = termios.tcgetattr(terminal.screen)
+    if arguments == ("config", "init"):
+        terminal.read_until(lambda output: b"spaces between" in output)
+        terminal.type(b"6\n")
+    terminal.read_until(lambda output: question in output)
+    terminal.wait_for_echo(on=False)
+    terminal.process.send_signal(ending)
+    terminal.wait_for_echo(on=True)
+    assert termios.tcgetattr(terminal.screen) == before
+    assert terminal.finish()[0] == code
+    assert not (home / "config.toml").exists()
 
 
 def test_a_faulty_file_is_not_changed_and_stores_nothing(home: Path) -> None:

@@ -20,7 +20,7 @@ PROMPT = """
 import fcntl, os, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from jumpseat_client.cli.options import run_work
-from jumpseat_client.cli.terms import confirm
+from jumpseat_client.cli.terminal_questions import confirm
 os._exit(run_work(confirm("Really?"), as_json=False))
 """
 
