@@ -67,6 +67,7 @@ CLI_MAY_IMPORT = (
     "jumpseat.config.redaction",
     "jumpseat.config.stored_keys",
     "jumpseat.providers.checkup",
+    "jumpseat.providers.services",
     "jumpseat.chat",
 )
 

@@ -31,7 +31,7 @@ def config_group() -> None:
 
 
 def _complete_service(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    from jumpseat_client.cli.services import SERVICES
+    from jumpseat.providers.services import SERVICES
 
     return [name for name in SERVICES if name.startswith(incomplete)]
 

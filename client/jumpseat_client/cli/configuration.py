@@ -16,10 +16,10 @@ import click
 
 from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, store_key
+from jumpseat.providers.services import SERVICES, Service
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat_client.cli.configuration_file import ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
-from jumpseat_client.cli.services import SERVICES, Service
 from jumpseat_client.cli.terminal import clean
 from jumpseat_client.cli.terminal_questions import ask_hidden
 from jumpseat_client.cli.wrapping import print_line

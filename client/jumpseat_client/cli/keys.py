@@ -10,11 +10,11 @@ from typing import Any
 
 from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, delete_key, is_stored, store_key
+from jumpseat.providers.services import SERVICES
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, USAGE, print_failure, print_json, say
 from jumpseat_client.cli.lists import print_rows
-from jumpseat_client.cli.services import SERVICES
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.cli.terminal_questions import ask_hidden
 

@@ -13,6 +13,7 @@ from jumpseat.providers.facts import FactSource, offline_names, prepare
 from jumpseat.providers.kinds import BUILT_IN
 from jumpseat.providers.prefixes import fault_of_prefix
 from jumpseat.providers.registry import Registry
+from jumpseat.providers.services import how_to_add
 from jumpseat.providers.spellings import candidates
 
 logger = logging.getLogger(__name__)
@@ -174,9 +175,11 @@ async def _check_prefix(registry: Registry, name: str, *, is_default: bool) -> N
     if fault is None:
         return
     subject = "default model" if is_default else "model"
+    own = f"if it is a model's own name, write PROVIDER:{name}."
+    addition = how_to_add(name.partition(":")[0], registry.config.file)
     raise RequestError(
         f"The {subject} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
-        hint=f"Correct it; if it is a model's own name, write PROVIDER:{name}.",
+        hint=f"Correct it; {own}" if addition is None else f"{addition} I{own[1:]}",
     )
 
 

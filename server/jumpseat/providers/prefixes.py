@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from jumpseat.config import ProviderConfig
 from jumpseat.config.suggestions import nearest
 from jumpseat.providers.kinds import KINDS
+from jumpseat.providers.services import SERVICES
 from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
 from jumpseat.providers.spellings import spelling
 
@@ -72,4 +73,4 @@ async def _vendors() -> set[str]:
     if not snapshot.cache_info().currsize:
         await asyncio.to_thread(snapshot)
     of_models = {spelling(name).vendor for models in snapshot().values() for name in models}
-    return {*KINDS, *CATALOGUES, *of_models} - {""}
+    return {*KINDS, *CATALOGUES, *SERVICES, *of_models} - {""}

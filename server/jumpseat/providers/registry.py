@@ -29,6 +29,7 @@ from jumpseat.providers.facts import KnownModel, known_by_name
 from jumpseat.providers.kinds import BUILT_IN, KINDS, tables_of
 from jumpseat.providers.lists import ModelLists
 from jumpseat.providers.plugins import Plugins
+from jumpseat.providers.services import how_to_add
 from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
@@ -134,7 +135,8 @@ class Registry:
             raise RequestError(
                 f"There is no provider named {provider!r}{alternatives(provider, self.ids)}.",
                 provider=provider,
-                hint=f"Add a [providers.NAME] table to {self.config.file}.",
+                hint=how_to_add(provider, self.config.file)
+                or f"Add a [providers.NAME] table to {self.config.file}.",
             )
         return table
 

@@ -61,6 +61,31 @@ async def test_a_mistyped_provider_kind_or_vendor_is_refused(name: str, meant: s
 
 
 @pytest.mark.parametrize(
+    ("provider", "addition"),
+    [
+        ("mistral", "To add Mistral: `jumpseat keys set mistral`."),
+        ("gemini", "To add Google Gemini: `jumpseat keys set gemini`."),
+        ("google", "To add Google Gemini: `jumpseat keys set gemini`."),
+        ("ollama", "To add Ollama: in {file}, a table `[providers.ollama]` with `kind = "),
+        ("copilot-language-server", None),
+        ("meta-llama", None),
+    ],
+)
+async def test_the_hint_says_how_to_add_a_well_known_provider(provider: str, addition: str | None) -> None:
+    registry = registry_of(ScriptedAdapter(name="a"), default_provider="a")
+    with pytest.raises(RequestError) as caught:
+        await resolve_model(registry, f"{provider}:some-model")
+    with pytest.raises(RequestError) as missing:
+        registry.table(provider)
+
+    expected = addition and addition.format(file=registry.config.file)
+    hint = caught.value.hint or ""
+    assert hint.startswith(expected or "Correct it; ")
+    assert hint.endswith(f"f it is a model's own name, write PROVIDER:{provider}:some-model.")
+    assert (missing.value.hint or "").startswith(expected or "Add a [providers.NAME] table to ")
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "qwen3:4b",

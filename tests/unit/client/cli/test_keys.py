@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.providers.services import SERVICES
 from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
-from jumpseat_client.cli.services import SERVICES
 from tests.fakes.terminal import Terminal
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
 from tests.unit.test_recipes import RECIPES

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from jumpseat.config import ProviderConfig
+from jumpseat.providers.snapshot import catalogue_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +69,26 @@ SERVICES: Mapping[str, Service] = {
         ),
     )
 }
+
+
+def how_to_add(name: str, file: Path) -> str | None:
+    """What adds a well-known provider that has no table, as a sentence; None if the name is none.
+
+    Args:
+        name: the provider's id, or the name of its catalogue in the snapshot.
+        file: the configuration file.
+    """
+    with_table = {key: service for key, service in SERVICES.items() if service.table}
+    named = [service for key, service in with_table.items() if name in (key, _catalogue(service))]
+    if not named:
+        return None
+    service = named[0]
+    if service.variable is not None:
+        return f"To add {service.title}: `jumpseat keys set {service.id}`."
+    keys = " and ".join(f'`{key} = "{value}"`' for key, value in service.table.items())
+    return f"To add {service.title}: in {file}, a table `[providers.{service.id}]` with {keys}."
+
+
+def _catalogue(service: Service) -> str | None:
+    base_url = service.table.get("base_url")
+    return catalogue_of(ProviderConfig(kind=service.table["kind"], base_url=base_url))
