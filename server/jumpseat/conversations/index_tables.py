@@ -85,6 +85,10 @@ def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") 
 class IndexTables:
     """The statements that write; `prepare` comes first, and each needs a transaction of the caller."""
 
+    # A statement that may fail after it has changed one of several rows (`INSERT … SELECT`, `UPDATE` without
+    # the key) makes FTS5 write its pending trigrams. Once for each conversation, that takes longer than all
+    # other work together.
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self.trigrams = has_trigrams()
@@ -171,7 +175,9 @@ class IndexTables:
         return None if found is None else found[0]
 
     def _next_change(self) -> int:
-        self.connection.execute("UPDATE state SET changes = max(changes + 1, ?)", [time.time_ns() // 1000])
+        self.connection.execute(
+            "UPDATE state SET changes = max(changes + 1, ?) WHERE rowid = 1", [time.time_ns() // 1000]
+        )
         (change,) = self.connection.execute("SELECT changes FROM state").fetchone()
         return int(change)
 
@@ -193,10 +199,11 @@ class IndexTables:
     def _remove_texts(self, first: int, last: int) -> None:
         if self.trigrams:
             # Before the texts: the trigrams to remove are computed from them.
-            self.connection.execute(
-                "INSERT INTO trigrams (trigrams, rowid, text)"
-                " SELECT 'delete', id, text FROM texts WHERE id BETWEEN ? AND ?",
-                [first, last],
+            old = self.connection.execute(
+                "SELECT id, text FROM texts WHERE id BETWEEN ? AND ?", [first, last]
+            ).fetchall()
+            self.connection.executemany(
+                "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", old
             )
         self.connection.execute("DELETE FROM texts WHERE id BETWEEN ? AND ?", [first, last])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -215,6 +216,17 @@ def test_a_search_follows_changes_of_texts_and_titles(
     store.delete("one")
 
     assert ids(index, query="giraffe") == []
+
+
+@pytest.mark.skipif(not index_tables.has_trigrams(), reason="this SQLite has no trigrams")
+def test_the_trigrams_of_many_conversations_are_written_at_once(store: ConversationStore) -> None:
+    for number in range(8):
+        keep(store, f"c{number}", f"Question {number}")
+
+    assert len(reopened(store)) == 8
+    with contextlib.closing(sqlite3.connect(store.directory / FILE_NAME)) as connection:
+        segments = connection.execute("SELECT DISTINCT segid FROM trigrams_idx").fetchall()
+    assert len(segments) == 1
 
 
 @pytest.mark.requirement("10:index")
