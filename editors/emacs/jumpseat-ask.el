@@ -29,11 +29,12 @@ A question would come into the middle of the answer."
     (widen)
     (goto-char (point-max))
     (skip-chars-backward " \t\n")
-    (let ((heading (car (split-string text "\n"))))
-      ;; The heading is there already at the end of a chat.
-      (when (string= heading (buffer-substring-no-properties (line-beginning-position) (point)))
-        (delete-region (line-beginning-position) (point))
-        (skip-chars-backward " \t\n")))
+    ;; A heading is there already at the end of a chat.
+    (when (save-excursion
+            (beginning-of-line)
+            (looking-at (jumpseat-transcript-heading-regexp)))
+      (delete-region (line-beginning-position) (point))
+      (skip-chars-backward " \t\n"))
     (delete-region (point) (point-max))
     (insert (if (bobp) "" "\n\n") text "\n")
     (goto-char (point-max))))
@@ -55,7 +56,7 @@ An empty question only puts the region, from BEG to END, into the chat."
     (when content
       (let ((chat (current-buffer)))
         (jumpseat-transcript-render
-         (list :role "user" :content (vconcat content)) nil
+         (list :role "user" :content (vconcat content)) (jumpseat-transcript-model)
          (lambda (err text)
            (cond (err (jumpseat-say-error err))
                  ((buffer-live-p chat)

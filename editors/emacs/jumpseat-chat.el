@@ -30,8 +30,12 @@
 
 ;;; Modes
 
+(defun jumpseat-chat--find-heading (limit)
+  "Move behind the next heading before LIMIT, and set the match to it."
+  (re-search-forward (jumpseat-transcript-heading-regexp) limit t))
+
 (defconst jumpseat-chat--keywords
-  '(("^## \\(?:Me\\|Assistant\\)$" (0 'font-lock-function-name-face t))
+  '((jumpseat-chat--find-heading (0 'font-lock-function-name-face t))
     ("^\\(?:```\\|~~~\\).*$" (0 'font-lock-comment-face))
     ("^</?details>.*$" (0 'font-lock-comment-face))
     ("`[^`\n]+`" (0 'font-lock-constant-face))
@@ -149,6 +153,37 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
       (jumpseat-chat-mode))
     buffer))
 
+(defun jumpseat-chat--put-heading (place heading)
+  "Put HEADING in the place of the standard one at PLACE, a marker in a new chat.
+Does nothing if a person has changed that line."
+  (when-let ((buffer (marker-buffer place)))
+    (with-current-buffer buffer
+      (save-excursion
+        (save-restriction
+          (widen)
+          (goto-char place)
+          (when (looking-at (concat (regexp-quote jumpseat-transcript-question) "$"))
+            (let ((modified (buffer-modified-p))
+                  (undo buffer-undo-list)
+                  (inhibit-read-only t))
+              ;; What was typed before is undone at other positions now, unless this is a step too.
+              (when (consp undo) (undo-boundary))
+              (jumpseat-transcript-replace (point) (match-end 0) heading)
+              (unless undo (setq buffer-undo-list nil))
+              (restore-buffer-modified-p modified)))))
+      (set-marker place nil))))
+
+(defun jumpseat-chat--name-heading ()
+  "Use the heading of the configuration in this chat, which is new."
+  (let ((place (save-excursion
+                 (goto-char (jumpseat-transcript-front-matter-end))
+                 (skip-chars-forward "\n")
+                 (point-marker))))
+    (jumpseat-transcript-headings
+     jumpseat-model
+     (lambda (_err headings)
+       (when headings (jumpseat-chat--put-heading place (car headings)))))))
+
 (defun jumpseat-chat-show (buffer)
   "Show the chat BUFFER with point at its end."
   (pop-to-buffer buffer)
@@ -158,11 +193,14 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
 (defun jumpseat (&optional new)
   "Open the last chat, or with a prefix argument NEW a new one."
   (interactive "P")
-  (jumpseat-chat-show
-   (or (and (not new) (car (jumpseat-chat-list)))
-       (jumpseat-chat-new
-        (concat (when jumpseat-model (format "---\nmodel: %s\n---\n\n" jumpseat-model))
-                "## Me\n\n")))))
+  (let ((chat (and (not new) (car (jumpseat-chat-list)))))
+    (jumpseat-chat-show
+     (or chat
+         (jumpseat-chat-new
+          (concat (when jumpseat-model (format "---\nmodel: %s\n---\n\n" jumpseat-model))
+                  jumpseat-transcript-question "\n\n"))))
+    ;; The chat does not wait for the daemon.
+    (unless chat (jumpseat-chat--name-heading))))
 
 ;;;###autoload
 (defun jumpseat-open (file)
@@ -172,7 +210,12 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (let ((buffer (find-file-noselect file)))
     (with-current-buffer buffer
       (when (eq major-mode 'fundamental-mode) (jumpseat-plain-mode))
-      (unless jumpseat-chat-mode (jumpseat-chat-mode)))
+      (unless jumpseat-chat-mode (jumpseat-chat-mode))
+      (jumpseat-transcript-headings
+       (jumpseat-transcript-model)
+       (lambda (&rest _)
+         (when (buffer-live-p buffer)
+           (with-current-buffer buffer (font-lock-flush))))))
     (jumpseat-chat-show buffer)))
 
 (defun jumpseat-save ()
@@ -195,13 +238,14 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   "Move to the next heading, or the COUNTth."
   (interactive "p")
   (end-of-line)
-  (when (re-search-forward "^## \\S-+$" nil 'end (or count 1)) (beginning-of-line)))
+  (when (re-search-forward (jumpseat-transcript-heading-regexp) nil 'end (or count 1))
+    (beginning-of-line)))
 
 (defun jumpseat-previous-turn (&optional count)
   "Move to the previous heading, or the COUNTth."
   (interactive "p")
   (beginning-of-line)
-  (re-search-backward "^## \\S-+$" nil 'end (or count 1)))
+  (re-search-backward (jumpseat-transcript-heading-regexp) nil 'end (or count 1)))
 
 (defun jumpseat-chat-running-p ()
   "Whether an answer is requested or written in this buffer."

@@ -40,7 +40,8 @@ All else is text, and may be long."
     (widen)
     (let ((end (jumpseat-transcript-front-matter-end)))
       (cond ((> end (point-min))
-             (concat (jumpseat-transcript-front-matter-text) "\n## Me\n\n-\n"))
+             (concat (jumpseat-transcript-front-matter-text) "\n" jumpseat-transcript-question
+                     "\n\n-\n"))
             ((save-excursion (goto-char (point-min)) (looking-at "---$"))
              (jumpseat-transcript-text))))))
 

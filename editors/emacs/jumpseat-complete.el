@@ -80,7 +80,7 @@
     (beginning-of-line)
     (skip-chars-backward " \t\n")
     (beginning-of-line)
-    (or (bobp) (looking-at "## \\S-+$"))))
+    (or (bobp) (looking-at (jumpseat-transcript-heading-regexp)))))
 
 (defun jumpseat-complete--file (beg)
   "Complete the path between BEG and point."

@@ -12,6 +12,16 @@
 
 (require 'jumpseat-rpc)
 
+(defconst jumpseat-transcript-question "## Me"
+  "The heading of questions that is read with every configuration.")
+
+(defvar jumpseat-transcript--headings (list jumpseat-transcript-question "## Assistant")
+  "The headings that are known; a configuration may have others.")
+
+(defun jumpseat-transcript-heading-regexp ()
+  "A regular expression for the lines of the headings that are known."
+  (concat "^" (regexp-opt jumpseat-transcript--headings) "[ \t]*$"))
+
 (defun jumpseat-transcript-text ()
   "The text of this buffer, ending with a line end."
   (save-restriction
@@ -47,6 +57,9 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
      (let ((text (plist-get result :text)))
        (funcall callback err
                 (when (and text (string-match "\\(^## .+\\)\n\\(?:.*\n\\)*?\\(## .+\\)\n" text))
+                  (dolist (group '(1 2))
+                    (cl-pushnew (match-string group text) jumpseat-transcript--headings
+                                :test #'equal))
                   (cons (match-string 1 text) (match-string 2 text))))))))
 
 (defun jumpseat-transcript-front-matter-end ()
