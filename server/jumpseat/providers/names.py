@@ -175,11 +175,10 @@ async def _check_prefix(registry: Registry, name: str, *, is_default: bool) -> N
     if fault is None:
         return
     subject = "default model" if is_default else "model"
-    own = f"if it is a model's own name, write PROVIDER:{name}."
-    addition = how_to_add(name.partition(":")[0], registry.config.file)
+    what_to_do = how_to_add(name.partition(":")[0], registry.config.file) or "Correct it."
     raise RequestError(
         f"The {subject} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
-        hint=f"Correct it; {own}" if addition is None else f"{addition} I{own[1:]}",
+        hint=f"{what_to_do} If it is a model's own name, write PROVIDER:{name}.",
     )
 
 
