@@ -12,6 +12,7 @@ import click
 from jumpseat import __version__
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
 from jumpseat_client.cli.first_word import CommandsOrQuestion
+from jumpseat_client.cli.groups import no_such_option
 from jumpseat_client.cli.options import HELP
 
 
@@ -27,7 +28,7 @@ def run(argv: Sequence[str]) -> int:
         sys.stdout.flush()  # Here, where a failure is reported.
     except click.ClickException as error:
         shown = io.StringIO()
-        error.show(shown)
+        (no_such_option(error) if isinstance(error, click.NoSuchOption) else error).show(shown)
         say(shown.getvalue().rstrip("\n"))
         return USAGE
     except (click.Abort, KeyboardInterrupt):

@@ -82,3 +82,14 @@ class ListByDefault(CommandGroup):
         """The commands, and the options of `list`."""
         listing = self.commands["list"]
         return [*super().shell_complete(ctx, incomplete), *listing.shell_complete(ctx, incomplete)]
+
+
+def no_such_option(error: click.NoSuchOption) -> click.UsageError:
+    """The same error with the nearest option first; click sorts them by name."""
+    from difflib import get_close_matches
+
+    # The dashes, which all have, would make them all similar.
+    names = {name.lstrip("-"): name for name in error.possibilities or ()}
+    near = [repr(names[each]) for each in get_close_matches(error.option_name.lstrip("-"), names)]
+    message = f"{error.message} Did you mean {' or '.join(near)}?" if near else error.message
+    return click.UsageError(message, error.ctx)

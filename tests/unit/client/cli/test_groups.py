@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from jumpseat_client.cli.commands import MODULES, jumpseat
+from jumpseat_client.cli.commands import run as run_command_line
 from tests.fakes.scenario import Scenario
 from tests.fakes.terminal import Terminal
 from tests.unit.client.cli.test_cli import OWN, argv, run
@@ -90,6 +91,21 @@ def test_the_help_of_a_group_has_whole_sentences(name: str | None) -> None:
 def test_another_word_for_a_command_is_answered_with_its_name(arguments: tuple[str, ...], meant: str) -> None:
     message = f"Error: No such command {arguments[-1]!r}. Did you mean {meant!r}?"
     assert outcome(*arguments) == (2, message)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--modle", "No such option '--modle'. Did you mean '--model'?"),
+        ("--no-steam", "No such option '--no-steam'. Did you mean '--no-stream' or '--no-stdin'?"),
+        ("--xyzzy", "No such option '--xyzzy'."),
+    ],
+)
+def test_a_mistyped_option_is_answered_with_the_nearest_first(
+    option: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["chat", option, "x"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"Error: {message}"
 
 
 @pytest.mark.parametrize(
