@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from jumpseat.providers.services import SERVICES, Service
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat_client.cli.configuration_file import ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.local import PROVIDER, is_installed
 from jumpseat_client.cli.terminal import clean
 from jumpseat_client.cli.terminal_questions import ask_hidden
 from jumpseat_client.cli.wrapping import print_line
@@ -72,11 +73,11 @@ def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     if asks:
         chosen = _choose()
         default = _choose_default(chosen)
-    sources = {
-        service.id: (_key_of(service, environment) if asks else f"env:{service.variable}")
-        for service in chosen
-        if service.variable is not None
-    }
+    chosen = [_without_done_step(service, environment) for service in chosen]
+    with_key = [service for service in chosen if service.variable is not None]
+    keys = {service.id: _key_of(service, environment) for service in with_key if asks}
+    # After all questions, because Ctrl-C at one of them ends the command, and it then stores nothing.
+    sources = {service.id: _source_of(service, keys.get(service.id, ""), environment) for service in with_key}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as stream:
@@ -91,7 +92,9 @@ def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     for service in chosen:
         if service.next_step:
             say(f"Next: {service.next_step}   ({service.title})")
-        elif sources[service.id] == f"env:{service.variable}" and not environment.get(service.variable or ""):
+        elif sources.get(service.id) == f"env:{service.variable}" and not environment.get(
+            service.variable or ""
+        ):
             say(f"Next: jumpseat keys set {service.id}   ({service.title}; or set {service.variable})")
     return OK
 
@@ -117,20 +120,28 @@ def _choose_default(chosen: Sequence[Service]) -> str | None:
     return str(answer)
 
 
+def _without_done_step(service: Service, environment: Environment) -> Service:
+    if service.id != PROVIDER or not is_installed(environment):
+        return service
+    return replace(service, next_step="")
+
+
 def _key_of(service: Service, environment: Environment) -> str:
-    """The source of a service's key: a stored one, or the usual variable."""
-    variable = f"env:{service.variable}"
+    """The key of a service, if one is typed; empty if the usual variable has it."""
     if environment.get(service.variable or "").strip():
-        return variable
+        return ""
     question = f"Key of {service.title} (not shown; empty: read {service.variable})"
-    key = ask_hidden(question, default="", show_default=False).strip()
-    if not key:
-        return variable
-    try:
-        return asyncio.run(store_key(key, service.id, environment)).source
-    except CannotStoreError as error:
-        say(f"warning: {error}")
-        return variable
+    return ask_hidden(question, default="", show_default=False).strip()
+
+
+def _source_of(service: Service, key: str, environment: Environment) -> str:
+    """The source of a service's key: the key in a store, or the usual variable."""
+    if key:
+        try:
+            return asyncio.run(store_key(key, service.id, environment)).source
+        except CannotStoreError as error:
+            say(f"warning: {error}")
+    return f"env:{service.variable}"
 
 
 def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str | None) -> str:
@@ -149,7 +160,8 @@ def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str 
     text = f"{HEAD}\n{document.as_string()}" if default is not None else HEAD
     for service in chosen:
         if not service.table:
-            text += f"\n# {service.title} needs no table. First: {service.next_step}\n"
+            first = f" First: {service.next_step}" if service.next_step else ""
+            text += f"\n# {service.title} needs no table.{first}\n"
             continue
         table = dict(service.table)
         if service.id in sources:

@@ -51,8 +51,7 @@ def _rows(config: Path | None, environment: Environment) -> list[dict[str, Any]]
         for name, table in file.providers.items()
         if table.get("kind", name) == PROVIDER and "model_path" in table
     }
-    here = installed_file(environment.places)
-    small = here if here.is_file() else packaged_file()
+    small = _small_model(environment)
     state = "not installed" if small is None else "installed"
     if small is not None and PROVIDER not in paths:
         state = f"installed, used by {PROVIDER}"
@@ -66,6 +65,16 @@ def _rows(config: Path | None, environment: Environment) -> list[dict[str, Any]]
             size, state = 0, f"missing, used by {provider}"
         rows.append({"name": identify(text).name, "megabytes": size, "state": state, "file": str(path)})
     return rows
+
+
+def _small_model(environment: Environment) -> Path | None:
+    here = installed_file(environment.places)
+    return here if here.is_file() else packaged_file()
+
+
+def is_installed(environment: Environment) -> bool:
+    """Whether the small model and llama.cpp are on this machine."""
+    return find_spec(ENGINE) is not None and _small_model(environment) is not None
 
 
 @reporting

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.adapters.local.model import installed_file
+from jumpseat.system.paths import places_of_process
+from jumpseat_client.cli import configuration, local
 from tests.fakes.terminal import Terminal
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
@@ -64,6 +67,23 @@ def test_chosen_providers_are_written_with_comments(home: Path) -> None:
         f"warning: {home / 'config.toml'}:11: providers.groq.api_key: names the variable GROQ_API_KEY, "
         "which is not set here\n"
     )
+
+
+def test_the_local_model_is_installed_only_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(local, "packaged_file", lambda: None)
+    monkeypatch.setattr(local, "ENGINE", "json")  # A module that every Python has.
+    model = installed_file(places_of_process())
+    for exists in (False, True):
+        if exists:
+            model.parent.mkdir(parents=True)
+            model.write_bytes(b"GGUF")
+        assert configuration.begin(["local"], None, as_json=False) == 0
+        written = (home / "config.toml").read_text("utf-8")
+        for text in (capsys.readouterr().err, written):
+            assert ("jumpseat local install" in text) is not exists
+        (home / "config.toml").unlink()
 
 
 def test_without_a_terminal_the_file_has_only_comments_that_are_right(home: Path) -> None:

@@ -183,7 +183,7 @@ def test_a_key_typed_on_a_terminal_is_not_shown(home: Path) -> None:
     [
         (("keys", "set", "groq"), b"Key of groq", signal.SIGTERM, 143),
         (("keys", "set", "groq"), b"Key of groq", signal.SIGINT, 130),
-        (("config", "init"), b"Key of Groq", signal.SIGTERM, 143),
+        (("config", "init"), b"Key of Mistral", signal.SIGTERM, 143),
     ],
 )
 def test_a_command_that_is_ended_at_a_hidden_question_turns_the_echo_on_again(
@@ -194,12 +194,16 @@ def test_a_command_that_is_ended_at_a_hidden_question_turns_the_echo_on_again(
     ending: signal.Signals,
     code: int,
 ) -> None:
-    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    for name in ("GROQ_API_KEY", "MISTRAL_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     terminal = Terminal([sys.executable, "-m", "tests.fakes.cli", "[]", *arguments])
     before = termios.tcgetattr(terminal.screen)
     if arguments == ("config", "init"):
         terminal.read_until(lambda output: b"spaces between" in output)
-        terminal.type(b"6\n")
+        terminal.type(b"6 7\n")
+        for asked, answer in ((b"by default", b"groq"), (b"Key of Groq", KEY.encode())):
+            terminal.read_until(lambda output, asked=asked: asked in output)
+            terminal.type(answer + b"\n")
     terminal.read_until(lambda output: question in output)
     terminal.wait_for_echo(on=False)
     terminal.process.send_signal(ending)
@@ -207,6 +211,7 @@ def test_a_command_that_is_ended_at_a_hidden_question_turns_the_echo_on_again(
     assert termios.tcgetattr(terminal.screen) == before
     assert terminal.finish()[0] == code
     assert not (home / "config.toml").exists()
+    assert not (home / "keys").exists()
 
 
 def test_a_faulty_file_is_not_changed_and_stores_nothing(home: Path) -> None:
