@@ -102,7 +102,7 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...]) -> None:
     done = settings(*command, "--help")
 
     assert done.returncode == 0
-    assert "examples:\n" in done.stdout
+    assert "  Examples:\n" in done.stdout
     assert f"jumpseat settings {' '.join(command)}".strip() in done.stdout
 
 

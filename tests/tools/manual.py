@@ -17,11 +17,20 @@ from jumpseat_client.cli.commands import jumpseat
 
 PAGE = Path(__file__).parents[2] / "docs" / "jumpseat.1"
 
+SYNOPSIS = """\
+.B jumpseat
+.I command
+.RI [ options ]
+.RI [ arguments ]
+.br
+.B jumpseat
+.RI \\(dq question \\(dq"""
 EXIT_CODES = {
     "0": "Success.",
     "1": "The daemon or a provider answered with an error.",
     "2": "Wrong usage.",
     "130": "Interrupted.",
+    "143": "Ended by SIGTERM.",
 }
 FILES = {
     "~/.config/jumpseat/config.toml": "The configuration.",
@@ -40,7 +49,7 @@ def manual() -> str:
     parts = [
         f'.TH JUMPSEAT 1 "" "jumpseat {__version__}" "User Commands"',
         section("NAME", "jumpseat \\- chat with any model provider, from the shell and from editors"),
-        section("SYNOPSIS", ".B jumpseat\n.I command\n.RI [ options ]\n.RI [ arguments ]"),
+        section("SYNOPSIS", SYNOPSIS),
         section("DESCRIPTION", "\n".join(text_of(jumpseat))),
         ".SH COMMANDS",
         *(part for names, command in walk(jumpseat, ["jumpseat"]) for part in described(names, command)),
@@ -91,8 +100,8 @@ def text_of(command: click.Command) -> Iterator[str]:
     """The paragraphs of a command's help; its examples stay as they are."""
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
         if paragraph.startswith("\b"):
-            lines = paragraph.split("\n")[1:]
-            yield "\n".join([".nf", *map(escaped, lines), ".fi"])
+            heading, *lines = map(escaped, paragraph.split("\n")[1:])
+            yield "\n".join([f".B {heading}", ".nf", *lines, ".fi"])
         else:
             yield escaped(" ".join(paragraph.split()))
         yield ".PP"

@@ -25,7 +25,7 @@ def login(provider: str | None, browser: bool | None, daemon_command: list[str],
     language server stores its own sign-in.
 
     \b
-    examples:
+    Examples:
       jumpseat login
       jumpseat login work
       jumpseat login --no-browser --json
@@ -45,7 +45,7 @@ def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> in
     """Sign out of GitHub Copilot, or of PROVIDER; running editors are signed out at once.
 
     \b
-    examples:
+    Examples:
       jumpseat logout
       jumpseat logout work
     """
@@ -67,7 +67,7 @@ def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json: bool
     Shows the terms and asks. Without a terminal --yes is required.
 
     \b
-    examples:
+    Examples:
       jumpseat accept-terms copilot:claude-opus-4.7
       jumpseat accept-terms --yes copilot:claude-opus-4.7
     """

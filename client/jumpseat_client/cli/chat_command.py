@@ -123,7 +123,7 @@ def chat(
     one goes on with its messages, system prompt, settings and model.
 
     \b
-    examples:
+    Examples:
       jumpseat chat
       jumpseat chat "Why is the sky blue?"
       jumpseat chat -c "And at sunset?"

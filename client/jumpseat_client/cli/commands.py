@@ -81,7 +81,7 @@ def jumpseat() -> None:
     """Chat with any model provider; the same daemon serves editors.
 
     \b
-    examples:
+    Examples:
       jumpseat "Why is the sky blue?"
       jumpseat chat
       git diff | jumpseat chat "Write a commit message"
@@ -96,7 +96,6 @@ def jumpseat() -> None:
       fish:  _JUMPSEAT_COMPLETE=fish_source jumpseat | source
     To keep it, put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
 
-    \b
-    exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted;
+    Exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted;
     143 ended by SIGTERM.
     """

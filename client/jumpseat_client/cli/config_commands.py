@@ -23,7 +23,7 @@ def config_group() -> None:
     """Begin, show, edit and check the configuration file.
 
     \b
-    examples:
+    Examples:
       jumpseat config init
       jumpseat config edit
       jumpseat config check
@@ -53,13 +53,12 @@ def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
     An existing file is never changed. Without a terminal, and without --provider, the file has only comments.
 
     \b
-    examples:
+    Examples:
       jumpseat config init
       jumpseat config init --provider groq --provider ollama
       jumpseat config init --config other.toml
 
-    \b
-    exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
+    Exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
     """
     from jumpseat_client.cli.configuration import begin
 
@@ -73,7 +72,7 @@ def show(config: Path | None, as_json: bool) -> int:
     """Print the configuration file without secrets, so that it can be pasted; comments are left out.
 
     \b
-    examples:
+    Examples:
       jumpseat config show
       jumpseat config show --json | jq .providers
     """
@@ -91,12 +90,11 @@ def edit(config: Path | None, as_json: bool) -> int:
     A file that does not exist begins with comments, and is not kept if nothing was changed.
 
     \b
-    examples:
+    Examples:
       jumpseat config edit
       EDITOR='code --wait' jumpseat config edit
 
-    \b
-    exit codes: 0 no errors; 1 errors in the file, or the editor failed; 2 wrong usage.
+    Exit codes: 0 no errors; 1 errors in the file, or the editor failed; 2 wrong usage.
     """
     from jumpseat_client.cli import configuration
 
@@ -109,7 +107,7 @@ def path(as_json: bool) -> int:
     """Print the path of the configuration file; it need not exist yet.
 
     \b
-    examples:
+    Examples:
       jumpseat config path
     """
     from jumpseat.system.paths import places_of_process
@@ -132,13 +130,12 @@ def check(config: Path | None, as_json: bool) -> int:
     requests and reads no credentials: 'jumpseat doctor' checks those.
 
     \b
-    examples:
+    Examples:
       jumpseat config check
       jumpseat config check --config other.toml
       jumpseat config check --json | jq -r '.errors[].message'
 
-    \b
-    exit codes: 0 no errors (warnings are possible); 1 errors; 2 wrong usage.
+    Exit codes: 0 no errors (warnings are possible); 1 errors; 2 wrong usage.
     """
     from jumpseat_client.cli import configuration
 

@@ -39,14 +39,13 @@ def conversations() -> None:
     [conversations] of the configuration file switches keeping off.
 
     \b
-    examples:
+    Examples:
       jumpseat conversations
       jumpseat conversations search sqlite trigram
       jumpseat conversations show 3f2a
       jumpseat chat --conversation 3f2a "And now in Rust"
 
-    \b
-    exit codes: 0 success; 1 there is no such conversation; 2 wrong usage.
+    Exit codes: 0 success; 1 there is no such conversation; 2 wrong usage.
     """
 
 
@@ -62,7 +61,7 @@ def list_conversations(directory: Path | None, limit: int, daemon_command: list[
     by tabs.
 
     \b
-    examples:
+    Examples:
       jumpseat conversations list
       jumpseat conversations list --directory . --limit 10
       jumpseat conversations list --json | jq -r '.conversations[].id'
@@ -82,7 +81,7 @@ def search(
     """List the conversations that have all these WORDS, in any case, in their titles and texts.
 
     \b
-    examples:
+    Examples:
       jumpseat conversations search sqlite trigram
       jumpseat conversations search --directory ~/work "race condition"
     """
@@ -112,7 +111,7 @@ def show(conversation: str, daemon_command: list[str], as_json: bool) -> int:
     """Show one conversation as Markdown.
 
     \b
-    examples:
+    Examples:
       jumpseat conversations show 3f2a | less
       jumpseat conversations show --json 3f2a | jq '.messages | length'
     """
@@ -130,7 +129,7 @@ def export(conversation: str, daemon_command: list[str], as_json: bool) -> int:
     """Print one conversation unchanged: as a transcript, which editors can read back, or as JSON.
 
     \b
-    examples:
+    Examples:
       jumpseat conversations export 3f2a > chat.md
       jumpseat conversations export --json 3f2a > chat.json
     """
@@ -148,7 +147,7 @@ def remove(ids: tuple[str, ...], daemon_command: list[str], as_json: bool) -> in
     """Delete conversations from this machine. This cannot be undone.
 
     \b
-    examples:
+    Examples:
       jumpseat conversations remove 3f2a
       jumpseat conversations remove $(jumpseat conversations search secret | cut -f 1)
     """

@@ -82,7 +82,7 @@ def daemon_group() -> None:
     """The daemon that serves all attached clients.
 
     \b
-    examples:
+    Examples:
       jumpseat daemon status
       jumpseat daemon stop
     """
@@ -94,12 +94,11 @@ def daemon_status(as_json: bool) -> int:
     """Show whether the daemon runs, and for which clients. Starts none.
 
     \b
-    examples:
+    Examples:
       jumpseat daemon status
       jumpseat daemon status --json | jq '.clients[].pid'
 
-    \b
-    exit codes: 0 it runs; 1 it does not.
+    Exit codes: 0 it runs; 1 it does not.
     """
     from jumpseat.hub import command
     from jumpseat_client.cli.wrapping import print_line
@@ -130,11 +129,10 @@ def stop(as_json: bool) -> int:
     """End the daemon: running turns are cancelled, and attached clients end.
 
     \b
-    examples:
+    Examples:
       jumpseat daemon stop
 
-    \b
-    exit codes: 0 it has ended; 1 there was none.
+    Exit codes: 0 it has ended; 1 there was none.
     """
     from jumpseat.hub import command
 

@@ -33,14 +33,13 @@ def doctor(provider: str | None, no_chat: bool, config: Path | None, own: bool, 
     The report has no secrets: it can be pasted into a bug report.
 
     \b
-    examples:
+    Examples:
       jumpseat doctor
       jumpseat doctor --no-chat
       jumpseat doctor copilot
       jumpseat doctor --json | jq '.sections[].checks[] | select(.ok == false)'
 
-    \b
-    exit codes: 0 no problems; 1 problems; 2 wrong usage.
+    Exit codes: 0 no problems; 1 problems; 2 wrong usage.
     """
     from jumpseat_client.cli.doctor.run import examine
 

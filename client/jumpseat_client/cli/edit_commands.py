@@ -53,15 +53,14 @@ def edit(
     answer is incomplete, or if another program changes it in the meantime.
 
     \b
-    examples:
+    Examples:
       jumpseat edit main.py "Add type annotations"
       jumpseat edit main.py:10-24 --yes "Simplify this loop"
       jumpseat edit --stdout README.md "Correct the spelling" | less
       cat note.txt | jumpseat edit - "Translate to English"
       jumpseat edit --json README.md "Correct the spelling" | jq -r .replacement
 
-    \b
-    exit codes: 0 changed, printed, or nothing to change; 1 a failure, or no; 2 wrong usage; 130 interrupted;
+    Exit codes: 0 changed, printed, or nothing to change; 1 a failure, or no; 2 wrong usage; 130 interrupted;
     143 ended by SIGTERM.
     """
     from jumpseat_client.cli.edit import edit_piece

@@ -31,7 +31,7 @@ def keys() -> None:
     configuration file then only names the place.
 
     \b
-    examples:
+    Examples:
       jumpseat keys set groq
       jumpseat keys list
       jumpseat keys remove groq
@@ -51,13 +51,12 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
     well-known provider is added if it is missing. Comments and layout of the file stay.
 
     \b
-    examples:
+    Examples:
       jumpseat keys set groq
       pass show groq | jumpseat keys set groq
       jumpseat keys set --file groq
 
-    \b
-    exit codes: 0 stored; 1 it cannot be stored; 2 wrong usage, or no key.
+    Exit codes: 0 stored; 1 it cannot be stored; 2 wrong usage, or no key.
     """
     from jumpseat_client.cli import keys as work
 
@@ -76,7 +75,7 @@ def list_keys(config: Path | None, as_json: bool) -> int:
     """Show where the key of each provider comes from. Shows no key, and reads none.
 
     \b
-    examples:
+    Examples:
       jumpseat keys list
       jumpseat keys list --json | jq -r '.keys[].provider'
     """
@@ -93,11 +92,10 @@ def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
     """Delete the stored key of PROVIDER, and its name in the configuration file.
 
     \b
-    examples:
+    Examples:
       jumpseat keys remove groq
 
-    \b
-    exit codes: 0 deleted; 1 there is none that jumpseat has stored; 2 wrong usage.
+    Exit codes: 0 deleted; 1 there is none that jumpseat has stored; 2 wrong usage.
     """
     from jumpseat_client.cli import keys as work
 

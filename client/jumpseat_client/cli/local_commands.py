@@ -31,7 +31,7 @@ def local() -> None:
     1 GB more of free memory, and a larger one answers better, but more slowly.
 
     \b
-    examples:
+    Examples:
       jumpseat local install
       jumpseat local install ~/models/qwen3-4b.gguf
       jumpseat local list
@@ -46,7 +46,7 @@ def list_models(config: Path | None, as_json: bool) -> int:
     """Show the model that can be installed, and the files that the configuration names.
 
     \b
-    examples:
+    Examples:
       jumpseat local list
       jumpseat local list --json | jq -r '.models[].file'
     """
@@ -66,7 +66,7 @@ def install(model: str | None, config: Path | None, as_json: bool) -> int:
     configuration file then names it.
 
     \b
-    examples:
+    Examples:
       jumpseat local install
       jumpseat local install ~/models/qwen3-4b.gguf
     """
@@ -83,12 +83,11 @@ def uninstall(model: str | None, config: Path | None, as_json: bool) -> int:
     """Delete the installed model file; for a GGUF file of yours, only its name in the configuration.
 
     \b
-    examples:
+    Examples:
       jumpseat local uninstall
       jumpseat local uninstall qwen3-4b
 
-    \b
-    exit codes: 0 deleted; 1 there is none; 2 wrong usage.
+    Exit codes: 0 deleted; 1 there is none; 2 wrong usage.
     """
     from jumpseat_client.cli import local as work
 

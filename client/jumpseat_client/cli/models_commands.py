@@ -17,7 +17,7 @@ def models() -> None:
     (--provider, --refresh, --json, --own, --config).
 
     \b
-    examples:
+    Examples:
       jumpseat models
       jumpseat models claude
       jumpseat models --provider copilot
@@ -43,14 +43,13 @@ def list_models(
     model: id, name, context length, output limit, abilities, cost and notes, separated by tabs.
 
     \b
-    examples:
+    Examples:
       jumpseat models list
       jumpseat models list claude opus
       jumpseat models list --provider copilot --refresh
       jumpseat models list --json | jq -r '.models[].id'
 
-    \b
-    exit codes: 0 success; 1 no such model, or none can be listed; 2 wrong usage.
+    Exit codes: 0 success; 1 no such model, or none can be listed; 2 wrong usage.
     """
     from jumpseat_client.cli.models import show_models
 
@@ -69,13 +68,12 @@ def default(model: str | None, unset: bool, daemon_command: list[str], as_json: 
     """Show the model of a chat that names none, or make MODEL that one; running editors use it at once.
 
     \b
-    examples:
+    Examples:
       jumpseat models default
       jumpseat models default groq:llama-3.3-70b-versatile
       jumpseat models default --unset
 
-    \b
-    exit codes: 0 success; 1 there is none, or the name is rejected; 2 wrong usage.
+    Exit codes: 0 success; 1 there is none, or the name is rejected; 2 wrong usage.
     """
     from jumpseat_client.cli.models import set_default, show_default
 

@@ -17,7 +17,7 @@ def prompts() -> None:
     ones.
 
     \b
-    examples:
+    Examples:
       jumpseat prompts
       jumpseat prompts show review
       git diff | jumpseat chat -p review
@@ -33,7 +33,7 @@ def list_prompts(daemon_command: list[str], as_json: bool) -> int:
     In a pipe each line is a prompt: name, description and model, separated by tabs.
 
     \b
-    examples:
+    Examples:
       jumpseat prompts list
       jumpseat prompts list --json | jq -r '.prompts[].name'
     """
@@ -51,7 +51,7 @@ def show_prompt(name: str, given: tuple[str, ...], daemon_command: list[str], as
     """Show what a chat with the prompt would ask, with INPUT in its text.
 
     \b
-    examples:
+    Examples:
       jumpseat prompts show review
       jumpseat prompts show translate "Guten Tag"
       jumpseat prompts show --json review | jq -r .text

@@ -17,15 +17,14 @@ def settings() -> None:
     Without a command it is 'jumpseat settings list'. The configuration file overrides saved settings.
 
     \b
-    examples:
+    Examples:
       jumpseat settings
       jumpseat settings set default_provider groq
       jumpseat settings set providers.groq.temperature 0.2
       jumpseat settings get default_model
       jumpseat settings unset max_tokens
 
-    \b
-    exit codes: 0 success; 1 rejected, or nothing is saved under that key; 2 wrong usage.
+    Exit codes: 0 success; 1 rejected, or nothing is saved under that key; 2 wrong usage.
     """
 
 
@@ -38,7 +37,7 @@ def list_settings(daemon_command: list[str], as_json: bool) -> int:
     In a pipe each line is a key and its value, separated by a tab.
 
     \b
-    examples:
+    Examples:
       jumpseat settings list
       jumpseat settings list --json | jq -r .default_model
     """
@@ -55,7 +54,7 @@ def get_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
     """Print one value; exit with 1 if nothing is saved under that key.
 
     \b
-    examples:
+    Examples:
       jumpseat settings get default_model
       jumpseat settings get providers.groq.temperature
       jumpseat settings get --json providers
@@ -74,7 +73,7 @@ def set_setting(key: str, value: str, daemon_command: list[str], as_json: bool) 
     """Save one value. Valid JSON is saved as JSON, everything else as a string.
 
     \b
-    examples:
+    Examples:
       jumpseat settings set default_model groq:llama-3.3-70b-versatile
       jumpseat settings set max_tokens 4000
       jumpseat settings set providers.groq.temperature 0.2
@@ -97,7 +96,7 @@ def unset_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
     """Remove one value, or all values of a provider.
 
     \b
-    examples:
+    Examples:
       jumpseat settings unset default_model
       jumpseat settings unset providers.groq.temperature
       jumpseat settings unset providers.groq

@@ -17,7 +17,7 @@ def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
     """Show the providers, whether they are ready, the account's quotas, and what to do next.
 
     \b
-    examples:
+    Examples:
       jumpseat status
       jumpseat status --probe
       jumpseat status --json | jq '.providers[] | {id, state: .auth.state}'
@@ -58,14 +58,13 @@ def tokens(
     The provider counts where it can; else the number is estimated. In a pipe only the number is printed.
 
     \b
-    examples:
+    Examples:
       jumpseat tokens "How long is this?"
       git diff | jumpseat tokens
       jumpseat tokens -f main.py -f README.md -m copilot:gpt-4.1
       jumpseat tokens --json -f main.py | jq .tokens
 
-    \b
-    exit codes: 0 success; 1 a failure, or with --exact no count; 2 wrong usage.
+    Exit codes: 0 success; 1 a failure, or with --exact no count; 2 wrong usage.
     """
     from jumpseat_client.cli.question import STDIN, read_question
     from jumpseat_client.cli.tokens import show_tokens

@@ -364,7 +364,7 @@ def test_status_as_json_names_the_default(tmp_path: Path) -> None:
 def test_every_command_has_help_with_examples(tmp_path: Path, command: tuple[str, ...], option: str) -> None:
     done = run(Scenario(tmp_path), *command, option)
     assert done.returncode == 0
-    assert "examples:\n" in done.stdout
+    assert "  Examples:\n" in done.stdout
     assert f"jumpseat {' '.join(command)}".strip() in done.stdout
 
 

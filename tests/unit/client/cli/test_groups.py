@@ -73,6 +73,12 @@ def test_the_help_of_a_group_has_whole_sentences(name: str | None) -> None:
     assert "..." not in commands
 
 
+def test_the_headings_of_the_help_begin_as_clicks_own() -> None:
+    for command in [jumpseat, *groups().values(), *(command for _, command in commands())]:
+        paragraphs = [text.removeprefix("\b\n") for text in (command.help or "").split("\n\n")]
+        assert [text for text in paragraphs if text[:1].islower()] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
