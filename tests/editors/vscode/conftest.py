@@ -58,7 +58,7 @@ def provider_of_all() -> Iterator[Provider]:
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A headless Chromium."""
     requirements()
     if importlib.util.find_spec("playwright") is None:
@@ -67,7 +67,8 @@ def browser() -> Iterator[Browser]:
 
     from tests.editors.vscode.window import running_browser
 
-    with sync_playwright() as playwright, running_browser(playwright) as running:
+    home = tmp_path_factory.mktemp("browser")
+    with sync_playwright() as playwright, running_browser(playwright, home) as running:
         yield running
 
 

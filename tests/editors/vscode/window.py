@@ -39,9 +39,12 @@ async () => {
 
 
 @contextlib.contextmanager
-def running_browser(playwright: Playwright) -> Iterator[Browser]:
-    """A headless Chromium with an empty profile."""
-    browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=list(FLAGS))
+def running_browser(playwright: Playwright, home: Path) -> Iterator[Browser]:
+    """A headless Chromium with an empty profile. Whatever else it writes is below `home`."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    browser = playwright.chromium.launch(
+        executable_path=chromium(), headless=True, args=list(FLAGS), env={**variables, "HOME": str(home)}
+    )
     try:
         yield browser
     finally:
