@@ -38,3 +38,12 @@ def test_the_walkthrough_installs_the_local_model_and_its_step_is_done_then(tmp_
             window.page.get_by_role("checkbox", name="Sign in, or take the local model", checked=True)
         )
         context.close()
+
+
+def test_the_walkthrough_has_the_steps_done_that_were_done_before_it_was_opened(window):
+    window.wait("(await lm.models({ vendor: 'jumpseat' })).length > 0")
+    window.shows(window.status.get_by_text("fake-model"))
+    window.command("workbench.action.openWalkthrough", "jumpseat.jumpseat#start", False)
+    for step in ("Start the daemon", "Sign in, or take the local model"):
+        window.shows(window.page.get_by_role("checkbox", name=step, checked=True))
+    window.shows(window.page.get_by_role("checkbox", name="Ask the first question", checked=False))
