@@ -65,12 +65,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Hide the configuration, the sign-ins and the saved settings of the person who runs the tests."""
+    """Hide the configuration, sign-ins, keys and saved settings of the person who runs the tests."""
     directory = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment_of(directory).items():
             patch.setenv(name, value)
-        patch.delenv("JUMPSEAT_CONFIG", raising=False)
+        for name in ["JUMPSEAT_CONFIG", *(name for name in os.environ if name.endswith("_API_KEY"))]:
+            patch.delenv(name, raising=False)
         yield
     assert sorted(directory.rglob("*")) == [], "a test without the fixture `home` wrote files"
 
