@@ -80,10 +80,15 @@ def slow_program(directory: Path, go: Path) -> list[str]:
     )
 
 
-def path_with_uv_that_says(directory: Path, reason: str) -> str:
-    """A PATH whose uv fails for this reason."""
+def path_with_uv(directory: Path, body: str) -> str:
+    """A PATH whose uv is this program in Python."""
     uv = directory / "bin" / "uv"
     uv.parent.mkdir()
-    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit({reason!r})\n")
+    uv.write_text(f"#!{sys.executable}\n{body}")
     uv.chmod(0o755)
     return f"{uv.parent}:/usr/bin:/bin"
+
+
+def path_with_uv_that_says(directory: Path, reason: str) -> str:
+    """A PATH whose uv fails for this reason."""
+    return path_with_uv(directory, f"import sys\nsys.exit({reason!r})\n")

@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,11 +70,15 @@ class Child:
         self._connection.sendall(msgpack.packb([0, self._requests, method, arguments]))
 
     def _request(self, method: str, *arguments: Any) -> Any:
-        """Neovim's MessagePack-RPC: [0, id, method, params], then [1, id, error, result]."""
+        """Neovim's MessagePack-RPC: [0, id, method, params], then [1, id, error, result].
+
+        What it draws comes between, as [2, method, params].
+        """
         self._send(method, arguments)
         while True:
-            for kind, number, error, result in self._answers:
+            for kind, number, *rest in self._answers:
                 if (kind, number) == (1, self._requests):
+                    error, result = rest
                     assert error is None, error
                     return result
             received = self._connection.recv(1 << 16)
@@ -169,6 +174,24 @@ class Child:
     def idle(self) -> None:
         """Wait until no chat and no edit runs."""
         self.wait("require('jumpseat.view').status(vim.api.nvim_get_current_buf()).state == nil")
+
+    def has_a_person(self) -> None:
+        """Show messages, and ask at menus and for ENTER, as Neovim does for a person at a terminal."""
+        self.lua("vim.notify = function(text) vim.api.nvim_echo({ { text } }, true, {}) end")
+        self._request("nvim_ui_attach", COLUMNS, LINES, {})
+
+    def answers(self, text: str) -> None:
+        """Type the answer to a question of Neovim, which waits for it and does nothing else meanwhile."""
+        self.in_mode("c")
+        self._request("nvim_input", text)
+
+    def in_mode(self, *modes: str) -> str:
+        """Wait until Neovim is in one of these modes: "c" at a question, "r" at the demand for ENTER."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while (mode := self._request("nvim_get_mode")["mode"]) not in modes:
+            assert time.monotonic() < deadline, mode
+            time.sleep(0.01)
+        return str(mode)
 
     @property
     def messages(self) -> list[str]:

@@ -11,7 +11,7 @@ import jumpseat
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import PLUGIN, Child, running_neovim
 from tests.editors.neovim.test_account import PICK
-from tests.editors.programs import path_with_uv_that_says
+from tests.editors.programs import path_with_uv, path_with_uv_that_says
 from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -51,6 +51,25 @@ def test_a_user_without_the_program_is_offered_its_installation(home):
         child.ask("Hello?")
         child.wait("_G.offered and #_G.offered == 2")
         assert child.lua("return _G.offered") == ["Install jumpseat", "Not now"]
+
+
+def test_an_installation_that_was_chosen_from_the_menu_shows_its_progress(home, tmp_path):
+    go = tmp_path / "go"
+    path = path_with_uv(
+        tmp_path,
+        "import os, sys, time\nprint('Downloading it', file=sys.stderr, flush=True)\n"
+        f"for _ in range(6000):\n  os.path.exists({str(go)!r}) or time.sleep(0.01)\n",
+    )
+    with running_neovim(home, env={"PATH": path}) as child:
+        child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
+        child.command("Jumpseat")
+        child.has_a_person()
+        child.ask("Hello?")
+        child.answers("1<CR>")
+        assert child.in_mode("n", "r") == "n"
+        child.sees("Downloading it")
+        go.touch()
+        child.sees(f"jumpseat {jumpseat.__version__} is installed.")
 
 
 def test_an_installed_daemon_answers(home, provider, installer):
