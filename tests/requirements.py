@@ -156,7 +156,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:transcript-thinking": "turns[].thinking has the lines of the thinking, its markers included",
     "5:transcript-check": "transcript/check has what a chat would object to, with the place in the text",
     "5:transcript-trimmed": "trimAnswers leaves out white space around answers, which stay unedited",
-    "5:transcript-roles": "headings have the names of the provider's roles, next to the standard ones",
+    "5:transcript-roles": "headings have the provider's names of roles; the names of others are read too",
     "5:transcript-opaque": "opaque data of an unedited answer is restored, that of an edited one dropped",
     # Section 6: errors.
     "6:data": "error.data has kind, retryable and what else is known",

@@ -251,6 +251,19 @@ def test_headings_have_the_configured_role_names_and_the_standard_ones_are_read_
     assert len(parse(text).messages) == 1
 
 
+@pytest.mark.requirement("5:transcript-roles")
+def test_headings_of_other_providers_are_read_and_escaped_and_a_name_of_the_own_one_takes_precedence() -> (
+    None
+):
+    roles = RoleNames("Ich", "KI", others=(RoleNames("KI", "model"), RoleNames("Moi", "Assistant")))
+    text = render([Message.user("## model\n## Moi"), Message.assistant("Hi.")], roles=roles)
+
+    assert text == "## Ich\n\n\\## model\n\\## Moi\n\n## KI\n\nHi.\n"
+    mixed = parse(f"{text}\n## Moi\n\nMore.\n\n## model\n\nYes.\n", roles=roles)
+    assert [message.role for message in mixed.messages] == ["user", "assistant", "user", "assistant"]
+    assert mixed.messages[0] == Message.user("## model\n## Moi")
+
+
 PIECES: dict[str, Callable[[int], str]] = {
     "plain lines": lambda size: "word word\n" * (size // 10),
     "one line": lambda size: "a" * size,

@@ -45,6 +45,9 @@ class RoleNames:
     user: str = "Me"
     assistant: str = "Assistant"
 
+    others: tuple[RoleNames, ...] = ()
+    """Names that are read but not written: a chat may have begun with a model of another provider."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lines:
@@ -154,10 +157,11 @@ class Form:
     """The form with certain role names; headings with the standard names are always recognised."""
 
     def __init__(self, roles: RoleNames) -> None:
-        standard = RoleNames()
         self.names: Mapping[Role, str] = {"user": roles.user, "assistant": roles.assistant}
-        self._roles: dict[str, Role] = {standard.user: "user", standard.assistant: "assistant"}
-        self._roles |= {roles.user: "user", roles.assistant: "assistant"}
+        self._roles: dict[str, Role] = {}
+        # A name that two of them have belongs to the last one.
+        for each in (*roles.others, RoleNames(), roles):
+            self._roles |= {each.user: "user", each.assistant: "assistant"}
         # The longest name first: an alternation takes the first match, and one name may begin another.
         named = "|".join(re.escape(name) for name in sorted(self._roles, key=len, reverse=True))
         heading = rf"##[ \t]+(?:{named}){_END}"

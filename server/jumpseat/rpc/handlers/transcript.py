@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from jumpseat.chat import ChatError
@@ -63,12 +64,18 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
 
 async def roles_of(session: Session, model: str | None) -> RoleNames:
     """The names in headings: those configured for the model's provider, else the standard names."""
-    registry = session.registry
+    registry, standard = session.registry, RoleNames()
     tables = {name: registry.table(name).roles for name in registry.ids}
-    if not any(table.names for table in tables.values()):
-        return RoleNames()
+    names = {
+        name: RoleNames(roles.user or standard.user, roles.assistant or standard.assistant)
+        for name, roles in tables.items()
+    }
+    others = tuple(each for each in names.values() if each != standard)
+    if not others:
+        return standard
     try:
         target = await resolve_model(registry, model, offline=True)
     except ChatError:
-        return RoleNames()  # An unknown model is an error of chats only; the text can still be read.
-    return RoleNames(**tables[target.provider].names)
+        # An unknown model is an error of chats only; the text can still be read.
+        return replace(standard, others=others)
+    return replace(names[target.provider], others=others)
