@@ -1,7 +1,9 @@
 --- Questions from any buffer, about a piece of it.
 local chat = require('jumpseat.chat')
+local create = require('jumpseat.create')
 local log = require('jumpseat.log')
 local region = require('jumpseat.region')
+local settings = require('jumpseat.settings')
 local transcript = require('jumpseat.transcript')
 
 local M = {}
@@ -15,7 +17,7 @@ local function add_question(buf, lines)
     table.remove(last)
   end
   -- The heading is there already at the end of a chat.
-  if last[#last] == lines[1] then table.remove(last) end
+  if last[#last] == lines[1] or last[#last] == create.HEADING then table.remove(last) end
   local text = #last > 0 and vim.list_extend({ '' }, lines) or lines
   vim.api.nvim_buf_set_lines(buf, #last, count, false, text)
 end
@@ -33,7 +35,7 @@ function M.ask(question, target)
   if chat.is_running(buf) then
     return log.warn('An answer is being written; :JumpseatStop stops it, :Jumpseat! opens another chat.')
   end
-  transcript.render({ role = 'user', content = content }, nil, function(err, text)
+  transcript.render({ role = 'user', content = content }, settings.model(buf), function(err, text)
     if err then return log.error(err) end
     if not vim.api.nvim_buf_is_loaded(buf) then return end
     add_question(buf, vim.split(text .. '\n', '\n', { plain = true }))

@@ -1,6 +1,7 @@
 --- Chats: Markdown buffers that are conversations.
 local client = require('jumpseat.client')
 local config = require('jumpseat.config')
+local create = require('jumpseat.create')
 local event = require('jumpseat.event')
 local log = require('jumpseat.log')
 local send = require('jumpseat.send')
@@ -18,7 +19,6 @@ local M = {}
 
 ---@type table<integer, jumpseat.Chat>
 local chats = {}
-local count = 0
 ---@type integer? the buffer that `@buffer` means: the last one that is no chat
 local source
 
@@ -65,7 +65,7 @@ end
 
 --- Set what a text that was read needs, also the second time.
 ---@param buf integer
-function M.begin_text(buf)
+local function begin_text(buf)
   if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
   vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
   vim.bo[buf].keywordprg = ':JumpseatSetting'
@@ -83,7 +83,6 @@ function M.attach(buf)
   local chat = chats[buf]
   if chat then return chat end
   if next(chats) == nil then watch_sources() end
-  count = count + 1
   chat = { buf = buf }
   chats[buf] = chat
   local group = vim.api.nvim_create_augroup('jumpseat.chat.' .. buf, {})
@@ -92,17 +91,20 @@ function M.attach(buf)
   end
   on('BufWinEnter', function() decorate(vim.api.nvim_get_current_win()) end)
   on('BufWritePre', function(args) vim.fn.mkdir(vim.fs.dirname(args.match), 'p') end)
-  on('InsertEnter', function() require('jumpseat.sources').register() end)
+  on('InsertEnter', function()
+    require('jumpseat.sources').register()
+    create.name_heading(buf)
+  end)
   on({ 'TextChanged', 'InsertLeave' }, function() settings.check_later(buf) end)
   -- The text goes away, or that of the file takes its place.
   on({ 'BufReadPre', 'BufUnload' }, function() send.drop(chat) end)
-  on('BufReadPost', function() M.begin_text(buf) end)
+  on('BufReadPost', function() begin_text(buf) end)
   on('BufWipeout', function()
     chats[buf] = nil
     view.forget(buf)
     vim.api.nvim_del_augroup_by_id(group)
   end)
-  M.begin_text(buf)
+  begin_text(buf)
   event('ChatOpened', { buf = buf })
   return chat
 end
@@ -149,20 +151,8 @@ local function last_used()
   return last
 end
 
----@return integer buf
-local function create()
-  local buf = vim.api.nvim_create_buf(true, false)
-  local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count + 1)
-  vim.api.nvim_buf_set_name(buf, vim.fs.joinpath(config.get().directory, name))
-  local model = config.get().model
-  local lines = model and { '---', 'model: ' .. model, '---', '' } or {}
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.list_extend(lines, { '## Me', '', '' }))
-  vim.bo[buf].modified = false
-  return buf
-end
-
---- Open a chat: a file, a new one, or else the one that was used last.
----@param options? { file?: string, new?: boolean }
+--- Open a chat: a file, a new one, also with a certain text, or else the one that was used last.
+---@param options? { file?: string, new?: boolean, lines?: string[] }
 ---@return integer buf
 function M.open(options)
   options = options or {}
@@ -172,10 +162,10 @@ function M.open(options)
     buf = vim.fn.bufadd(vim.fn.fnamemodify(options.file, ':p'))
     load(buf)
     vim.bo[buf].buflisted = true
-  elseif not options.new then
+  elseif not options.new and not options.lines then
     buf = last_used()
   end
-  buf = buf or create()
+  buf = buf or create.create(options.lines)
   M.attach(buf)
   show(buf)
   return buf

@@ -45,16 +45,12 @@ local function continue(row)
     transcript.headings(conversation.model, function(err, headings)
       if err then return log.error(err) end
       local lines = vim.split(text, '\n', { plain = true })
-      local buf = chat.open({ new = true })
       -- After a turn that failed, the last message is the question itself.
       local messages = conversation.messages
       if #messages == 0 or messages[#messages].role == 'assistant' then
         vim.list_extend(lines, { headings.user, '', '' })
       end
-      vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-      vim.bo[buf].modified = false
-      chat.begin_text(buf)
-      vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+      chat.open({ lines = lines })
     end)
   end)
 end

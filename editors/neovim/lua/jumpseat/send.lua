@@ -2,6 +2,7 @@
 local answer = require('jumpseat.answer')
 local client = require('jumpseat.client')
 local config = require('jumpseat.config')
+local create = require('jumpseat.create')
 local event = require('jumpseat.event')
 local log = require('jumpseat.log')
 local transcript = require('jumpseat.transcript')
@@ -115,6 +116,7 @@ function M.send(chat)
   chat.preparing = preparing
   view.clear_messages(buf)
   view.update(buf, { state = client.info() and 'preparing' or 'starting' })
+  create.name_heading(buf)
   --- A step that is dropped if the user has stopped it, or the buffer is gone; an error ends the preparation.
   local function step(go_on)
     return function(err, result)

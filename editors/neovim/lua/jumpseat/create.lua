@@ -1,0 +1,63 @@
+--- New chats: their names, and the text that they begin with.
+local client = require('jumpseat.client')
+local config = require('jumpseat.config')
+local transcript = require('jumpseat.transcript')
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('jumpseat.create')
+--- What every daemon reads; the configuration may have another one.
+M.HEADING = '## Me'
+local count = 0
+---@type table<integer, { mark: integer, tick: integer }> by buffer: headings that are not yet those of the configuration
+local unnamed = {}
+
+--- Change the text that a chat begins with, to which undo goes back.
+---@param buf integer
+---@param change fun()
+local function without_undo(buf, change)
+  local levels = vim.bo[buf].undolevels
+  vim.bo[buf].undolevels = -1
+  change()
+  vim.bo[buf].undolevels = levels
+  vim.bo[buf].modified = false
+end
+
+--- Replace the heading of a new chat by the one of the configuration, unless a person has changed it. Called when the chat
+--- is written in or sent: the daemon is needed then, and an error is shown when the chat is sent.
+---@param buf integer
+function M.name_heading(buf)
+  local heading = unnamed[buf]
+  if not heading then return end
+  unnamed[buf] = nil
+  transcript.headings(config.get().model, function(err, headings)
+    if err or headings.user == M.HEADING or not vim.api.nvim_buf_is_loaded(buf) then return end
+    local row = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, heading.mark, {})[1]
+    if not row or vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] ~= M.HEADING then return end
+    local function change() vim.api.nvim_buf_set_text(buf, row, 0, row, #M.HEADING, { headings.user }) end
+    if vim.api.nvim_buf_get_changedtick(buf) == heading.tick then return without_undo(buf, change) end
+    vim.api.nvim_buf_call(buf, function() pcall(vim.cmd.undojoin) end)
+    change()
+  end)
+end
+
+--- A buffer with a new chat.
+---@param lines? string[] what it begins with, if not with a question
+---@return integer buf
+function M.create(lines)
+  count = count + 1
+  local buf = vim.api.nvim_create_buf(true, false)
+  local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count)
+  vim.api.nvim_buf_set_name(buf, vim.fs.joinpath(config.get().directory, name))
+  local model = config.get().model
+  local head = model and { '---', 'model: ' .. model, '---', '' } or {}
+  local text = lines or vim.list_extend(vim.list_slice(head), { M.HEADING, '', '' })
+  without_undo(buf, function() vim.api.nvim_buf_set_lines(buf, 0, -1, false, text) end)
+  if lines then return buf end
+  local mark = vim.api.nvim_buf_set_extmark(buf, namespace, #head, 0, {})
+  unnamed[buf] = { mark = mark, tick = vim.api.nvim_buf_get_changedtick(buf) }
+  if client.info() then M.name_heading(buf) end
+  return buf
+end
+
+return M

@@ -1,0 +1,103 @@
+"""New chats: the heading that the configuration names, and undo."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.child import running_neovim
+from tests.editors.programs import slow_program
+from tests.editors.provider import WORDS, config_of, fake
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+ROLES = 'roles = { user = "Ich", assistant = "KI" }\n'
+
+
+@pytest.fixture
+def german(home, provider):
+    config_of(home, provider.base_url, ROLES)
+    return home
+
+
+def a_later_request_is_answered(child):
+    child.lua("require('jumpseat.transcript').headings(nil, function() _G.is_answered = true end)")
+    child.wait("_G.is_answered")
+
+
+def test_a_new_chat_gets_the_heading_of_the_configuration_when_it_is_written(german):
+    with running_neovim(german) as child:
+        child.command("Jumpseat")
+        child.keys("i")
+        child.wait("vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == '## Ich'")
+        assert child.lua("return vim.bo.modified") is False
+        assert child.lua("return vim.api.nvim_win_get_cursor(0)") == [3, 0]
+        child.keys("<Esc>u")
+        assert child.text == "## Ich\n\n"
+
+
+def test_a_new_chat_that_is_sent_without_insert_mode_gets_that_heading_too(german, provider):
+    provider.script(Reply.events(WORDS))
+    with running_neovim(german) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.idle()
+        assert child.body.startswith("## Ich\n\nHello?\n\n## KI\n\n")
+
+
+def test_a_question_of_the_command_has_the_heading_of_the_configuration(german, provider):
+    provider.script(Reply.events(WORDS))
+    with running_neovim(german) as child:
+        child.command("JumpseatAsk Hello?")
+        child.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > 12")
+        assert child.body == "## Ich\n\nHello?\n\n## KI\n\nHello there.\n\n## Ich\n\n"
+
+
+def test_the_heading_is_that_of_the_model_that_new_chats_name(home, provider):
+    (home / "config.toml").write_text(
+        'default_provider = "fake"\n'
+        + fake(provider.base_url)
+        + fake(provider.base_url).replace("providers.fake", "providers.deutsch")
+        + ROLES
+    )
+    with running_neovim(home, options={"model": "deutsch:fake-model"}) as child:
+        child.command("Jumpseat")
+        child.wait("require('jumpseat.client').info()")  # It checks the model.
+        child.command("Jumpseat!")
+        child.wait("vim.api.nvim_buf_get_lines(0, 4, 5, false)[1] == '## Ich'")
+        assert child.text == "---\nmodel: deutsch:fake-model\n---\n\n## Ich\n\n"
+        child.lua("local o = vim.g.jumpseat o.model = nil vim.g.jumpseat = o")
+        child.command("Jumpseat!")
+        a_later_request_is_answered(child)
+        assert child.text == "## Me\n\n"
+
+
+def test_the_heading_is_replaced_above_what_is_typed_meanwhile(german, tmp_path):
+    go = tmp_path / "go"
+    with running_neovim(german, options={"command": slow_program(tmp_path, go)}) as child:
+        child.command("Jumpseat")
+        child.keys("iHel")
+        assert child.text == "## Me\n\nHel"
+        go.touch()
+        child.wait("vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == '## Ich'")
+        child.keys("lo<Esc>")
+        assert child.text == "## Ich\n\nHello"
+        child.keys("u")
+        assert child.text.endswith("\n\n")
+
+
+def test_a_heading_that_was_changed_meanwhile_stays(german, tmp_path):
+    go = tmp_path / "go"
+    with running_neovim(german, options={"command": slow_program(tmp_path, go)}) as child:
+        child.command("Jumpseat")
+        child.keys("ggA!<Esc>")
+        go.touch()
+        a_later_request_is_answered(child)
+        assert child.text == "## Me!\n\n"
+
+
+def test_undo_goes_back_to_the_text_that_a_new_chat_begins_with(child):
+    child.keys("iHello?<Esc>uu")
+    assert child.text == "## Me\n\n"
+    # The daemon that was started for the heading is there before Neovim ends.
+    child.wait("require('jumpseat.client').info() ~= nil")
