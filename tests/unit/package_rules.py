@@ -35,7 +35,7 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
 """Imports that the modules of a package must not have; submodules of these count too."""
 
 BUT_FOR: Mapping[str, tuple[str, ...]] = {
-    "dialects": ("jumpseat.system.secrets.redact",),
+    "dialects": ("jumpseat.system.deferred.deferred", "jumpseat.system.secrets.redact"),
     "providers": (
         # The registry owns the shared client and passes it to adapters. It makes no request.
         "jumpseat.http.HttpClient",

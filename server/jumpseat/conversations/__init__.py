@@ -1,7 +1,8 @@
 """Kept conversations: a record beside the chats, never the source of a chat's context."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from jumpseat.system.deferred import deferred
 
 if TYPE_CHECKING:
     from jumpseat.conversations.directories import conversations_directory
@@ -10,20 +11,6 @@ if TYPE_CHECKING:
     from jumpseat.conversations.records import BegunTurn, NewTurn
     from jumpseat.conversations.rows import Kept, Row
     from jumpseat.conversations.store import Change, ConversationStore, UnknownConversationError
-
-_MODULES = {
-    "BegunTurn": "records",
-    "Change": "store",
-    "ConversationLibrary": "library",
-    "ConversationStore": "store",
-    "Kept": "rows",
-    "NewTurn": "records",
-    "Row": "rows",
-    "UnknownConversationError": "store",
-    "conversations_directory": "directories",
-    "is_id": "files",
-    "new_id": "files",
-}
 
 __all__ = [
     "BegunTurn",
@@ -39,9 +26,15 @@ __all__ = [
     "new_id",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # Deferred: a daemon that keeps nothing starts without the store.
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+# A daemon that keeps nothing starts without the store.
+__getattr__ = deferred(
+    __name__,
+    {
+        "directories": "conversations_directory",
+        "files": "is_id new_id",
+        "library": "ConversationLibrary",
+        "records": "BegunTurn NewTurn",
+        "rows": "Kept Row",
+        "store": "Change ConversationStore UnknownConversationError",
+    },
+)

@@ -3,11 +3,16 @@
 Public and stable for plug-ins. A new dialect needs only `Decoder`, `BlockAssembler` and `render_context`.
 """
 
-from jumpseat.dialects.arguments import parse_arguments
-from jumpseat.dialects.assembly import BlockAssembler
-from jumpseat.dialects.base import Decoder
-from jumpseat.dialects.context_text import render_context
-from jumpseat.dialects.provider_errors import ProviderFault, error_from_fault, plain_words, read_fault
+from typing import TYPE_CHECKING
+
+from jumpseat.system.deferred import deferred
+
+if TYPE_CHECKING:
+    from jumpseat.dialects.arguments import parse_arguments
+    from jumpseat.dialects.assembly import BlockAssembler
+    from jumpseat.dialects.base import Decoder
+    from jumpseat.dialects.context_text import render_context
+    from jumpseat.dialects.provider_errors import ProviderFault, error_from_fault, plain_words, read_fault
 
 __all__ = [
     "BlockAssembler",
@@ -19,3 +24,15 @@ __all__ = [
     "read_fault",
     "render_context",
 ]
+
+# A daemon that has read no answer starts without them.
+__getattr__ = deferred(
+    __name__,
+    {
+        "arguments": "parse_arguments",
+        "assembly": "BlockAssembler",
+        "base": "Decoder",
+        "context_text": "render_context",
+        "provider_errors": "ProviderFault error_from_fault plain_words read_fault",
+    },
+)

@@ -3,11 +3,16 @@
 This is public API for plug-ins, and stable. Importing it is cheap: httpx2 is imported with the first request.
 """
 
+from typing import TYPE_CHECKING
+
 from jumpseat.http.client import HttpClient, is_loopback
-from jumpseat.http.event_stream import EventStreamDecoder, ServerSentEvent
-from jumpseat.http.exchange import HttpAnswer, HttpCall, Refine, fetch, get_json, stream_events
-from jumpseat.http.failures import error_from_exception, error_from_response, host_of
-from jumpseat.http.json_lines import JsonLinesDecoder
+from jumpseat.system.deferred import deferred
+
+if TYPE_CHECKING:
+    from jumpseat.http.event_stream import EventStreamDecoder, ServerSentEvent
+    from jumpseat.http.exchange import HttpAnswer, HttpCall, Refine, fetch, get_json, stream_events
+    from jumpseat.http.failures import error_from_exception, error_from_response, host_of
+    from jumpseat.http.json_lines import JsonLinesDecoder
 
 __all__ = [
     "EventStreamDecoder",
@@ -25,3 +30,14 @@ __all__ = [
     "is_loopback",
     "stream_events",
 ]
+
+# A daemon that has made no request starts without the modules of answers and dialects.
+__getattr__ = deferred(
+    __name__,
+    {
+        "event_stream": "EventStreamDecoder ServerSentEvent",
+        "exchange": "HttpAnswer HttpCall Refine fetch get_json stream_events",
+        "failures": "error_from_exception error_from_response host_of",
+        "json_lines": "JsonLinesDecoder",
+    },
+)

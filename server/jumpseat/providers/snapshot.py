@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -74,7 +74,7 @@ def catalogue_of(table: ProviderConfig) -> str | None:
 @cache
 def snapshot() -> Mapping[str, Mapping[str, SnapshotRow]]:
     """The models of each catalogue by name. The first call reads a file."""
-    content = from_json(files(__package__).joinpath(FILE).read_bytes())
+    content = from_json(Path(__file__).with_name(FILE).read_bytes())
     return {
         catalogue: {name: _row(row) for name, row in models.items()}
         for catalogue, models in content["catalogues"].items()

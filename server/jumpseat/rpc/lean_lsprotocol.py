@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,15 @@ def import_lean() -> bool:
     def define(cls: type[Any] | None = None, **options: Any) -> Any:
         if cls is None:
             return lambda decorated: define(decorated, **options)
-        return build(cls, **options) if cls.__name__ in BUILT else cls
+        if cls.__name__ not in BUILT:
+            return cls
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, partial):
+                setattr(cls, name, value())
+        return build(cls, **options)
 
-    _import_with(define)
+    # A field of a class that is not built stays a call that is never made.
+    _import_with(define, partial(partial, attrs.field))
     return True
 
 
@@ -47,10 +54,10 @@ def _is_tried_version() -> bool:
     return (Path(spec.origin).parents[1] / f"lsprotocol-{TRIED_VERSION}.dist-info").is_dir()
 
 
-def _import_with(define: Callable[..., Any]) -> None:
-    original = attrs.define
-    attrs.define = define
+def _import_with(define: Callable[..., Any], field: Callable[..., Any]) -> None:
+    originals = attrs.define, attrs.field
+    attrs.define, attrs.field = define, field
     try:
         import lsprotocol.types  # noqa: F401 - the import is the purpose
     finally:
-        attrs.define = original
+        attrs.define, attrs.field = originals

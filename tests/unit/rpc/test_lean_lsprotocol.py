@@ -24,9 +24,9 @@ def test_the_installed_version_is_the_one_that_was_tried() -> None:
 
 def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
     output = run(
-        "import attrs; before = attrs.define\n"
+        "import attrs; before = attrs.define, attrs.field\n"
         "from jumpseat.rpc.lean_lsprotocol import import_lean\n"
-        "assert import_lean() and attrs.define is before\n"
+        "assert import_lean() and (attrs.define, attrs.field) == before\n"
         "from lsprotocol import types\n"
         "built = [n for n, c in vars(types).items() if isinstance(c, type) and attrs.has(c)]\n"
         "print(sorted(built), types.ResponseError(code=1, message='no').message, types.CANCEL_REQUEST)\n"

@@ -1,0 +1,27 @@
+"""Packages that import their modules at the first use of a name."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import jumpseat.dialects
+import jumpseat.http
+from jumpseat.system.deferred import deferred
+
+
+def test_a_name_imports_its_module_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "xml.sax.saxutils", raising=False)
+    get = deferred("xml.sax", {"saxutils": "escape unescape"})
+    assert "xml.sax.saxutils" not in sys.modules
+
+    assert get("unescape")("&lt;") == "<"
+
+    assert "xml.sax.saxutils" in sys.modules
+
+
+@pytest.mark.parametrize("package", [jumpseat.dialects, jumpseat.http], ids=lambda package: package.__name__)
+def test_an_unknown_name_is_an_attribute_error_that_names_the_package(package: object) -> None:
+    with pytest.raises(AttributeError, match=r"module 'jumpseat\.\w+' has no attribute 'nothing'"):
+        package.nothing  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
