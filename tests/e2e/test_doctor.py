@@ -76,6 +76,16 @@ def problems(done: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:
     return found
 
 
+def test_a_file_that_is_no_toml_is_one_problem(home: Path) -> None:
+    home.chmod(0o700)
+    (home / "config.toml").write_text("[providers\n", "utf-8")
+    done = doctor("--json")
+
+    assert problems(done)["Configuration"] == {"error"}
+    assert problems(done)["Providers"] == set()
+    assert "They are not checked" in done.stdout
+
+
 def test_a_machine_that_works_has_no_problems(home: Path, upstream: ThreadedUpstream) -> None:
     write(home, upstream)
     done = doctor()

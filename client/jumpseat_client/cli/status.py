@@ -117,6 +117,10 @@ def _bar(percent: float) -> str:
     return marks[0] * full + marks[1] * (BAR_CELLS - full)
 
 
+def _is_signed_out(row: Mapping[str, Any]) -> bool:
+    return (row.get("auth") or {}).get("state") == "signed_out"
+
+
 def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
     usable = [
         row for row in providers if (row.get("auth") or {}).get("state") in USABLE and row.get("configured")
@@ -125,6 +129,8 @@ def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
     if default is not None and default in usable:
         return f'Next: jumpseat chat "Hello"   (asks {default.get("name") or default.get("id")})'
     if default is not None:
+        if default.get("authMethod") == "api_key" and _is_signed_out(default):
+            return f"Next: jumpseat keys set {default.get('id')}   (its API key)"
         message = (default.get("auth") or {}).get("message")
         return f"Next: the default provider {default.get('id')} is not ready. {message or ''}"
     if usable:

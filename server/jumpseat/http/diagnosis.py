@@ -93,9 +93,8 @@ async def _check_host(
 
 
 def _proxy_check(host: str, proxy: Proxy | None) -> Check:
-    if proxy is None:
-        return Check("proxy", True, f"{host} is reached without a proxy.")
-    return Check("proxy", True, f"{host} is reached through the proxy {proxy.address} of {proxy.named_by}.")
+    way = "without a proxy" if proxy is None else f"through the proxy {proxy.address} of {proxy.named_by}"
+    return Check("proxy", True, f"Requests to {host} are sent {way}.")
 
 
 def _is_address(name: str) -> bool:

@@ -35,7 +35,8 @@ async def test_a_host_that_answers_is_reached_without_a_credential(upstream: Fak
     found = await checked(HttpClient("acme"), upstream.base_url)
 
     assert {name: check.ok for name, check in found.items()} == dict.fromkeys(("proxy", "connection"), True)
-    assert "without a proxy" in found["proxy"].message
+    assert found["proxy"].message.startswith("Requests to 127.0.0.1:")
+    assert found["proxy"].message.endswith(" are sent without a proxy.")
     assert found["connection"].message.endswith("answers (HTTP 404).")
     (request,) = upstream.requests
     assert (request.method, request.path) == ("HEAD", "/")

@@ -72,7 +72,8 @@ async def _sections(
     provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str]
 ) -> AsyncIterator[Subject]:
     yield await check_installation()
-    yield await check_configuration(config)
+    configuration = await check_configuration(config)
+    yield configuration
     yield await asyncio.to_thread(check_shared_daemon)
     try:
         async with daemon(daemon_command) as client:
@@ -80,4 +81,8 @@ async def _sections(
             async for section in check_providers(client, only=provider, chat=chat, default_model=default):
                 yield section
     except ClientError as error:
-        yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])
+        if str(error) in {check.message for check in configuration.checks}:
+            message = "They are not checked, because the configuration file cannot be read."
+            yield Subject("Providers", [Check("daemon", None, message)])
+        else:
+            yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])

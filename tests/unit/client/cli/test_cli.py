@@ -322,6 +322,11 @@ def provider(name: str, state: str, **more: Any) -> dict[str, Any]:
     [
         ([provider("one", "configured", isDefault=True)], 'Next: jumpseat chat "Hello"'),
         ([provider("one", "signed_out", isDefault=True)], "one is not ready. Message of one."),
+        (
+            [provider("one", "signed_out", isDefault=True, authMethod="api_key")],
+            "Next: jumpseat keys set one (its API key)",
+        ),
+        ([provider("one", "expired", isDefault=True, authMethod="api_key")], "one is not ready."),
         ([provider("one", "signed_out"), provider("two", "configured")], "settings set default_provider two"),
         ([provider("one", "signed_out")], "jumpseat login"),
         ([provider("one", "signed_out")], "jumpseat local install"),
