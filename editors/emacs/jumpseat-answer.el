@@ -170,10 +170,31 @@ Return what is before it."
   "Whether ANSWER has no text yet."
   (= 0 (jumpseat-answer-blocks answer)))
 
+(defun jumpseat-answer--fold-again (beg end hidden)
+  "Fold the thinking between BEG and END, which is as the daemon writes it.
+HIDDEN says for each fold whether its text was hidden before."
+  (remove-overlays beg end 'jumpseat 'fold)
+  (save-excursion
+    (goto-char beg)
+    ;; Such lines in texts are escaped.
+    (while (re-search-forward "^<details><summary>Thinking</summary>$" end t)
+      (let ((start (match-beginning 0)))
+        (when (re-search-forward "^</details>$" end t)
+          (jumpseat-view-fold start (point) (and hidden (not (pop hidden)))))))))
+
 (defun jumpseat-answer-settle (answer text)
   "Put TEXT, the daemon's own of ANSWER, in the place of what was streamed."
-  (when (jumpseat-writer-live-p (jumpseat-answer-writer answer))
-    (jumpseat-writer-replace (jumpseat-answer-writer answer) (concat "\n\n" text))))
+  (let ((writer (jumpseat-answer-writer answer)))
+    (when (jumpseat-writer-live-p writer)
+      (with-current-buffer (jumpseat-writer-buffer writer)
+        (save-restriction
+          (widen)
+          (let* ((beg (jumpseat-writer-start writer))
+                 (end (jumpseat-writer-end writer))
+                 (hidden (jumpseat-view-hidden beg end)))
+            ;; A fold ends at what is replaced.
+            (when (and (jumpseat-writer-replace writer (concat "\n\n" text)) hidden)
+              (jumpseat-answer--fold-again beg end hidden))))))))
 
 (defun jumpseat-answer-remove (answer)
   "Remove ANSWER, so that its question can be sent again."

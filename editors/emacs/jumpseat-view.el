@@ -132,14 +132,15 @@ up."
     map)
   "Keys on folded thinking.")
 
-(defun jumpseat-view-fold (beg end)
-  "Fold the thinking from the line at BEG to the end of the line before END."
+(defun jumpseat-view-fold (beg end &optional open)
+  "Fold the thinking from the line at BEG to the end of the line before END.
+Its text is hidden, unless OPEN is non-nil."
   (let* ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point))))
          (overlay (jumpseat-view--overlay beg end 'fold)))
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
     (overlay-put overlay 'keymap jumpseat-view-fold-map)
     (overlay-put overlay 'jumpseat-lines (count-lines beg end))
-    (jumpseat-view--close overlay)))
+    (unless open (jumpseat-view--close overlay))))
 
 (defun jumpseat-view--close (overlay)
   "Hide the text of OVERLAY."
@@ -152,16 +153,20 @@ up."
   (overlay-put overlay 'display nil))
 
 (defun jumpseat-view--folds (beg end)
-  "The folds between BEG and END."
-  (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat) 'fold)) (overlays-in beg end)))
+  "The folds between BEG and END, in the order of the text."
+  (sort (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat) 'fold)) (overlays-in beg end))
+        (lambda (a b) (< (overlay-start a) (overlay-start b)))))
+
+(defun jumpseat-view-hidden (beg end)
+  "For each fold between BEG and END, whether its text is hidden."
+  (mapcar (lambda (each) (and (overlay-get each 'display) t)) (jumpseat-view--folds beg end)))
 
 (defun jumpseat-toggle-thinking (&optional all)
   "Show or hide the thinking at point, else the last before it.
 With a prefix argument ALL, that of the whole chat."
   (interactive "P")
-  (let* ((folds (sort (jumpseat-view--folds (point-min) (if all (point-max) (line-end-position)))
-                      (lambda (a b) (> (overlay-start a) (overlay-start b)))))
-         (chosen (if all folds (seq-take folds 1))))
+  (let* ((folds (jumpseat-view--folds (point-min) (if all (point-max) (line-end-position))))
+         (chosen (if all folds (last folds))))
     (unless chosen (user-error "There is no thinking here"))
     (let ((hidden (overlay-get (car chosen) 'display)))
       (mapc (if hidden #'jumpseat-view--open #'jumpseat-view--close) chosen))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.emacs.child import markdown_mode, running_emacs
@@ -65,6 +65,26 @@ def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
     child.keys("^C^T")
     child.sees_no_more("Let me think.")
     chats.thinking_is_sent_back(child, provider)
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_thinking_that_ends_with_blank_lines_stays_folded_or_shown(child, provider, shown):
+    gate = Gate()
+    thinking = chunk({"reasoning_content": "Let me think. \n\n"})
+    provider.script(Reply.events([thinking, chunk({"content": "Y"}), gate, *completion_stream(["es."])]))
+    child.ask("Is it?")
+    child.sees("▸ Thinking (7 lines)\n\nY")
+    if shown:
+        child.keys("^C^T")
+        child.sees("Let me think.")
+    provider.open(gate)
+    child.idle()
+    child.sees("Yes.")
+    if shown:
+        child.sees("Let me think.\n\n</details>\n\nYes.")
+        child.keys("^C^T")
+    child.sees("▸ Thinking (5 lines)\n\nYes.")
+    assert "Let me think.\n\n</details>\n\nYes." in child.text
 
 
 def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
