@@ -67,6 +67,29 @@
     map)
   "Keys in chats.")
 
+(easy-menu-define jumpseat-chat-menu jumpseat-chat-mode-map
+  "Menu in chats."
+  '("Jumpseat"
+    ["Send" jumpseat-send :active (not (jumpseat-chat-running-p))]
+    ["Stop" jumpseat-stop :active (jumpseat-chat-running-p)]
+    "---"
+    ["Choose Model..." jumpseat-model]
+    ["Choose Setting..." jumpseat-settings]
+    "---"
+    ["Next Heading" jumpseat-next-turn]
+    ["Previous Heading" jumpseat-previous-turn]
+    ["Show or Hide Thinking" jumpseat-toggle-thinking]
+    ["Copy Code Block" jumpseat-copy-code]
+    ["Insert Code Block into Last File" jumpseat-insert-code]
+    "---"
+    ["New Chat" (jumpseat t)]
+    ["Open Saved Chat..." jumpseat-open]
+    ["Kept Conversations..." jumpseat-history]
+    "---"
+    ["Status" jumpseat-status]
+    ["Logs" jumpseat-log]
+    ["Options" (customize-group 'jumpseat)]))
+
 ;;;###autoload
 (define-minor-mode jumpseat-chat-mode
   "Make a chat of this buffer: its text is a conversation with a model.

@@ -51,6 +51,14 @@ Their argument says whether there is a change to review.")
     map)
   "Keys while a rewrite is open.")
 
+(easy-menu-define jumpseat-rewrite-menu jumpseat-rewrite-mode-map
+  "Menu while a rewrite is open."
+  '("Jumpseat"
+    ["Accept" jumpseat-rewrite-accept]
+    ["Reject or Stop" jumpseat-rewrite-reject]
+    ["Ask Again..." jumpseat-rewrite-again]
+    ["Show Difference" jumpseat-rewrite-diff]))
+
 (define-minor-mode jumpseat-rewrite-mode
   "The mode of a buffer while a rewrite is open in it; the rewrite switches it."
   :lighter (:eval (jumpseat-view-lighter))

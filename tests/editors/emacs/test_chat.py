@@ -196,6 +196,14 @@ def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
     chats.a_broken_connection(child, provider)
 
 
+def test_a_chat_has_a_menu(child, provider):
+    child.sees("Text Jumpseat")
+    child.keys("^[`")
+    child.sees("Menu bar")
+    child.keys("jN")
+    child.wait("(and (not (active-minibuffer-window)) (= 2 (length (jumpseat-chat-list))))")
+
+
 def test_a_chat_without_a_question_is_not_sent(child, provider):
     child.keys("^C^C")
     child.said("There is no question")

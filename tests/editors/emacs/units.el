@@ -101,6 +101,17 @@
                     change-major-mode-hook after-revert-hook after-change-functions))
       (should-not (string-match-p "jumpseat" (format "%S" (symbol-value hook)))))))
 
+(ert-deftest units-every-item-of-a-menu-is-a-command ()
+  (let (names)
+    (dolist (menu (list jumpseat-chat-menu jumpseat-rewrite-menu))
+      (map-keymap (lambda (_key item)
+                    (unless (string-prefix-p "--" (nth 1 item))
+                      (push (nth 1 item) names)
+                      (should (commandp (nth 2 item)))))
+                  menu))
+    (should (member "Send" names))
+    (should (member "Accept" names))))
+
 ;;; Deltas
 
 (ert-deftest units-a-provider-that-starts-again-makes-the-blocks-void ()
