@@ -59,6 +59,7 @@ says that the user cancelled before there was an id.")
 
 (define-derived-mode jumpseat-account-mode jumpseat-ui-mode "Sign-in"
   "The mode of the window of a sign-in."
+  :interactive nil
   (add-hook 'kill-buffer-hook #'jumpseat-account-cancel nil t))
 
 (defun jumpseat-account--prompt (prompt)
@@ -93,10 +94,15 @@ says that the user cancelled before there was an id.")
 (defun jumpseat-account--provider (prompt &optional fits)
   "Read the id of a provider at PROMPT, or nil for the daemon's choice.
 Offer only those for which FITS returns non-nil, if it is given."
-  (let ((ids (mapcar (lambda (each) (plist-get each :id))
-                     (seq-filter (or fits #'identity) (jumpseat-models-known-providers)))))
-    (let ((id (completing-read (concat prompt " (empty: the default one): ") ids)))
-      (unless (string-empty-p id) id))))
+  ;; At first they are not known: they come while the user reads the prompt.
+  (let* ((ids (lambda (&rest _)
+                (mapcar (lambda (each) (plist-get each :id))
+                        (seq-filter (or fits #'identity) (jumpseat-models-known-providers)))))
+         (id (progn
+               (funcall ids)
+               (completing-read (concat prompt " (empty: the default one): ")
+                                (completion-table-dynamic ids)))))
+    (unless (string-empty-p id) id)))
 
 ;;;###autoload
 (defun jumpseat-login (&optional provider)

@@ -30,16 +30,18 @@ Nil means what \\[jumpseat-install] has installed, else `jumpseat' on variable
   :type '(choice (const :tag "Find it" nil) (repeat string)))
 
 (defcustom jumpseat-arguments nil
-  "Further arguments of `jumpseat attach'."
+  "Further arguments of `jumpseat attach'; used after \\[jumpseat-restart]."
   :type '(repeat string))
 
 (defcustom jumpseat-config nil
   "Configuration of this Emacs, as in the daemon's file.
-A property list such as (:providers (:local (:settings (:temperature 0.2))))."
+A property list such as (:providers (:local (:settings (:temperature 0.2)))).
+A change is used after \\[jumpseat-restart]."
   :type '(plist :key-type symbol :value-type sexp))
 
 (defcustom jumpseat-model nil
-  "The model that new chats name, as \"provider:model\"; nil is the daemon's default."
+  "The model of new chats and of rewrites, as \"provider:model\".
+Nil is the daemon's default."
   :type '(choice (const :tag "The daemon's default" nil) string))
 
 (defcustom jumpseat-directory (locate-user-emacs-file "jumpseat/chats/")
@@ -62,7 +64,7 @@ afterwards.  Nil leaves `gc-cons-threshold' alone."
   :type '(choice (const :tag "Collect as always" nil) integer))
 
 (defcustom jumpseat-log-level "warning"
-  "The level of the daemon's log."
+  "The level of the daemon's log; used after \\[jumpseat-restart]."
   :type '(choice (const "debug") (const "info") (const "warning") (const "error")))
 
 (defcustom jumpseat-log-limit 200000
@@ -127,9 +129,10 @@ The oldest lines are removed."
   "Append a line to the log: FORMAT with ARGUMENTS.
 Texts of chats do not belong there."
   (with-current-buffer (get-buffer-create jumpseat-log-buffer)
+    (unless (derived-mode-p 'special-mode)
+      (special-mode)
+      (setq buffer-undo-list t))
     (let ((inhibit-read-only t))
-      (setq buffer-read-only t
-            buffer-undo-list t)
       (save-excursion
         (save-restriction
           (widen)
@@ -139,7 +142,7 @@ Texts of chats do not belong there."
 
 (defun jumpseat-say (format &rest arguments)
   "Show FORMAT with ARGUMENTS in the echo area, and keep it in the log."
-  (let ((text (apply #'format format arguments)))
+  (let ((text (apply #'format-message format arguments)))
     (jumpseat-log-write "%s" text)
     (message "jumpseat: %s" text)))
 

@@ -104,16 +104,14 @@
 
 (defun jumpseat-history--act (row)
   "Let the user say what to do with the conversation of ROW."
-  (when-let ((action (jumpseat-ui-read
-                      (plist-get row :title)
-                      `(("Continue" ,(lambda (row)
-                                       (jumpseat-history--continue (plist-get row :id))))
-                        ("Preview" jumpseat-history--preview)
-                        ("Fork" jumpseat-history--fork)
-                        ("Rename" jumpseat-history--rename)
-                        ("Delete" jumpseat-history--delete))
-                      'jumpseat-action)))
-    (funcall action row)))
+  (let ((actions `(("Continue" ,(lambda (row) (jumpseat-history--continue (plist-get row :id))))
+                   ("Preview" jumpseat-history--preview)
+                   ("Fork" jumpseat-history--fork)
+                   ("Rename" jumpseat-history--rename)
+                   ("Delete" jumpseat-history--delete))))
+    (when-let ((action (jumpseat-ui-read (jumpseat-ui-prompt (plist-get row :title) actions)
+                                         actions 'jumpseat-action)))
+      (funcall action row))))
 
 (defun jumpseat-history--pick (params)
   "Let the user pick one of the conversations that PARAMS list."

@@ -123,9 +123,7 @@ With a prefix argument AGAIN, also if this version is installed."
 (defun jumpseat-install--offer (prompt &rest items)
   "Offer ITEMS, lists of a name and a function, or nothing, at PROMPT."
   (let ((choices (append items '(("Not now" ignore)))))
-    ;; The choices are in the prompt: Emacs itself lists them only on request.
-    (jumpseat-ui-choose (format "%s (%s)" prompt (mapconcat #'car choices ", "))
-                        choices 'jumpseat-action #'funcall)))
+    (jumpseat-ui-choose (jumpseat-ui-prompt prompt choices) choices 'jumpseat-action #'funcall)))
 
 (defun jumpseat-offer-after (err)
   "Offer what helps after ERR, if no provider is ready or the program is missing."

@@ -87,11 +87,11 @@ with the error after a process ended."
   "The error for a program that is not there."
   (if jumpseat-command
       (jumpseat-failure "config" (format "The program %s was not found." (car jumpseat-command))
-                        "Correct `jumpseat-command', or set it to nil.")
+                        (format-message "Correct `jumpseat-command', or set it to nil."))
     (jumpseat-failure
      "config" "The program jumpseat was not found."
-     (format "Run %s, or install it with `pipx install jumpseat', or set `jumpseat-command'."
-             (jumpseat-keys 'jumpseat-install)))))
+     (format-message "Run %s, or install it with `pipx install jumpseat', or set `jumpseat-command'."
+                     (jumpseat-keys 'jumpseat-install)))))
 
 (defun jumpseat-rpc--too-old (link lacks)
   "The error for the program of LINK, which LACKS something."
@@ -102,8 +102,8 @@ with the error after a process ended."
              (if version (concat version " ") "")
              (string-join (jumpseat-rpc--link-command link) " ") lacks)
      (if jumpseat-command
-         (format "Upgrade it to %s, or set `jumpseat-command' to nil and run %s."
-                 jumpseat-version (jumpseat-keys 'jumpseat-install))
+         (format-message "Upgrade it to %s, or set `jumpseat-command' to nil and run %s."
+                         jumpseat-version (jumpseat-keys 'jumpseat-install))
        (format "%s installs jumpseat %s for this package." (jumpseat-keys 'jumpseat-install)
                jumpseat-version)))))
 
@@ -140,8 +140,8 @@ with the error after a process ended."
              "connection"
              (format "jumpseat ended with code %d before it was ready%s." code
                      (if (string-empty-p reason) "" (concat ": " reason)))
-             (format "See %s, or run `%s attach' in a terminal." (jumpseat-keys 'jumpseat-log)
-                     (string-join command " "))))))))))
+             (format-message "See %s, or run `%s attach' in a terminal."
+                             (jumpseat-keys 'jumpseat-log) (string-join command " "))))))))))
 
 (defun jumpseat-rpc--crashed (link code)
   "Report that LINK ended with CODE, and start another one within the budget."

@@ -45,6 +45,10 @@ packages, which may show more of it.  Nil means none."
   (let ((name (completing-read (concat prompt ": ") (jumpseat-ui--table items category) nil t)))
     (nth 1 (assoc name items))))
 
+(defun jumpseat-ui-prompt (prompt items)
+  "PROMPT with the names of ITEMS, because Emacs itself lists them only on request."
+  (format "%s (%s)" prompt (mapconcat #'car items ", ")))
+
 (defun jumpseat-ui-choose (prompt items category callback)
   "Let the user choose one of ITEMS when the minibuffer is free.
 CALLBACK gets its value, and is not called without a choice.  PROMPT and
@@ -56,6 +60,7 @@ CATEGORY are as for `jumpseat-ui-read'."
 
 (define-derived-mode jumpseat-ui-mode special-mode "jumpseat"
   "The mode of windows that show something of jumpseat."
+  :interactive nil
   (visual-line-mode))
 
 (defun jumpseat-ui-show (name lines &optional refresh)

@@ -6,7 +6,7 @@ import pytest
 
 import jumpseat
 from jumpseat.testing.upstream import Reply
-from tests.editors.emacs.child import running_emacs
+from tests.editors.emacs.child import lisp, running_emacs
 from tests.editors.provider import MODELS, WORDS
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -115,6 +115,15 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
     assert child.said("jumpseat keys set fake")
 
 
+def test_providers_are_completed_although_they_were_not_known_when_the_command_began(home, package):
+    with running_emacs(home, package=package) as child:
+        child.keys("^[xjumpseat-doctor^M")
+        child.sees("Check the provider")
+        child.wait("jumpseat-models--cache")
+        child.keys("fa\t")
+        child.sees("the default one): fake")
+
+
 def test_a_provider_is_checked(child, provider):
     provider.default(MODELS, path="/v1/models")
     child.command("jumpseat-doctor", "fake")
@@ -127,6 +136,10 @@ def test_the_logs_are_opened(child):
     child.command("jumpseat-log")
     child.wait('(get-buffer-window "daemon.log")')
     assert "the log was opened" in child.eval('(with-current-buffer "*jumpseat log*" (buffer-string))')
+    for name in ("daemon.log", "*jumpseat log*"):
+        child.eval(f"(select-window (get-buffer-window {lisp(name)}))")
+        child.keys("q")
+        child.wait(f"(not (get-buffer-window {lisp(name)}))")
 
 
 def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty_home, package):

@@ -62,7 +62,9 @@ def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(home, 
 def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
     asked(home, package, provider)
     with running_emacs(home, package=package) as child:
-        history(child, "")
+        history(child)
+        child.sees("Which colour is the sky? (Continue, Preview, Fork, Rename, Delete):")
+        child.answer("")
         assert child.messages == []
         history(child, "Preview")
         child.sees("Blue.")

@@ -29,7 +29,7 @@ def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, pac
     path = path_with_uv_that_says(tmp_path, "No such release.")
     with running_emacs(home, package=package, env={"PATH": path}) as child:
         child.command("jumpseat-install")
-        assert child.said("could not be installed: No such release. `jumpseat-package'")
+        assert child.said("could not be installed: No such release. \u2018jumpseat-package\u2019")
         assert child.eval("(file-exists-p (jumpseat-install-directory))") is None
 
 
@@ -84,5 +84,8 @@ def test_a_package_that_is_not_there_is_named_with_a_way_on(home, package, insta
         child.wait("(not jumpseat-install--running)", seconds=INSTALL_SECONDS)
         message = child.messages[-1]
         assert message.startswith(f"{home}/no-such-checkout could not be installed: ")
-        assert "`jumpseat-package' names another version, or a checkout; M-x jumpseat-log has" in message
+        assert (
+            "\u2018jumpseat-package\u2019 names another version, or a checkout; M-x jumpseat-log has"
+            in message
+        )
         assert "no-such-checkout" in child.log
