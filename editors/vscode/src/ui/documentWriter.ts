@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 
 import { withLineEnds, type LineEnd } from './preview';
+import { changesOf, lineEndOf, rangeOfSpan } from './spans';
 import { shiftedBy, type Span } from './tracked';
 
 /** How often a change is tried again that the person's typing has overtaken. */
@@ -23,7 +24,7 @@ export class DocumentWriter implements vscode.Disposable {
 
   constructor(document: vscode.TextDocument, span: Span) {
     this.#document = document;
-    this.#lineEnd = document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
+    this.#lineEnd = lineEndOf(document);
     this.#span = span;
     this.#listener = vscode.workspace.onDidChangeTextDocument((event) => {
       this.#changed(event);
@@ -45,7 +46,7 @@ export class DocumentWriter implements vscode.Disposable {
     this.append('');
     await this.#running;
     const written = withLineEnds(text, this.#lineEnd);
-    if (this.#document.getText(this.#range(this.#span)) !== written) {
+    if (this.#document.getText(rangeOfSpan(this.#document, this.#span)) !== written) {
       await this.#write(() => this.#span, written);
     }
   }
@@ -63,15 +64,11 @@ export class DocumentWriter implements vscode.Disposable {
     }
   }
 
-  #range({ start, end }: Span): vscode.Range {
-    return new vscode.Range(this.#document.positionAt(start), this.#document.positionAt(end));
-  }
-
   async #write(where: () => Span, text: string): Promise<void> {
     this.#writing = { text };
     try {
       for (let tries = 0; tries < TRIES; tries++) {
-        if (await this.#apply(this.#range(where()), text)) {
+        if (await this.#apply(rangeOfSpan(this.#document, where()), text)) {
           this.#isFirst = false;
           return;
         }
@@ -102,15 +99,11 @@ export class DocumentWriter implements vscode.Disposable {
     return isDone;
   }
 
-  #changed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-    if (document !== this.#document) {
+  #changed(event: vscode.TextDocumentChangeEvent): void {
+    if (event.document !== this.#document) {
       return;
     }
-    const changes = contentChanges.map(({ rangeOffset, rangeLength, text }) => ({
-      offset: rangeOffset,
-      length: rangeLength,
-      text,
-    }));
+    const changes = changesOf(event);
     const [own] = changes;
     const isOwn = changes.length === 1 && own !== undefined && own.text === this.#writing?.text;
     if (isOwn && own.offset >= this.#span.start && own.offset <= this.#span.end) {

@@ -18,6 +18,7 @@ import {
 import { command, contextKey, showError, showInformation, showWarning, withCancel } from './messages';
 import { rangeOf } from './references';
 import { Rewrite } from './rewrite';
+import { changesOf, lineEndOf, rangeOfSpan } from './spans';
 
 /** The diff is computed again at most this often while the model writes. */
 const FRAME_MS = 100;
@@ -127,8 +128,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     const document = await vscode.workspace.openTextDocument(edit.document.uri);
-    const { start, end } = edit.rewrite.span;
-    const range = new vscode.Range(document.positionAt(start), document.positionAt(end));
+    const range = rangeOfSpan(document, edit.rewrite.span);
     if (!edit.rewrite.isUnchangedIn(document.getText())) {
       await offerProposal(document, edit.proposed);
       showWarning('The text was changed since it was sent. Nothing was applied: the new text is beside it.');
@@ -141,7 +141,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     await this.#close(edit);
-    const after = new vscode.Range(range.start, document.positionAt(start + replacement.length));
+    const start = document.offsetAt(range.start);
+    const after = rangeOfSpan(document, { start, end: start + replacement.length });
     await vscode.window.showTextDocument(document, { selection: after, preview: false });
   }
 
@@ -166,16 +167,14 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     if (instruction === undefined) {
       return;
     }
-    const { start, end } = edit.rewrite.span;
-    const range = new vscode.Range(edit.document.positionAt(start), edit.document.positionAt(end));
+    const range = rangeOfSpan(edit.document, edit.rewrite.span);
     await this.#close(edit);
     await this.#run(edit.document, range, instruction);
   }
 
   async #run(document: vscode.TextDocument, target: vscode.Range, instruction: string): Promise<void> {
     const span = { start: document.offsetAt(target.start), end: document.offsetAt(target.end) };
-    const lineEnd = document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
-    const rewrite = new Rewrite(document.getText(), span, lineEnd);
+    const rewrite = new Rewrite(document.getText(), span, lineEndOf(document));
     const stop = new vscode.CancellationTokenSource();
     const edit: Edit = {
       document,
@@ -286,16 +285,10 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     return (active && this.#of(active)) ?? only;
   }
 
-  #documentChanged({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-    const edit = this.#edits.get(document.uri.toString());
-    if (edit && contentChanges.length > 0) {
-      edit.rewrite.changed(
-        contentChanges.map(({ rangeOffset, rangeLength, text }) => ({
-          offset: rangeOffset,
-          length: rangeLength,
-          text,
-        })),
-      );
+  #documentChanged(event: vscode.TextDocumentChangeEvent): void {
+    const edit = this.#edits.get(event.document.uri.toString());
+    if (edit && event.contentChanges.length > 0) {
+      edit.rewrite.changed(changesOf(event));
       this.#refreshSoon();
     }
   }
