@@ -91,6 +91,18 @@ def test_an_error_is_shown_with_a_way_on(chat, provider):
     chat.shows(chat.answers.last.get_by_text("Select Model"))
 
 
+def test_select_model_below_an_error_chooses_the_model_of_the_next_question(chat, provider):
+    provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400), hello())
+    chat.ask("@jumpseat Hello?")
+    chat.answers.last.get_by_text("Select Model").click()
+    chat.menu.get_by_placeholder("Search models").fill("other-model")
+    chat.menu.locator(".monaco-list-row").filter(has_text="other-model").first.click()
+    chat.ask("@jumpseat Hello?")
+    chat.answer_has("Hello there.")
+    chat.choose_model("fake-model")
+    assert [each["model"] for each in provider.chats] == ["fake-model", "other-model"]
+
+
 @pytest.mark.scenario("thinking")
 def test_thinking_is_sent_back_as_thinking(chat, provider):
     provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])), hello())

@@ -11,7 +11,7 @@ import { keepsConversations } from '../settings';
 import { modelConfiguration } from '../untyped';
 import { AnswerStream } from './answerStream';
 import { markShown } from './messages';
-import { actionsAfter, asMarkdown } from './problems';
+import { actionsAfter, asMarkdown, SELECT_MODEL } from './problems';
 import { promptCall, promptList, type PromptCall } from './prompts';
 import { questionBlocks } from './contexts';
 import { attachedBlocks } from './references';
@@ -27,6 +27,8 @@ import {
 
 const ID = 'jumpseat.chat';
 const PROMPT_COMMAND = 'prompt';
+/** VS Code's own picker, whose model the next question goes to. */
+const MODEL_PICKER = 'workbench.action.chat.openModelPicker';
 
 /** The `@jumpseat` of the chat view. */
 export class Participant {
@@ -66,13 +68,14 @@ export class Participant {
         prompt?.text ?? request.prompt,
       );
       const params = paramsOf(request, prompt, past, question);
-      return await this.#turn(params, question, stream, token);
+      return await this.#turn(request, params, question, stream, token);
     } catch (error) {
-      return { ...refused(asDaemonError(error), stream), metadata: asMetadata(NOT_SENT) };
+      return { ...refused(asDaemonError(error), request, stream), metadata: asMetadata(NOT_SENT) };
     }
   }
 
   async #turn(
+    request: vscode.ChatRequest,
     params: ChatParams,
     question: Block[],
     stream: vscode.ChatResponseStream,
@@ -108,7 +111,7 @@ export class Participant {
       }
       const metadata = asMetadata(record);
       // What was stopped is no error: the partial answer is there.
-      return failure.cancelled ? { metadata } : { ...refused(failure, stream), metadata };
+      return failure.cancelled ? { metadata } : { ...refused(failure, request, stream), metadata };
     } finally {
       progress.dispose();
       if (answer.provider !== undefined) {
@@ -192,13 +195,18 @@ function recordOf(result: ChatResult): Partial<TurnRecord> {
   };
 }
 
-function refused(failure: DaemonError, stream: vscode.ChatResponseStream): vscode.ChatResult {
+function refused(
+  failure: DaemonError,
+  request: vscode.ChatRequest,
+  stream: vscode.ChatResponseStream,
+): vscode.ChatResult {
   if (failure.cancelled) {
     return {};
   }
   markShown(failure);
   for (const action of actionsAfter(failure)) {
-    stream.button(action);
+    const isOfPicker = action === SELECT_MODEL && request.model.vendor === VENDOR;
+    stream.button(isOfPicker ? { ...action, command: MODEL_PICKER } : action);
   }
   return { errorDetails: { message: asMarkdown(failure) } };
 }
