@@ -135,3 +135,21 @@ def test_a_mistake_in_the_configuration_is_shown(window, code_server):
         window.notified("is not valid TOML")
     finally:
         file.write_text(before)
+
+
+def test_the_doctor_checks_the_configuration_file_of_the_setting(window, code_server):
+    file = code_server.home / "other.toml"
+    file.write_text("")
+    code_server.configure(config=str(file))
+    window.wait("vscode.workspace.getConfiguration('jumpseat').get('config') !== ''")
+    try:
+        window.js("vscode.tasks.onDidStartTask(({ execution }) => { state.task = execution.task; })")
+        window.start("jumpseat.doctor")
+        window.wait("state.task")
+        assert window.js("return state.task.execution.args") == ["doctor", "--config", str(file)]
+    finally:
+        code_server.configure(config=None)
+        window.command("workbench.action.tasks.terminate", "terminateAll")
+        window.command("workbench.action.closePanel")
+    window.wait("vscode.workspace.getConfiguration('jumpseat').get('config') === ''")
+    window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)

@@ -106,11 +106,16 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
+/** The flag that names the user's configuration file; none for the one in its usual place. */
+export function configFlag({ config }: Settings, home: string): string[] {
+  return config ? ['--config', config.replace(/^~(?=[/\\])/, home)] : [];
+}
+
 /** The command line of the daemon, with the flags of the user's settings. */
 export function commandLine(found: Found, settings: Settings, home: string, clientProcessId: number): Launch {
-  const args = ['attach', '--log-level', settings.logLevel, '--clientProcessId', String(clientProcessId)];
-  if (settings.config) {
-    args.push('--config', settings.config.replace(/^~(?=[/\\])/, home));
-  }
+  const args = [
+    ...['attach', '--log-level', settings.logLevel, '--clientProcessId', String(clientProcessId)],
+    ...configFlag(settings, home),
+  ];
   return { program: found.program, args, env: forPrograms(found.env), cwd: home };
 }

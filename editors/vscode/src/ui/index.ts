@@ -12,7 +12,7 @@ import { command, showInformation, watchFailures, watchMessages } from './messag
 import { selectModel } from './models';
 import { Participant } from './participant';
 import { useProviders } from './problems';
-import { runInTerminal, type FindProgram } from './programs';
+import { runDoctor, runInTerminal, type FindProgram } from './programs';
 import { TranscriptSender } from './sendTranscript';
 import { Account } from './signIn';
 import { showStatus, statusBar, watchSignOut } from './status';
@@ -66,7 +66,7 @@ export function registerUi(
     command('jumpseat.installLocalModel', () =>
       runInTerminal(program, 'Install the local model', ['local', 'install']),
     ),
-    command('jumpseat.doctor', () => runInTerminal(program, 'Doctor', ['doctor'])),
+    command('jumpseat.doctor', () => runDoctor(program)),
     command('jumpseat.showLog', () => {
       log.show();
     }),

@@ -2,9 +2,16 @@ import { homedir } from 'node:os';
 import * as vscode from 'vscode';
 
 import type { Launch } from '../daemon/process';
+import { configFlag } from '../daemon/program';
+import { settings } from '../settings';
 
 /** The program as the daemon is started with it. */
 export type FindProgram = () => Promise<Launch>;
+
+/** Check the configuration that the daemon of this window has. */
+export function runDoctor(find: FindProgram): Promise<void> {
+  return runInTerminal(find, 'Doctor', ['doctor', ...configFlag(settings(), homedir())]);
+}
 
 /** Run a command of the daemon's program in a terminal, where the person reads along. */
 export async function runInTerminal(find: FindProgram, name: string, args: readonly string[]): Promise<void> {
