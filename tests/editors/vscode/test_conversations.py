@@ -114,3 +114,34 @@ def test_the_blank_lines_at_the_end_of_an_answer_are_not_shown(chat, provider):
     provider.script(Reply.events(completion_stream(["Another.\n\n"])))
     chat.command("jumpseat.sendTranscript")
     assert chat.text.endswith("And a medlar?\n\n## Assistant\n\nAnother.\n\n## Me\n\n")
+
+
+def new_transcript(window, heading: str) -> None:
+    """Open an empty transcript, once the daemon writes this heading."""
+    window.wait(
+        """
+        vscode.commands.executeCommand('jumpseat.newTranscript').then(async () => {
+          if (vscode.window.activeTextEditor.document.getText().startsWith(values[0])) return true;
+          await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+        })
+        """,
+        heading,
+    )
+
+
+def test_a_transcript_with_headings_of_the_configuration_has_the_button_that_sends_it(
+    window, provider, code_server
+):
+    file = code_server.home / "config.toml"
+    before = file.read_text()
+    file.write_text(before + '\n[providers.fake.roles]\nuser = "Ich"\nassistant = "KI"\n')
+    try:
+        new_transcript(window, "## Ich")
+        window.write("Hallo?")
+        provider.script(hello())
+        window.page.locator(".title .editor-actions").get_by_role("button", name="Send Transcript").click()
+        end = "## Ich\n\nHallo?\n\n## KI\n\nHello there.\n\n## Ich\n\n"
+        window.wait("vscode.window.activeTextEditor.document.getText().endsWith(values[0])", end)
+    finally:
+        file.write_text(before)
+    new_transcript(window, "## Me")

@@ -52,7 +52,7 @@ export function registerUi(
     new Edits(daemon).register(),
     transcripts.register(),
     new TranscriptSender(daemon, transcripts, ended).register(),
-    new TranscriptHelp(daemon, facts).register(),
+    new TranscriptHelp(daemon, facts, transcripts).register(),
     new Conversations(daemon).register(actions),
     command('jumpseat.ask', (question?: unknown) => ask(text(question))),
     command('jumpseat.usePrompt', (name?: unknown) => usePrompt(daemon, text(name))),

@@ -9,7 +9,7 @@ import { DocumentWriter } from './documentWriter';
 import { Fold } from './fold';
 import { command, contextKey, showError, showWarning, withStatus } from './messages';
 import { promptCall } from './prompts';
-import { bodyOf, endOfText, frontMatterLength, looksLikeTranscript, onlyText } from './transcriptText';
+import { bodyOf, endOfText, frontMatterLength, onlyText } from './transcriptText';
 import type { Transcripts } from './transcripts';
 
 type Parsed = Requests['transcript/parse']['result'];
@@ -215,9 +215,9 @@ export class TranscriptSender {
     const document = vscode.window.activeTextEditor?.document;
     const isRunning = this.#running.has(document?.uri.toString() ?? '');
     const isTranscript =
-      document?.languageId === 'markdown' &&
+      document !== undefined &&
       this.#transcripts.conversationIn(document) === undefined &&
-      (isRunning || looksLikeTranscript(document.getText()));
+      this.#transcripts.isTranscript(document);
     this.#setContext(isRunning ? 'running' : isTranscript ? 'idle' : undefined);
   }
 }

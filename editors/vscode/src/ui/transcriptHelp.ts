@@ -4,7 +4,7 @@ import type { Diagnostic, Range } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import { suggestionsAt, type Suggestion } from './completions';
 import type { FactsReader } from './facts';
-import { looksLikeTranscript } from './transcriptText';
+import type { Transcripts } from './transcripts';
 
 const CHECK_MS = 300;
 const KINDS = {
@@ -13,10 +13,6 @@ const KINDS = {
   model: vscode.CompletionItemKind.EnumMember,
   prompt: vscode.CompletionItemKind.Snippet,
 };
-
-function isTranscript(document: vscode.TextDocument): boolean {
-  return document.languageId === 'markdown' && looksLikeTranscript(document.getText());
-}
 
 function rangeIn({ start, end }: Range): vscode.Range {
   return new vscode.Range(start.line, start.character, end.line, end.character);
@@ -36,12 +32,14 @@ function shown({ range, severity, message, code }: Diagnostic): vscode.Diagnosti
 export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.FoldingRangeProvider {
   readonly #daemon: Daemon;
   readonly #facts: FactsReader;
+  readonly #transcripts: Transcripts;
   readonly #diagnostics = vscode.languages.createDiagnosticCollection('jumpseat');
   readonly #timers = new Map<vscode.TextDocument, NodeJS.Timeout>();
 
-  constructor(daemon: Daemon, facts: FactsReader) {
+  constructor(daemon: Daemon, facts: FactsReader, transcripts: Transcripts) {
     this.#daemon = daemon;
     this.#facts = facts;
+    this.#transcripts = transcripts;
   }
 
   register(): vscode.Disposable {
@@ -77,7 +75,7 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
     position: vscode.Position,
     token: vscode.CancellationToken,
   ): Promise<vscode.CompletionItem[]> {
-    if (!isTranscript(document) || this.#daemon.state !== 'ready') {
+    if (!this.#transcripts.isTranscript(document) || this.#daemon.state !== 'ready') {
       return [];
     }
     const { prompts } = await this.#daemon.request('prompts/list', {}, token);
@@ -89,7 +87,7 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
   }
 
   async provideFoldingRanges(document: vscode.TextDocument): Promise<vscode.FoldingRange[]> {
-    if (!isTranscript(document) || this.#daemon.state !== 'ready') {
+    if (!this.#transcripts.isTranscript(document) || this.#daemon.state !== 'ready') {
       return [];
     }
     try {
@@ -116,7 +114,7 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
   }
 
   async #check(document: vscode.TextDocument): Promise<void> {
-    if (!isTranscript(document) || !this.#daemon.supports('transcript/check')) {
+    if (!this.#transcripts.isTranscript(document) || !this.#daemon.supports('transcript/check')) {
       this.#diagnostics.delete(document.uri);
       return;
     }

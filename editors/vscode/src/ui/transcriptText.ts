@@ -14,16 +14,17 @@ export function bodyOf(text: string): string {
 /** The headings of both roles, from a rendered message of each: the configuration may rename them. */
 export function headingsIn(rendered: string): { user: string; assistant: string } {
   const [user, assistant] = rendered.split('\n').filter((line) => line.startsWith('## '));
-  return { user: user ?? '## Me', assistant: assistant ?? '## Assistant' };
+  return { user: user ?? USUAL_HEADINGS.user, assistant: assistant ?? USUAL_HEADINGS.assistant };
 }
 
-/** Whether a Markdown text is a transcript that was kept, or begins as one. */
-export function looksLikeTranscript(text: string): boolean {
+/** The headings where the configuration renames none. */
+export const USUAL_HEADINGS = { user: '## Me', assistant: '## Assistant' };
+
+/** Whether a Markdown text is a transcript that was kept, or begins as one, with one of these headings. */
+export function looksLikeTranscript(text: string, headings: ReadonlySet<string>): boolean {
   const length = frontMatterLength(text);
-  return (
-    /^conversation: /m.test(text.slice(0, length)) ||
-    /^\s*## (Me|Assistant)[ \t]*\r?$/m.test(text.slice(length, length + 200))
-  );
+  const first = text.slice(length, length + 200).split('\n');
+  return /^conversation: /m.test(text.slice(0, length)) || first.some((line) => headings.has(line.trim()));
 }
 
 /** Where the answer belongs: behind the last character of the question, instead of the blank lines there. */

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 import type { Conversation, ConversationRow } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import { headingsIn } from './transcriptText';
+import { headingsIn, looksLikeTranscript, USUAL_HEADINGS } from './transcriptText';
 
 /** A kept conversation, to read. */
 const SCHEME = 'jumpseat-conversation';
@@ -21,6 +21,8 @@ function uriOf(row: ConversationRow): vscode.Uri {
 export class Transcripts implements vscode.TextDocumentContentProvider {
   readonly #daemon: Daemon;
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  /** All that the daemon has written in this window. */
+  readonly #headings = new Set(Object.values(USUAL_HEADINGS));
 
   readonly onDidChange = this.#changed.event;
 
@@ -67,6 +69,11 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
     return document.uri.scheme === SCHEME ? document.uri.query : undefined;
   }
 
+  /** Whether a document is a chat, to edit or to read. */
+  isTranscript(document: vscode.TextDocument): boolean {
+    return document.languageId === 'markdown' && looksLikeTranscript(document.getText(), this.#headings);
+  }
+
   /** The headings of both roles, which the configuration may rename. */
   async headings(model?: string): Promise<{ user: string; assistant: string }> {
     const { text } = await this.#daemon.request('transcript/render', {
@@ -76,7 +83,9 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
       ],
       ...(model !== undefined && { model }),
     });
-    return headingsIn(text);
+    const headings = headingsIn(text);
+    Object.values(headings).forEach((each) => this.#headings.add(each));
+    return headings;
   }
 
   async #open(content: string): Promise<void> {

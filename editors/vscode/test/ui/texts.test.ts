@@ -140,10 +140,14 @@ test('the headings are those that the daemon writes', () => {
 });
 
 test('a transcript is known by its conversation or its first heading', () => {
-  assert.equal(looksLikeTranscript('---\nconversation: 2026\n---\n## Ich\n'), true);
-  assert.equal(looksLikeTranscript('\n## Me\n\nHi'), true);
-  assert.equal(looksLikeTranscript('# Notes\n\nconversation: none\n'), false);
-  assert.equal(looksLikeTranscript('---\ntitle: x\n---\n# Notes\n'), false);
+  const known = (text: string): boolean => looksLikeTranscript(text, new Set(['## Me', '## Assistant']));
+  assert.equal(known('---\nconversation: 2026\n---\n## Ich\n'), true);
+  assert.equal(known('\n## Me\n\nHi'), true);
+  assert.equal(known('## Assistant \r\n'), true);
+  assert.equal(known('# Notes\n\nconversation: none\n'), false);
+  assert.equal(known('---\ntitle: x\n---\n# Notes\n'), false);
+  assert.equal(known('## Ich\n'), false);
+  assert.equal(looksLikeTranscript('## Ich\n', new Set(['## Ich'])), true);
 });
 
 test('an answer takes the place of the blank lines at the end', () => {
