@@ -94,7 +94,7 @@ export async function showStatus(daemon: Daemon): Promise<void> {
     const failure = daemon.failure;
     rows = [
       {
-        label: '$(error) jumpseat does not run',
+        label: '$(error) jumpseat is not running',
         ...(failure && { detail: failure.sentence }),
         command: 'jumpseat.showLog',
       },
