@@ -23,6 +23,10 @@ def run(argv: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # An answer must not fail on a character that the terminal's encoding lacks.
             stream.reconfigure(errors="replace")
+    if "_JUMPSEAT_COMPLETE" in os.environ:
+        from jumpseat_client.cli import shells
+
+        shells.register()
     try:
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
         sys.stdout.flush()  # Here, where a failure is reported.
