@@ -232,7 +232,7 @@ With a prefix argument, read its name."
         "*jumpseat status*"
         (append (list (format "jumpseat %s  %s"
                               (or (jumpseat-get (jumpseat-rpc-info) :serverInfo :version) "?")
-                              (string-join (or (jumpseat-program) nil) " "))
+                              (string-join (jumpseat-program) " "))
                       "" "Providers")
                 (seq-mapcat #'jumpseat-account--provider-lines providers))
         #'jumpseat-status)))))

@@ -154,10 +154,12 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (seq-filter (lambda (each) (buffer-local-value 'jumpseat-chat-mode each)) (buffer-list)))
 
 (defun jumpseat-chat-source ()
-  "The buffer that `@buffer' means: the last one that is not a chat, or nil."
+  "The buffer that `@buffer' means, or nil.
+It is the last one that is not a chat and not the log of the daemon."
   (seq-find (lambda (each)
               (with-current-buffer each
                 (and (not jumpseat-chat-mode) (not (minibufferp))
+                     (not (equal buffer-file-name (expand-file-name (jumpseat-log-file))))
                      (or buffer-file-name
                          (and (not (string-match-p "\\`[ *]" (buffer-name)))
                               (> (buffer-size) 0))))))

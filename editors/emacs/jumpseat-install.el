@@ -59,7 +59,7 @@ It works only in its own place."
 
 (defun jumpseat-install--failed (directory output)
   "End an installation into DIRECTORY, which failed with OUTPUT."
-  ;; A half environment would be found and started.
+  ;; An incomplete environment would be found and started.
   (delete-directory directory t)
   (when (file-exists-p (jumpseat-install--aside directory))
     (rename-file (jumpseat-install--aside directory) directory))

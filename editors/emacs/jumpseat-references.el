@@ -70,7 +70,7 @@
           ("@buffer" (jumpseat-region-block 1 (1+ (buffer-size))))
           ("@diagnostics"
            (list :type "context" :uri (jumpseat-region-uri buffer-file-name) :label "diagnostics"
-                 :text (concat (or (string-join (jumpseat-references--diagnostics) "\n")) "\n")))
+                 :text (concat (string-join (jumpseat-references--diagnostics) "\n") "\n")))
           (_ (jumpseat-references--selection)))))))
 
 (defun jumpseat-references--selection ()

@@ -107,7 +107,7 @@ Their argument says whether there is a change to review.")
 
 (defun jumpseat-rewrite--unfenced (answer)
   "ANSWER without a fence around it.
-Only for the preview: the daemon knows better."
+Only for the preview: the daemon removes the fence from the result."
   (replace-regexp-in-string
    "\n```[ \t\n]*\\'" "\n"
    (replace-regexp-in-string "\\`[ \t\n]*```.*\n" "" answer)))
@@ -156,10 +156,10 @@ Only for the preview: the daemon knows better."
   (jumpseat-rewrite-mode -1))
 
 (defun jumpseat-rewrite--drop ()
-  "Stop the rewrite of this buffer, which is read again or gets another mode."
+  "Stop the rewrite of this buffer, which is reverted or gets another major mode."
   (jumpseat-rewrite-stop)
   (jumpseat-rewrite--clear)
-  (jumpseat-say "The rewrite was dropped: its buffer was read again, or got another mode."))
+  (jumpseat-say "The rewrite was dropped: its buffer was reverted, or got another major mode."))
 
 (defun jumpseat-rewrite--finish (buffer edit outcome)
   "End EDIT of BUFFER with OUTCOME."

@@ -20,7 +20,7 @@
 
 (defconst jumpseat-rpc--restarts 5
   "A process that ends more often than this within some time is not started again.")
-(defconst jumpseat-rpc--restart-seconds 180 "That time.")
+(defconst jumpseat-rpc--restart-seconds 180 "That time, in seconds.")
 (defconst jumpseat-rpc--initialize-seconds 20 "How long the daemon may take to be ready.")
 (defconst jumpseat-rpc--coalesce-ms 16 "One frame at 60 Hz: the daemon joins deltas within it.")
 

@@ -86,7 +86,7 @@ OUTCOME is that of the turn, and ERR its error or nil."
           (lambda ()
             (when (buffer-live-p buffer)
               (with-current-buffer buffer
-                ;; A buffer that was read again may have another turn already.
+                ;; A buffer that was reverted may have another turn already.
                 (when (eq turn jumpseat-chat-turn)
                   (jumpseat-send--close answer headings outcome err))
                 (run-hook-with-args 'jumpseat-turn-ended-functions err

@@ -202,6 +202,9 @@ def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider,
     child.ask("Code?")
     child.sees("Done.")
     child.idle()
+    child.command("jumpseat-log")
+    child.wait('(get-buffer "daemon.log")')
+    child.command("jumpseat")
     child.keys("^C^W")
     child.said("Copied 2 lines.")
     assert child.eval("(current-kill 0)") == "x = 1\ny = 2\n"

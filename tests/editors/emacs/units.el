@@ -63,7 +63,7 @@
       (should (equal (buffer-string) "Q one two typed"))
       (should (= (point) (point-max))))))
 
-(ert-deftest units-a-piece-is-replaced-only-if-nobody-has-edited-it ()
+(ert-deftest units-a-piece-is-replaced-only-if-no-user-has-edited-it ()
   (units-with "Q"
     (let ((writer (jumpseat-writer-new (point-max))))
       (jumpseat-writer-append writer " one\r\n two")
