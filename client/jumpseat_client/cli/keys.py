@@ -10,7 +10,7 @@ from typing import Any
 
 from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, delete_key, is_stored, store_key
-from jumpseat.providers.services import SERVICES
+from jumpseat.providers.services import SERVICES, WITH_KEY
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, USAGE, print_failure, print_json, say
@@ -91,6 +91,7 @@ def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | Non
 
     near = get_close_matches(provider, [*file.providers, *SERVICES], 1)
     hint = f"Did you mean {near[0]}? " if near else ""
+    hint += f"jumpseat knows {', '.join(WITH_KEY)}. "
     hint += f"For another provider, add a table [providers.{provider}] to {file.path}."
     print_failure(f"There is no provider {provider!r} in the configuration.", hint)
     return None
@@ -192,7 +193,6 @@ def completions(config: Path | None, *, services: bool) -> list[tuple[str, str]]
         file = ConfigurationFile(config or environment_of_process().places.config_file)
     except CannotChange:
         return []
-    known = {name: service.title for name, service in SERVICES.items() if services and service.variable}
-    return list(
-        {**known, **{name: str(table.get("kind", "")) for name, table in file.providers.items()}}.items()
-    )
+    known = {name: SERVICES[name].title for name in WITH_KEY if services}
+    own = {name: str(table.get("kind", "")) for name, table in file.providers.items()}
+    return list({**known, **own}.items())

@@ -139,4 +139,7 @@ def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
     own = (row for row in providers if row.get("authMethod") == "api_key" and not row.get("builtIn", True))
     if (first_own := next(own, None)) is not None:
         return f"Next: jumpseat keys set {first_own.get('id')}   (its API key)"
-    return "Next: jumpseat login   (GitHub Copilot), or: jumpseat local install   (a model on this machine)"
+    return (
+        "Next: jumpseat login (GitHub Copilot), or: jumpseat local install (a model on this machine), "
+        "or: jumpseat config init (others)"
+    )

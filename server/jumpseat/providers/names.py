@@ -13,7 +13,7 @@ from jumpseat.providers.facts import FactSource, offline_names, prepare
 from jumpseat.providers.kinds import BUILT_IN
 from jumpseat.providers.prefixes import fault_of_prefix
 from jumpseat.providers.registry import Registry
-from jumpseat.providers.services import how_to_add
+from jumpseat.providers.services import WITH_KEY, how_to_add
 from jumpseat.providers.spellings import candidates
 
 logger = logging.getLogger(__name__)
@@ -227,8 +227,8 @@ def no_default(registry: Registry) -> ChatError:
         )
     return AuthenticationError(
         "No provider is set up yet.",
-        hint="Run `jumpseat login` for GitHub Copilot, or `jumpseat local install` for a small local model; "
-        f"or add a provider to {registry.config.file}.",
+        hint="Run `jumpseat login` for GitHub Copilot, `jumpseat local install` for a small local model, or "
+        f"`jumpseat keys set NAME` for {', '.join(WITH_KEY)}; or add a provider to {registry.config.file}.",
     )
 
 

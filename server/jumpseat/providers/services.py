@@ -70,6 +70,9 @@ SERVICES: Mapping[str, Service] = {
     )
 }
 
+WITH_KEY = tuple(name for name, service in SERVICES.items() if service.variable is not None)
+"""The ids of those with an API key, which `jumpseat keys set` adds."""
+
 
 def how_to_add(name: str, file: Path) -> str | None:
     """What adds a well-known provider that has no table, as a sentence; None if the name is none.

@@ -61,7 +61,10 @@ async def check_providers(
             title = f"Provider {row['id']} ({row['kind']}{default})"
             yield Subject(title, await task, row["id"])
         if not used:
-            hint = "Run `jumpseat login` for GitHub Copilot, or `jumpseat local install` for a local model."
+            hint = (
+                "Run `jumpseat login` for GitHub Copilot, `jumpseat local install` for a local model, "
+                "or `jumpseat config init` for others."
+            )
             yield Subject("Providers", [Check("providers", False, "No provider is set up.", hint)])
     finally:
         for task in tasks:

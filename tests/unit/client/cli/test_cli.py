@@ -330,6 +330,7 @@ def provider(name: str, state: str, **more: Any) -> dict[str, Any]:
         ([provider("one", "signed_out"), provider("two", "configured")], "settings set default_provider two"),
         ([provider("one", "signed_out")], "jumpseat login"),
         ([provider("one", "signed_out")], "jumpseat local install"),
+        ([provider("one", "signed_out")], "jumpseat config init"),
         (
             [provider("one", "signed_out", authMethod="api_key", builtIn=False)],
             "Next: jumpseat keys set one (its API key)",

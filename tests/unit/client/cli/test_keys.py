@@ -154,6 +154,7 @@ def test_a_key_that_the_user_keeps_elsewhere_is_not_removed(home: Path) -> None:
         (("set", "groq"), "two words", 2, "white space"),
         (("set", "copilot"), KEY, 1, "jumpseat login"),
         (("set", "gorq"), KEY, 1, "Did you mean groq?"),
+        (("set", "acme"), KEY, 1, "jumpseat knows anthropic, openai, gemini, groq, "),
     ],
 )
 def test_what_cannot_be_stored_is_refused(
