@@ -25,12 +25,12 @@ def texts_in(value: Any) -> list[str]:
 
 def mapping_in(value: Any) -> Mapping[str, Any]:
     """The object, or an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def mappings_in(value: Any) -> list[Mapping[str, Any]]:
     """The objects in a list; other items are skipped."""
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def number_in(value: Any) -> float | None:

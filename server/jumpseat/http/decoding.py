@@ -68,11 +68,11 @@ async def decoded(
                 # A defect of the decoder. The log has it; to the client it is an invalid answer.
                 logger.exception("the answer of %s cannot be decoded", provider)
                 failure = ProtocolError(f"{provider} sent an answer that cannot be decoded.")
-            if events:
-                if len(events) <= MANY_EVENTS:
-                    yield merge_deltas(events)
-                else:
-                    yield await run_decoding(True, partial(merge_deltas, events))
+            if len(events) == 1:
+                yield events
+            elif events:
+                is_costly = len(events) > MANY_EVENTS
+                yield await run_decoding(is_costly, partial(merge_deltas, events))
             if failure is not None:
                 failure.provider = failure.provider or provider
                 failure.provider_request_id = failure.provider_request_id or request_id_of(headers)

@@ -6,7 +6,8 @@ With `coalesceMs`, adjacent deltas of one block are held back and merged; any ot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from jumpseat.chat import (
     DoneEvent,
@@ -114,9 +115,9 @@ class DeltaSink(Sink):
         if isinstance(event, DoneEvent):
             self._stream = False  # `done` is always the last delta.
 
-    async def ready(self) -> None:
+    def ready(self) -> Coroutine[Any, Any, None]:
         """Wait until the client has read enough."""
-        await self._outbox.ready()
+        return self._outbox.ready()
 
     def _schedule_release(self) -> None:
         if self._timer is not None:

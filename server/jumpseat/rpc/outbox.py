@@ -6,7 +6,7 @@ read pauses its own turns only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from jumpseat.wire import encode, encode_frame
@@ -18,7 +18,7 @@ class FrameWriter(Protocol):
     def write(self, data: bytes) -> None:
         """Send bytes without blocking."""
 
-    async def ready(self) -> None:
+    def ready(self) -> Coroutine[Any, Any, None]:
         """Return once little enough is buffered."""
 
 
@@ -40,6 +40,6 @@ class Outbox:
         """Send a notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    async def ready(self) -> None:
+    def ready(self) -> Coroutine[Any, Any, None]:
         """Return once the client has taken enough of what was sent."""
-        await self._writer.ready()
+        return self._writer.ready()

@@ -9,9 +9,9 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from jumpseat.wire.polled import PolledReader, PolledWriter
 from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
@@ -99,9 +99,9 @@ class Transport:
         self._held = False
         self._progress()
 
-    async def ready(self) -> None:
+    def ready(self) -> Coroutine[Any, Any, None]:
         """Return when fewer than `HIGH_WATER` bytes are buffered, or the reader is gone."""
-        await self._at_most(HIGH_WATER - 1)
+        return self._at_most(HIGH_WATER - 1)
 
     async def flush(self, timeout: float) -> bool:
         """Wait until nothing is buffered, at most `timeout` seconds; True if everything was written."""

@@ -154,19 +154,24 @@ class ChatCompletionsDecoder:
             self._begun = True
         if self._response_id and self._response_model:
             self._send_response()
-        delta, message = choice.get("delta"), mapping_in(choice.get("message"))
+        delta = choice.get("delta")
         if whole:
             # Perplexity adds an empty `delta` to the message of a body.
-            delta = message or mapping_in(delta)
+            delta = mapping_in(choice.get("message")) or mapping_in(delta)
         elif not isinstance(delta, dict):
             # A `message` after deltas repeats them.
-            delta = {} if self._had_delta else message
+            delta = {} if self._had_delta else mapping_in(choice.get("message"))
         elif delta:
             self._had_delta = True
         if delta:
             self._take_delta(delta, whole=whole)
         self._take_sources(chunk)
-        reason = text_in(choice.get("finish_reason"))
+        if reason := text_in(choice.get("finish_reason")):
+            self._take_reason(reason)
+        if not delta:
+            self._send_usage()
+
+    def _take_reason(self, reason: str) -> None:
         self._finish_reason = weightier(self._finish_reason, reason)
         if reason.lower() in FAILED_REASONS:
             self._failure = ServerError(
@@ -174,8 +179,6 @@ class ChatCompletionsDecoder:
                 provider=self._provider,
                 provider_code=reason,
             )
-        if not delta:
-            self._send_usage()
 
     def _take_delta(self, delta: Mapping[str, Any], *, whole: bool) -> None:
         thought = self._reasoning.text_of(delta)
@@ -362,7 +365,10 @@ class _CallKeys:
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:
     # Mistral sends several choices unrequested; only the one with index 0 is the answer.
-    return next((choice for choice in mappings_in(choices) if not choice.get("index")), {})
+    for choice in mappings_in(choices):
+        if not choice.get("index"):
+            return choice
+    return {}
 
 
 def _further_messages(choices: Any) -> list[Mapping[str, Any]]:
