@@ -13,14 +13,20 @@ import pytest
 EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
 
 
-def test_the_parts_of_the_extension_that_need_no_editor_work() -> None:
+def test_the_parts_of_the_extension_that_need_no_editor_work(tmp_path: Path) -> None:
     npm = shutil.which("npm")
     if npm is None or not (EXTENSION / "node_modules").is_dir():
         pytest.skip("the packages of the VS Code extension are not installed")
     ran = subprocess.run(
         [npm, "--silent", "test"],
         cwd=EXTENSION,
-        env={**os.environ, "JUMPSEAT": str(Path(sys.executable).with_name("jumpseat"))},
+        env={
+            **os.environ,
+            "JUMPSEAT": str(Path(sys.executable).with_name("jumpseat")),
+            # npm writes logs there, and asks the registry for its own newest version.
+            "HOME": str(tmp_path),
+            "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+        },
         capture_output=True,
         text=True,
         timeout=110,
