@@ -26,7 +26,6 @@
 (jumpseat-rpc-on 'providers/didChange (jumpseat-models--forget "providers/list"))
 (jumpseat-rpc-on 'auth/didChange (jumpseat-models--forget "providers/list"))
 (jumpseat-rpc-on 'models/didChange (jumpseat-models--forget "models/list"))
-(jumpseat-rpc-on 'prompts/didChange (jumpseat-models--forget "prompts/list"))
 (jumpseat-rpc-on 'settings/didChange (jumpseat-models--forget "providers/list" "models/list"))
 (jumpseat-rpc-on 'end (jumpseat-models--forget "providers/list" "models/list" "prompts/list"))
 
@@ -68,6 +67,14 @@ For completion, which cannot wait."
 (defun jumpseat-models-known-prompts ()
   "The named texts of the configuration, as far as they are known."
   (jumpseat-models--known "prompts/list" :prompts))
+
+(defun jumpseat-models--fetch-prompts (_params)
+  "Request the named texts, so that the first slash is completed with all of them."
+  (funcall (jumpseat-models--forget "prompts/list") nil)
+  (jumpseat-models-known-prompts))
+
+(jumpseat-rpc-on 'ready #'jumpseat-models--fetch-prompts)
+(jumpseat-rpc-on 'prompts/didChange #'jumpseat-models--fetch-prompts)
 
 (defun jumpseat-models--provider (model providers)
   "The one of PROVIDERS that MODEL names, or the default one."

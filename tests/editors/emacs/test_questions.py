@@ -150,8 +150,8 @@ def test_references_files_and_prompts_are_completed(home, package, provider, tmp
     (tmp_path / "some-file.py").write_text("")
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
-        child.eval("(jumpseat-models-known-prompts)")
-        child.wait("(jumpseat-models-known-prompts)")
+        # Completion does not request them only when the first slash is typed.
+        child.wait("""(assoc "prompts/list" jumpseat-models--cache)""")
         words = """(progn (erase-buffer) (insert "## Me\n\n" %s)
              (let ((found (jumpseat-complete-at-point)))
                (append (and found (all-completions (buffer-substring (car found) (cadr found))
