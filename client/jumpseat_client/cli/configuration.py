@@ -20,6 +20,7 @@ from jumpseat.providers.services import SERVICES, Service
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat_client.cli.configuration_file import ConfigurationFile, reporting
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.keys import fault_of_key
 from jumpseat_client.cli.local import PROVIDER, is_installed
 from jumpseat_client.cli.terminal import clean
 from jumpseat_client.cli.terminal_questions import ask_hidden
@@ -131,7 +132,12 @@ def _key_of(service: Service, environment: Environment) -> str:
     if environment.get(service.variable or "").strip():
         return ""
     question = f"Key of {service.title} (not shown; empty: read {service.variable})"
-    return ask_hidden(question, default="", show_default=False).strip()
+    while True:
+        key = ask_hidden(question, default="", show_default=False).strip()
+        fault = fault_of_key(key)
+        if fault is None:
+            return key
+        say(fault)
 
 
 def _source_of(service: Service, key: str, environment: Environment) -> str:

@@ -109,10 +109,19 @@ def _read_key(provider: str) -> str | None:
             "There is no key.", f"Type it, or pipe it: pass show {provider} | jumpseat keys set {provider}"
         )
         return None
-    if len(key) > MOST_CHARACTERS or not key.isprintable() or any(map(str.isspace, key)):
-        print_failure("This is no key: it has white space or control characters.", None)
+    if (fault := fault_of_key(key)) is not None:
+        print_failure(fault, None)
         return None
     return key
+
+
+def fault_of_key(key: str) -> str | None:
+    """Why a text cannot be a key, as a sentence; None if it can."""
+    if len(key) > MOST_CHARACTERS:
+        return "This is no key: it is too long."
+    if not key.isprintable() or any(map(str.isspace, key)):
+        return "This is no key: it has white space or control characters."
+    return None
 
 
 @reporting

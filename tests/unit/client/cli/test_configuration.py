@@ -124,7 +124,8 @@ def test_questions_are_asked_on_a_terminal_and_a_key_is_stored(
         (b"spaces between", b"99"),
         (b"from 1 to", b"6, 7"),
         (b"by default", b"mistral"),
-        (b"Key of Groq", b"canary-of-a-key"),
+        (b"Key of Groq", b"canary with spaces"),
+        (b"has white space", b"canary-of-a-key"),
         (b"Key of Mistral", b""),
     ):
         terminal.read_until(lambda output, question=question: question in output)

@@ -152,6 +152,7 @@ def test_a_key_that_the_user_keeps_elsewhere_is_not_removed(home: Path) -> None:
         (("set", "groq", KEY), "", 2, "never an argument"),
         (("set", "groq"), "", 2, "There is no key"),
         (("set", "groq"), "two words", 2, "white space"),
+        (("set", "groq"), "x" * 70_000, 2, "too long"),
         (("set", "copilot"), KEY, 1, "jumpseat login"),
         (("set", "gorq"), KEY, 1, "Did you mean groq?"),
         (("set", "acme"), KEY, 1, "jumpseat knows anthropic, openai, gemini, groq, "),
