@@ -95,6 +95,8 @@ def read_question(
     piped = _read_stdin(optional=bool(words) or has_prompt, named=named) if with_stdin else b""
     if STDIN in images:
         return AskedQuestion(typed, "", [*blocks, image_block(piped, "stdin")])
+    if b"\0" in piped:
+        raise click.UsageError("stdin is not text. For an image: jumpseat chat -a -")
     return AskedQuestion(typed, piped.decode("utf-8", "replace"), blocks)
 
 

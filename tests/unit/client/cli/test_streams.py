@@ -61,6 +61,15 @@ def test_a_command_with_closed_streams_ends_with_its_own_exit_code(words: str, c
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
+@pytest.mark.parametrize("words", ["chat why", "chat", "tokens", "chat -f - why"])
+@pytest.mark.usefixtures("home")
+def test_an_image_in_place_of_text_is_not_sent(tmp_path: Path, words: str) -> None:
+    (tmp_path / "i.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    done = in_shell(f"{words} <{tmp_path}/i.png")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("Error: stdin is not text. For an image: jumpseat chat -a -\n")
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_a_prompt_even_before_the_prompt_reads() -> None:
     # Each attempt has to hit the moment between the question and the blocking read.
