@@ -30,7 +30,7 @@ function groupItem(label: string, isExpanded: boolean): vscode.TreeItem {
 }
 
 function rowItem(row: ConversationRow): vscode.TreeItem {
-  const item = new vscode.TreeItem(row.title === '' ? 'Untitled' : row.title);
+  const item = new vscode.TreeItem(row.title);
   item.id = row.id;
   item.description = ago(row.updatedAt, new Date());
   item.iconPath = new vscode.ThemeIcon(row.forkOf === undefined ? 'comment-discussion' : 'repo-forked');
