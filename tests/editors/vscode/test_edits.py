@@ -94,3 +94,20 @@ def test_an_edit_that_is_still_written_is_neither_accepted_nor_written_again(win
     assert window.js(f"return {TEXT}") == BEFORE
     press(window, "Reject or Stop Edit")
     provider.wait_for_disconnect()
+
+
+def test_the_instruction_of_an_edit_that_failed_is_there_for_the_next_one(window, provider):
+    answer = Reply.events(completion_stream(["SECOND = 2\n"]))
+    provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400), answer)
+    window.open_file("numbers.py", BEFORE, select=(1, 2))
+    window.start("jumpseat.edit", "Upper case.")
+    window.notified("The model is on holiday.")
+    window.command("notifications.clearAll")
+    window.start("jumpseat.edit")
+    window.sees("Rewrite how?")
+    window.page.keyboard.press("Enter")
+    window.sees("numbers.py: rewritten")
+    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    assert "Upper case." in str(provider.chats[1]["messages"])
+    press(window, "Accept Edit")
+    window.wait(f"{TEXT} === values[0]", AFTER)

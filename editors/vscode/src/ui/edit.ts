@@ -50,6 +50,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   readonly #lensesChanged = new vscode.EventEmitter<void>();
   readonly #setContext = contextKey('jumpseat.edit');
   #count = 0;
+  /** The instruction of the last edit that came to nothing; the next one may use it again. */
+  #unused = '';
   #timer: NodeJS.Timeout | undefined;
 
   readonly onDidChange = this.#contentChanged.event;
@@ -114,7 +116,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
     const target = targetOf(editor);
     const text =
-      instruction ?? (await askFor(`${linesOf(target)} of ${vscode.workspace.asRelativePath(document.uri)}`));
+      instruction ??
+      (await askFor(`${linesOf(target)} of ${vscode.workspace.asRelativePath(document.uri)}`, this.#unused));
     if (text !== undefined && !this.#of(document.uri)) {
       await this.#run(document, target, text);
     }
@@ -153,6 +156,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     edit.stop?.cancel();
+    this.#unused = edit.instruction;
     await this.#close(edit);
     await vscode.window.showTextDocument(edit.document);
   }
@@ -176,6 +180,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     const span = { start: document.offsetAt(target.start), end: document.offsetAt(target.end) };
     const rewrite = new Rewrite(document.getText(), span, lineEndOf(document));
     const stop = new vscode.CancellationTokenSource();
+    this.#unused = '';
     const edit: Edit = {
       document,
       rewrite,
@@ -193,11 +198,13 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         return this.#turn(edit, target);
       });
       if (!rewrite.finish(result)) {
+        this.#unused = instruction;
         await this.#close(edit);
         const text = result.text.trim();
         showWarning(`The model gave no text to apply${text === '' ? '.' : `: ${text}`}`);
       }
     } catch (error) {
+      this.#unused = instruction;
       await this.#close(edit);
       if (asDaemonError(error).cancelled) {
         showInformation('The edit was stopped.');
