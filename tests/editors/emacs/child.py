@@ -62,6 +62,7 @@ class Child:
         self._screen = pyte.Screen(COLUMNS, LINES)
         self._stream = pyte.ByteStream(self._screen)
         self._reading = threading.Lock()
+        self._ending = False
 
     def show(self, output: bytes) -> None:
         """Draw what Emacs wrote to its terminal."""
@@ -185,8 +186,15 @@ class Child:
         """The log of the package."""
         return str(self.eval('(with-current-buffer "*jumpseat log*" (buffer-string))'))
 
+    def settle(self) -> None:
+        """Wait until a daemon that Emacs starts is there or has failed; else it would outlive the test."""
+        if not self._ending:
+            self.wait("""(not (and (bound-and-true-p jumpseat-rpc--link)
+                                   (eq (jumpseat-rpc--link-state jumpseat-rpc--link) 'starting)))""")
+
     def quit(self) -> None:
         """End Emacs as a user does who saves nothing."""
+        self._ending = True
         with contextlib.suppress(OSError):
             self._connection.sendall(base64.b64encode(b"(run-at-time 0 nil #'kill-emacs)") + b"\n")
 
@@ -233,6 +241,7 @@ def running_emacs(
                     with _drawn(terminal, child):
                         child.wait("after-init-time")
                         yield child
+                        child.settle()
                         child.quit()
                         process.wait(WAIT_SECONDS)
             finally:

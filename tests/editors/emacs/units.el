@@ -105,7 +105,8 @@
   (let (names)
     (dolist (menu (list jumpseat-chat-menu jumpseat-rewrite-menu))
       (map-keymap (lambda (_key item)
-                    (unless (string-prefix-p "--" (nth 1 item))
+                    ;; In newer releases a separator is a list of a text.
+                    (unless (string-prefix-p "--" (or (nth 1 item) (car item)))
                       (push (nth 1 item) names)
                       (should (commandp (nth 2 item)))))
                   menu))
