@@ -75,6 +75,19 @@ def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
     chats.thinking_is_sent_back(child, provider)
 
 
+def test_only_thinking_is_folded_when_the_front_matter_comes_meanwhile(child):
+    folded = child.lua("""
+        local written = require('jumpseat.answer').new(vim.api.nvim_get_current_buf(), '## Assistant')
+        written:write({ { type = 'start', provider = 'fake', model = 'm' }, { type = 'thinking_start' },
+          { type = 'thinking_delta', text = 'Let me think.' } })
+        vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: fake:m', '---', '' })
+        written:write({ { type = 'thinking_done' }, { type = 'text_start' } })
+        local first = vim.fn.search('<details>', 'n')
+        return { vim.fn.foldclosed(first - 1), vim.fn.foldclosed(first) - first }
+    """)
+    assert folded == [-1, 0]
+
+
 def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
     chats.a_line_that_looks_like_a_heading(child, provider)
 

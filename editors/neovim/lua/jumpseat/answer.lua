@@ -4,6 +4,8 @@ local writer = require('jumpseat.writer')
 
 local M = {}
 
+local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
+
 ---@class jumpseat.Answer
 ---@field buf integer
 ---@field private writer jumpseat.Writer
@@ -11,7 +13,7 @@ local M = {}
 ---@field private question_row integer
 ---@field private blocks integer blocks begun so far
 ---@field private folded boolean the last block is folded, and the line below it begun
----@field private thinking_row integer? the first line of the block of thinking that is written
+---@field private thinking integer? the mark at the first line of the block of thinking that is written
 ---@field private mark integer the text behind the heading
 ---@field model string? the provider and model that answer
 ---@field usage table?
@@ -84,7 +86,7 @@ function Answer:write(deltas)
       -- The provider starts again: the blocks so far are void.
       flush()
       self.writer:replace(self.heading)
-      self.blocks, self.thinking_row, self.folded, self.parts = 0, nil, false, {}
+      self.blocks, self.thinking, self.folded, self.parts = 0, nil, false, {}
     elseif type == 'retry' then
       local detail = ('attempt %d of %d in %.1f s: %s'):format(
         delta.attempt,
@@ -99,7 +101,8 @@ function Answer:write(deltas)
       show({ state = type == 'text_start' and 'streaming' or 'thinking', detail = vim.NIL })
       if type == 'thinking_start' then
         flush()
-        self.thinking_row = self.writer:last_row() - 2
+        -- A mark, because the front matter is written above meanwhile.
+        self.thinking = vim.api.nvim_buf_set_extmark(self.buf, namespace, self.writer:last_row() - 2, 0, {})
       end
     elseif type == 'text_delta' or type == 'thinking_delta' then
       table.insert(text, delta.text)
@@ -109,8 +112,11 @@ function Answer:write(deltas)
       -- An insertion into the last line of a fold would shorten it, so the line below is begun first.
       table.insert(text, '\n\n</details>\n')
       flush()
-      if self.thinking_row then view.fold(self.buf, self.thinking_row, self.writer:last_row() - 1) end
-      self.thinking_row, self.folded = nil, true
+      if self.thinking then
+        local first = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.thinking, {})[1]
+        view.fold(self.buf, first, self.writer:last_row() - 1)
+      end
+      self.thinking, self.folded = nil, true
     elseif type == 'warning' then
       table.insert(self.notices, delta.message)
     elseif type == 'citation' and delta.url then
