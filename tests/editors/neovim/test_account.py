@@ -89,6 +89,10 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
     child.lua("vim.api.nvim_win_set_cursor(0, { 3, 3 })")
     child.keys("K")
     child.sees("Higher is more random")
+    child.keys("$")
+    child.wait("#vim.api.nvim_list_wins() == 1")
+    child.keys("K")
+    child.sees("Higher is more random")
     child.keys("$r1")
     child.wait("#vim.diagnostic.get(0) == 0")
     assert provider.requests == []
@@ -113,11 +117,14 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
 
 
 def test_the_logs_are_opened(child):
+    child.lua("for line = 1, 40 do require('jumpseat.log').write('%d', line) end")
     child.command("JumpseatLog")
     child.wait("vim.api.nvim_buf_get_name(0):find('jumpseat') ~= nil")
     assert "the log was opened" in child.lua(
         "return table.concat(vim.fn.readfile(require('jumpseat.log').path()), ' ')"
     )
+    child.sees("the log was opened")
+    assert child.lua("return vim.fn.line('.') == vim.fn.line('$')")
 
 
 def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider, tmp_path):

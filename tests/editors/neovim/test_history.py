@@ -46,6 +46,7 @@ def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
     with running_neovim(home) as child:
         history(child, "Which colour", "Fork", words="sky")
         child.sees("Blue.")
+        child.sees(" fake:fake-model  ")
         child.keys("u")
         assert "Blue." in child.text
         child.ask("And the sea?")

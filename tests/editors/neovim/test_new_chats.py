@@ -96,6 +96,14 @@ def test_a_heading_that_was_changed_meanwhile_stays(german, tmp_path):
         assert child.text == "## Me!\n\n"
 
 
+def test_a_file_that_is_not_there_becomes_a_new_chat(child, tmp_path):
+    file = tmp_path / "sky.md"
+    child.command(f"Jumpseat {file}")
+    assert child.text == "## Me\n\n"
+    child.command("write")
+    assert file.read_text("utf-8") == "## Me\n\n\n"
+
+
 def test_undo_goes_back_to_the_text_that_a_new_chat_begins_with(child):
     child.keys("iHello?<Esc>uu")
     assert child.text == "## Me\n\n"

@@ -139,6 +139,10 @@ local function load(buf)
   end
 end
 
+---@param buf integer
+---@return boolean
+local function is_empty(buf) return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), { '' }) end
+
 ---@return integer? buf the chat that was used last
 local function last_used()
   local last, used
@@ -162,10 +166,14 @@ function M.open(options)
     buf = vim.fn.bufadd(vim.fn.fnamemodify(options.file, ':p'))
     load(buf)
     vim.bo[buf].buflisted = true
+    if is_empty(buf) then create.begin(buf) end
   elseif not options.new and not options.lines then
     buf = last_used()
   end
-  buf = buf or create.create(options.lines)
+  if not buf then
+    buf = create.buffer()
+    create.begin(buf, options.lines)
+  end
   M.attach(buf)
   show(buf)
   return buf

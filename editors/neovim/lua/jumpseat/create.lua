@@ -41,22 +41,27 @@ function M.name_heading(buf)
   end)
 end
 
---- A buffer with a new chat.
----@param lines? string[] what it begins with, if not with a question
----@return integer buf
-function M.create(lines)
-  count = count + 1
-  local buf = vim.api.nvim_create_buf(true, false)
-  local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count)
-  vim.api.nvim_buf_set_name(buf, vim.fs.joinpath(config.get().directory, name))
+--- Write what a new chat begins with into an empty buffer.
+---@param buf integer
+---@param lines? string[] in place of the heading of a question
+function M.begin(buf, lines)
   local model = config.get().model
   local head = model and { '---', 'model: ' .. model, '---', '' } or {}
   local text = lines or vim.list_extend(vim.list_slice(head), { M.HEADING, '', '' })
   without_undo(buf, function() vim.api.nvim_buf_set_lines(buf, 0, -1, false, text) end)
-  if lines then return buf end
+  if lines then return end
   local mark = vim.api.nvim_buf_set_extmark(buf, namespace, #head, 0, {})
   unnamed[buf] = { mark = mark, tick = vim.api.nvim_buf_get_changedtick(buf) }
   if client.info() then M.name_heading(buf) end
+end
+
+--- An empty buffer for a new chat, with the name of a file.
+---@return integer buf
+function M.buffer()
+  count = count + 1
+  local buf = vim.api.nvim_create_buf(true, false)
+  local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count)
+  vim.api.nvim_buf_set_name(buf, vim.fs.joinpath(config.get().directory, name))
   return buf
 end
 

@@ -4,6 +4,7 @@ local lists = require('jumpseat.lists')
 local log = require('jumpseat.log')
 local region = require('jumpseat.region')
 local transcript = require('jumpseat.transcript')
+local view = require('jumpseat.view')
 
 local M = {}
 
@@ -42,9 +43,17 @@ function M.rows(buf)
   return provider and provider.settingsSchema or {}
 end
 
+--- Show the model that the front matter names; an answer shows it with its provider.
+---@param buf integer
+local function show_model(buf)
+  local model, shown = M.model(buf), view.status(buf).model
+  if model and not (shown and vim.endswith(shown, ':' .. model)) then view.update(buf, { model = model }) end
+end
+
 --- Let the daemon check the front matter as it would for a chat.
 ---@param buf integer
 function M.check(buf)
+  show_model(buf)
   local lines = front_matter(buf)
   -- A text without a question has nothing to check.
   local text = table.concat(lines, '\n') .. '\n\n-\n'
@@ -107,20 +116,24 @@ function M.rule(row)
   return table.concat(parts, ', ')
 end
 
---- Show what a key of the front matter means. `K` calls this.
----@param key string
-function M.describe(key)
+--- Show what a key of the front matter means. `K` calls this, also on a value.
+---@param word string
+function M.describe(word)
   local buf = vim.api.nvim_get_current_buf()
-  if key == '' then key = vim.fn.expand('<cword>') end
+  if word == '' then word = vim.fn.expand('<cword>') end
+  local keys = { word, vim.api.nvim_get_current_line():match('^%s*([%w_]+):') }
   lists.providers:get(function(err)
     if err then return log.error(err) end
-    for _, row in ipairs(M.rows(buf)) do
-      if row.key == key then
-        local lines = { ('**%s** (%s)'):format(row.key, M.rule(row)), '', row.description }
+    local rows = M.rows(buf)
+    for _, key in ipairs(keys) do
+      local row = vim.iter(rows):find(function(each) return each.key == key end)
+      if row then
+        local lines = { ('**%s** (%s)'):format(key, M.rule(row)), '', row.description }
         return vim.lsp.util.open_floating_preview(lines, 'markdown', { focus_id = 'jumpseat' })
       end
+      if M.KEYS[key] then return log.notify(M.KEYS[key]) end
     end
-    log.notify(M.KEYS[key] or (key .. ' is not a setting of this provider.'))
+    log.notify(word .. ' is not a setting of this provider.')
   end)
 end
 

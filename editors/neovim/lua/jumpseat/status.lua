@@ -94,11 +94,11 @@ function M.show()
   end)
 end
 
---- Open the plug-in's log and the daemon's.
+--- Open the plug-in's log and the daemon's, at their ends.
 function M.logs()
   log.write('the log was opened')
-  vim.cmd.tabedit(vim.fn.fnameescape(log.path()))
-  if vim.uv.fs_stat(log.daemon_path()) then vim.cmd.split(vim.fn.fnameescape(log.daemon_path())) end
+  vim.cmd('tabedit + ' .. vim.fn.fnameescape(log.path()))
+  if vim.uv.fs_stat(log.daemon_path()) then vim.cmd('split + ' .. vim.fn.fnameescape(log.daemon_path())) end
 end
 
 return M
