@@ -10,7 +10,6 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@field buf integer
 ---@field private writer jumpseat.Writer
 ---@field private heading string what comes before the first block
----@field private question_row integer
 ---@field private blocks integer blocks begun so far
 ---@field private folded boolean the last block is folded, and the line below it begun
 ---@field private thinking integer? the mark at the first line of the block of thinking that is written
@@ -38,7 +37,6 @@ function M.new(buf, heading)
     buf = buf,
     writer = writer.new(buf, last - 1, #lines[last]),
     heading = '\n\n' .. heading .. '\n\n',
-    question_row = last - 1,
     blocks = 0,
     folded = false,
     parts = {},

@@ -19,7 +19,7 @@ local M = {}
 
 ---@type table<integer, jumpseat.Chat>
 local chats = {}
----@type integer? the buffer that `@buffer` means: the last one that is no chat
+---@type integer? the buffer that `@buffer` means: the last one that is not a chat
 local source
 
 ---@param buf integer
@@ -193,7 +193,7 @@ end
 ---@return boolean
 function M.is_running(buf) return chats[buf] ~= nil and (chats[buf].turn or chats[buf].preparing) ~= nil end
 
---- Stop the answer of a chat; what has come so far stays.
+--- Stop the answer of a chat; the partial answer stays.
 ---@param buf integer
 ---@return boolean stopped false if nothing runs
 function M.stop(buf) return chats[buf] ~= nil and send.stop(chats[buf]) end

@@ -42,13 +42,13 @@ function M.yank(buf)
   log.notify(('Yanked %d lines.'):format(#lines))
 end
 
---- Insert the code block at the cursor, or the last one, into the last buffer that is no chat.
+--- Insert the code block at the cursor, or the last one, into the last buffer that is not a chat.
 ---@param buf integer
 function M.insert(buf)
   local lines = current(buf)
   if not lines then return end
   local target = chat.source()
-  if not target then return log.warn('There is no buffer beside the chat.') end
+  if not target then return log.warn('There is no file to insert it into: open one beside the chat.') end
   local win = vim.fn.win_findbuf(target)[1]
   local row = win and vim.api.nvim_win_get_cursor(win)[1] or vim.fn.getbufinfo(target)[1].lnum
   vim.api.nvim_buf_set_lines(target, row, row, false, lines)

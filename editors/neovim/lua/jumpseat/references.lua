@@ -9,7 +9,7 @@ local M = {}
 --- The references, as they are completed.
 ---@type jumpseat.Completion[]
 M.WORDS = {
-  { word = '@buffer', menu = 'The last buffer that is no chat.' },
+  { word = '@buffer', menu = 'The last buffer that is not a chat.' },
   { word = '@selection', menu = 'What was selected in it.' },
   { word = '@diagnostics', menu = 'Its diagnostics.' },
   { word = '@file:', menu = 'A file.' },

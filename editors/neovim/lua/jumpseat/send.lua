@@ -159,7 +159,7 @@ function M.send(chat)
   )
 end
 
---- Stop the answer of a chat; what has come so far stays.
+--- Stop the answer of a chat; the partial answer stays.
 ---@param chat jumpseat.Chat
 ---@return boolean stopped false if nothing runs
 function M.stop(chat)

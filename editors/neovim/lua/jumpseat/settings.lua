@@ -16,7 +16,7 @@ M.KEYS = {
   model = 'The model, as provider:model.',
   system = 'The system prompt.',
   settings = 'Settings of the provider.',
-  conversation = 'The kept conversation that the chat goes on with.',
+  conversation = 'The kept conversation that the chat continues.',
 }
 
 ---@param buf integer
@@ -101,7 +101,7 @@ function M.check_later(buf)
   end, CHECK_MS)
 end
 
--- Whether a provider lists the model is known only when its list has come.
+-- Only after its list has arrived is it known whether a provider has the model.
 client.on('models/didChange', function() vim.iter(require('jumpseat.chat').list()):each(M.check) end)
 
 --- The rule of a row in words.

@@ -69,7 +69,7 @@ function Turn:_receive(delta)
   end
 end
 
---- Stop the turn. What has come so far stays.
+--- Stop the turn. The partial answer stays.
 function Turn:stop()
   if self.ended or self.stopped then return end
   self.stopped = true

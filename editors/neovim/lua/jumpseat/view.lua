@@ -184,7 +184,7 @@ end
 ---@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: what is shown below lines
 local messages = {}
 
---- Show a message below a line, until the next turn.
+--- Show a message below a line, or replace it.
 ---@param buf integer
 ---@param row integer from 0
 ---@param message jumpseat.Message
