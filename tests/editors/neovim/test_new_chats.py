@@ -45,6 +45,21 @@ def test_a_new_chat_that_is_sent_without_insert_mode_gets_that_heading_too(germa
         assert child.body.startswith("## Ich\n\nHello?\n\n## KI\n\n")
 
 
+def test_a_new_chat_gets_that_heading_also_after_the_program_was_missing(german, provider):
+    provider.script(Reply.events(WORDS))
+    with running_neovim(german) as child:
+        child.lua("_G.options = vim.g.jumpseat")
+        child.lua("vim.g.jumpseat = vim.tbl_extend('force', _G.options, { command = { 'no-such-program' } })")
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.sees("The program no-such-program was not found.")
+        assert child.text == "## Me\n\nHello?"
+        child.lua("vim.g.jumpseat = _G.options")
+        child.send()
+        child.idle()
+        assert child.body.startswith("## Ich\n\nHello?\n\n## KI\n\n")
+
+
 def test_a_question_of_the_command_has_the_heading_of_the_configuration(german, provider):
     provider.script(Reply.events(WORDS))
     with running_neovim(german) as child:

@@ -31,7 +31,12 @@ function M.name_heading(buf)
   if not heading then return end
   unnamed[buf] = nil
   transcript.headings(config.get().model, function(err, headings)
-    if err or headings.user == M.HEADING or not vim.api.nvim_buf_is_loaded(buf) then return end
+    if err then
+      unnamed[buf] = heading
+      return
+    end
+    if headings.user == M.HEADING then return end
+    if not vim.api.nvim_buf_is_loaded(buf) or not vim.bo[buf].modifiable then return end
     local row = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, heading.mark, {})[1]
     if not row or vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] ~= M.HEADING then return end
     local function change() vim.api.nvim_buf_set_text(buf, row, 0, row, #M.HEADING, { headings.user }) end
