@@ -42,6 +42,18 @@ vim.notify = function(text, level) table.insert(_G.messages, text) end
 """
 
 
+_NO_START = """
+-- A daemon that is still starting when Neovim ends would outlive the test, which finds no daemon to end.
+local client = package.loaded['jumpseat.client']
+if not client then return end
+vim.wait(..., function()
+  local name, connection = debug.getupvalue(client.info, 1)
+  assert(name == 'connection')
+  return not connection or connection.state ~= 'starting'
+end, 5)
+"""
+
+
 _CHOOSE = """
 _G.prompts, _G.choices = {}, ...
 vim.ui.select = function(items, options, choose)
@@ -90,6 +102,7 @@ class Child:
         if self._ended:
             return
         self._ended = True
+        self.lua(_NO_START, WAIT_MS)
         messages = self._request("nvim_exec2", "messages", {"output": True})["output"]
         assert "stack traceback" not in messages, messages
         with contextlib.suppress(OSError):
