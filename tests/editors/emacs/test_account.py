@@ -119,7 +119,7 @@ def test_providers_are_completed_although_they_were_not_known_when_the_command_b
     with running_emacs(home, package=package) as child:
         child.keys("^[xjumpseat-doctor^M")
         child.sees("Check the provider")
-        child.wait("jumpseat-models--cache")
+        child.wait("""(assoc "providers/list" jumpseat-models--cache)""")
         child.keys("fa\t")
         child.sees("the default one): fake")
 
