@@ -36,6 +36,9 @@ kind = "openai"
 base_url = "http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1"
 api_key = "k"
 default_model = "fake-model"
+
+[daemon]
+idle_minutes = 0
 `,
   );
 });

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.hub import running_daemons
+from tests.processes import ends
+
 EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
 
 
@@ -25,6 +28,7 @@ def test_the_parts_of_the_extension_that_need_no_editor_work(tmp_path: Path) -> 
             "JUMPSEAT": str(Path(sys.executable).with_name("jumpseat")),
             # npm writes logs there, and asks the registry for its own newest version.
             "HOME": str(tmp_path),
+            "TMPDIR": str(tmp_path),
             "NPM_CONFIG_UPDATE_NOTIFIER": "false",
         },
         capture_output=True,
@@ -34,3 +38,5 @@ def test_the_parts_of_the_extension_that_need_no_editor_work(tmp_path: Path) -> 
     )
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    left = [pid for pid, home in running_daemons().items() if tmp_path in home.parents]
+    assert all(ends(pid, seconds=10) for pid in left), "the tests left a daemon running"
