@@ -63,7 +63,11 @@ TYPED = {
 TESTS_OF_A_PAGE = f"cd {ROOT} && {sys.executable} -m pytest --collect-only -p no:cacheprovider"
 """Which tests they are is enough here."""
 
+ZSH = 'eval "$(_JUMPSEAT_COMPLETE=zsh_source jumpseat)"'
+
 CHANGES = {
+    # A user's start-up file has this line before it, as the page says.
+    ZSH: f"autoload -Uz compinit && compinit -u && {ZSH}",
     # It is of no use to a user who has done all the others.
     "jumpseat config init": "JUMPSEAT_CONFIG=new.toml jumpseat config init",
     ".venv/bin/pytest": TESTS_OF_A_PAGE,
