@@ -72,10 +72,11 @@ def answering(methods: Sequence[str], then: str) -> str:
 
 
 def slow_program(directory: Path, go: Path) -> list[str]:
-    """The daemon's program, which starts once the file `go` exists."""
+    """The daemon's program, which starts once the file `go` exists, or after a minute."""
     return program_that(
         directory,
-        f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
+        "import os, sys, time\n"
+        f"for _ in range(6000):\n  os.path.exists({str(go)!r}) or time.sleep(0.01)\n"
         "os.execv(sys.executable, [sys.executable, '-P', '-m', 'jumpseat', *sys.argv[1:]])\n",
     )
 

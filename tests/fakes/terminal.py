@@ -66,7 +66,7 @@ class Terminal:
         """Wait until the command has switched the echo of keys on or off."""
         while bool(termios.tcgetattr(self.screen)[3] & termios.ECHO) is not on:
             assert time.monotonic() < self._deadline, f"The echo is not {'on' if on else 'off'}."
-            time.sleep(0.01)
+            time.sleep(0.01)  # No event reports such a change.
 
     def resize(self, rows: int, columns: int) -> None:
         """Resize the window; the command gets SIGWINCH."""
