@@ -51,7 +51,7 @@ async def test_a_daemon_that_cannot_start_is_named_with_its_log(hub: Hub) -> Non
     pointer.rmdir()
 
 
-@pytest.mark.parametrize("kind", ["lock", "json", "log"])
+@pytest.mark.parametrize("kind", ["lock", "log"])
 async def test_a_pipe_in_place_of_a_file_of_the_daemon_makes_no_client_wait(hub: Hub, kind: str) -> None:
     async with hub.client() as client:
         await client.initialize()
@@ -65,6 +65,26 @@ async def test_a_pipe_in_place_of_a_file_of_the_daemon_makes_no_client_wait(hub:
             assert (await client.initialize())["serverInfo"]["name"] == "jumpseat"
     finally:
         path.unlink()  # The fixture reads logs.
+
+
+@pytest.mark.requirement("9:one-daemon")
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("precious")])
+async def test_a_pipe_or_a_link_in_place_of_the_pointer_is_replaced(
+    hub: Hub, make: Callable[[Path], None]
+) -> None:
+    async with hub.client() as client:
+        await client.initialize()
+        (pointer,) = hub.home.glob("daemon/*.json")
+    await hub.kill()
+    pointer.unlink()
+    make(pointer)
+    (precious := pointer.with_name("precious")).write_text("x")
+
+    async with hub.client() as first, hub.client() as second:
+        await first.initialize()
+        await second.initialize()
+        assert len((await hub.status())["clients"]) == 2
+    assert precious.read_text() == "x"
 
 
 @pytest.mark.slow

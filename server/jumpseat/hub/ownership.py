@@ -57,6 +57,8 @@ class Ownership:
         try:
             listener.bind(os.fspath(self.socket_path))
             listener.listen(BACKLOG)
+            # Whatever lies there does not lead to a daemon. `write` would follow a symbolic link.
+            self._files.pointer.unlink(missing_ok=True)
             StateFile(self._files.pointer).write(pointer)
         except BaseException:
             listener.close()

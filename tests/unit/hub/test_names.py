@@ -141,6 +141,21 @@ def test_a_daemon_takes_over_a_stale_pointer_and_removes_only_what_is_its_own(
         listener.close()
 
 
+@pytest.mark.requirement("9:one-daemon")
+def test_a_link_in_place_of_the_pointer_is_replaced_and_its_target_is_left_alone(
+    tmp_path: Path, run: Path
+) -> None:
+    files = daemon_files(tmp_path)
+    (tmp_path / "precious").write_text("x")
+    files.pointer.symlink_to(tmp_path / "precious")
+
+    owner = Ownership(files, run)
+    owner.take().close()
+
+    assert (tmp_path / "precious").read_text() == "x"
+    assert read_pointer(files.pointer) == (owner.socket_path, os.getpid(), jumpseat.__version__)
+
+
 def test_a_socket_that_cannot_be_made_is_an_error_and_leaves_no_descriptor_open(
     tmp_path: Path, run: Path
 ) -> None:
