@@ -16,6 +16,10 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
+from jumpseat_client import SyncClient
+from jumpseat_client.cli.conversations_commands import LIMIT
+from jumpseat_client.client import default_command
+from tests.fakes.terminal import Terminal
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
 
@@ -131,10 +135,13 @@ def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_p
     as_json = json.loads(run("conversations", "export", "--json", sky).stdout)
     assert as_json["messages"][0]["content"][0]["text"] == "Why is the sky \x1b[31mblue?"
 
-    assert run("conversations", "remove", sky).returncode == 0
-    again = run("conversations", "remove", sky, sea)
-    assert (again.returncode, listed()) == (1, [])
-    assert sky in again.stderr
+    removed = run("conversations", "remove", sky)
+    assert (removed.returncode, removed.stdout) == (0, f"Deleted: {sky}  Why is the sky blue?\n")
+    again = run("conversations", "remove", sea, sky)
+    assert (again.returncode, again.stdout, listed()) == (1, "", [sea])
+    assert again.stderr.startswith(f"jumpseat: There is no kept conversation '{sky}'.\nhint: ")
+    as_json = json.loads(run("conversations", "remove", "--json", sea).stdout)
+    assert (as_json, listed()) == ({"deleted": {sea: True}}, [])
     assert run("conversations", "show", sky).returncode == 1
     nothing = run("conversations")
     assert (nothing.returncode, nothing.stdout) == (0, "")
@@ -161,6 +168,73 @@ def test_a_terminal_gets_no_control_sequence_of_a_conversation() -> None:
             pass
     assert text.count(b"alert") == 2
     assert b"\x1b]0;" not in text
+
+
+@pytest.mark.requirement("10:cli-list")
+@pytest.mark.usefixtures("configuration")
+def test_an_id_may_be_its_beginning_or_its_end_if_that_fits_only_one() -> None:
+    with SyncClient.spawn(default_command(shared=True)) as client:
+        ids = ["red-one", "red-two", "blue-one"]
+        for name in ids:
+            client.chat(f"About {name}?", keep=True, conversation_id=name).response()
+
+    assert "About blue-one?" in run("conversations", "show", "blue").stdout
+    assert json.loads(run("conversations", "export", "--json", "two").stdout)["id"] == "red-two"
+    assert chat("--conversation", "blue", "More")["conversationId"] == "blue-one"
+    several = run("conversations", "remove", "two", "red")
+    assert (several.returncode, sorted(listed())) == (1, sorted(ids))
+    assert several.stderr.startswith("jumpseat: 'red' fits 2 kept conversations: red-two, red-one.\n")
+    assert run("conversations", "remove", "").returncode == 1
+    assert run("conversations", "remove", "two").stdout == "Deleted: red-two  About red-two?\n"
+
+
+@pytest.mark.requirement("10:cli-list")
+@pytest.mark.usefixtures("configuration")
+def test_a_search_is_whole_in_a_pipe_and_so_is_its_removal() -> None:
+    with SyncClient.spawn(default_command(shared=True)) as client:
+        for number in range(LIMIT + 2):
+            client.chat(f"A secret, number {number}", keep=True).response()
+        kept = client.chat("Something else", keep=True).response()["conversationId"]
+
+    whole = run("conversations", "search", "secret")
+    assert (len(whole.stdout.splitlines()), whole.stderr) == (LIMIT + 2, "")
+    cut = run("conversations", "search", "secret", "--limit", "3")
+    assert (len(cut.stdout.splitlines()), cut.stderr) == (
+        3,
+        "These are the last 3. There are more; --limit N shows more.\n",
+    )
+    code, screen = Terminal([*COMMAND, "conversations", "search", "secret"]).finish()
+    assert code == 0
+    assert f"These are the last {LIMIT}." in screen
+
+    removed = run("conversations", "remove", "--search", "secret")
+    assert (removed.returncode, len(removed.stdout.splitlines())) == (0, LIMIT + 2)
+    assert listed() == [kept]
+    nothing = run("conversations", "remove", "--search", "secret")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    for wrong in ((), ("--search", " "), ("--search", "else", kept)):
+        assert run("conversations", "remove", *wrong).returncode == 2
+
+
+@pytest.mark.requirement("10:cli-list")
+@pytest.mark.usefixtures("configuration")
+def test_a_terminal_is_asked_before_conversations_are_deleted() -> None:
+    first, second = chat("Why?")["conversationId"], chat("How?")["conversationId"]
+
+    terminal = Terminal([*COMMAND, "conversations", "remove", first, second])
+    terminal.read_until(lambda screen: b"[y/N]" in screen)
+    assert f"{first}  Why?".encode() in terminal.output
+    terminal.type(b"n\r")
+    code, screen = terminal.finish()
+    assert (code, sorted(listed())) == (1, sorted([first, second]))
+    assert "Nothing was deleted." in screen
+
+    terminal = Terminal([*COMMAND, "conversations", "remove", first])
+    terminal.read_until(lambda screen: b"Delete this conversation?" in screen)
+    terminal.type(b"y\r")
+    assert (terminal.finish()[0], listed()) == (0, [second])
+    assert Terminal([*COMMAND, "conversations", "remove", "--yes", second]).finish()[0] == 0
+    assert listed() == []
 
 
 @pytest.mark.requirement("10:cli-list")

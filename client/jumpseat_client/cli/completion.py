@@ -96,11 +96,10 @@ async def _prompts(client: Client, incomplete: str) -> list[CompletionItem]:
 
 
 async def _conversations(client: Client, incomplete: str) -> list[CompletionItem]:
-    from jumpseat_client.cli.continuing import LARGEST_PAGE
-    from jumpseat_client.cli.conversations import list_rows
+    from jumpseat_client.cli.finding import LARGEST_PAGE, list_rows
     from jumpseat_client.cli.terminal import clean_line
 
-    rows = await list_rows(client, limit=LARGEST_PAGE)
+    rows = (await list_rows(client, limit=LARGEST_PAGE)).rows
     return [
         CompletionItem(row["id"], help=clean_line(row["title"]))
         for row in rows

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat_client.cli.chat import CLIENT_NAME, Continued
+from jumpseat_client.cli.finding import LARGEST_PAGE, LIST_HINT, find_conversation
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError
-
-LARGEST_PAGE = 200
-LIST_HINT = "'jumpseat conversations' lists those that are kept."
 
 
 class NothingToContinue(ClientError):  # noqa: N818 - reads as what happened
@@ -24,7 +22,7 @@ class NothingToContinue(ClientError):  # noqa: N818 - reads as what happened
 def continued(conversation_id: str | None, *, last: bool) -> Continued | None:
     """The kept conversation that a chat continues, for `ask`; None if it begins a new one."""
     if conversation_id is not None:
-        return lambda client: client.get_conversation(conversation_id)
+        return lambda client: find_conversation(client, conversation_id)
     return _last_conversation if last else None
 
 

@@ -9,40 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat_client.cli.chat import daemon
-from jumpseat_client.cli.continuing import LARGEST_PAGE, LIST_HINT
-from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.failures import FAILED, OK, error_document, print_failure, print_json, say
+from jumpseat_client.cli.finding import find_conversation, find_conversations, list_rows
 from jumpseat_client.cli.lists import print_rows
 from jumpseat_client.cli.output import make_output, print_text
 from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.cli.terminal_questions import confirm
 from jumpseat_client.client import Client
+from jumpseat_client.errors import ClientError
 
-
-async def list_rows(
-    client: Client, *, cwd: str | None = None, query: str | None = None, limit: int
-) -> list[dict[str, Any]]:
-    """The conversations that changed last, at most `limit`; each once."""
-    rows: dict[str, dict[str, Any]] = {}
-    cursor = None
-    while len(rows) < limit:
-        size = min(limit - len(rows), LARGEST_PAGE)
-        page = await client.list_conversations(cwd=cwd, query=query, limit=size, cursor=cursor)
-        rows.update((row["id"], row) for row in page["conversations"])
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            break
-    return list(rows.values())
+MOST_SHOWN = 20
+"""How many titles a question about deleting shows."""
 
 
 async def show_conversations(
-    *, cwd: str | None, query: str | None, limit: int, daemon_command: Sequence[str], as_json: bool
+    *, cwd: str | None, query: str | None, limit: int | None, daemon_command: Sequence[str], as_json: bool
 ) -> int:
-    """Print the rows.
+    """Print the rows; say if the limit left some out.
 
     Raises:
         ClientError: they cannot be listed.
     """
     async with daemon(daemon_command) as client:
-        rows = await list_rows(client, cwd=cwd, query=query, limit=limit)
+        rows, has_more = await list_rows(client, cwd=cwd, query=query, limit=limit)
     if as_json:
         print_json({"conversations": rows})
     elif rows:
@@ -50,6 +39,8 @@ async def show_conversations(
         print_rows(titles, [_cells(row) for row in rows], stacks=True)
     else:
         say("There is no such conversation." if query or cwd else "No conversation is kept.")
+    if has_more:
+        say(f"These are the last {len(rows)}. There are more; --limit N shows more.")
     return OK
 
 
@@ -70,7 +61,7 @@ async def show_conversation(conversation_id: str, *, daemon_command: Sequence[st
         ClientError: there is none.
     """
     async with daemon(daemon_command) as client:
-        kept = await client.get_conversation(conversation_id)
+        kept = await find_conversation(client, conversation_id)
         if as_json:
             print_json(kept)
             return OK
@@ -88,7 +79,7 @@ async def export_conversation(conversation_id: str, *, daemon_command: Sequence[
         ClientError: there is none.
     """
     async with daemon(daemon_command) as client:
-        kept = await client.get_conversation(conversation_id)
+        kept = await find_conversation(client, conversation_id)
         if as_json:
             print_json(kept)
         else:
@@ -96,20 +87,64 @@ async def export_conversation(conversation_id: str, *, daemon_command: Sequence[
     return OK
 
 
-async def remove_conversations(ids: Sequence[str], *, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Delete conversations; those that do not exist are reported.
+async def remove_conversations(
+    ids: Sequence[str], query: str | None, *, asks: bool, daemon_command: Sequence[str], as_json: bool
+) -> int:
+    """Delete conversations, after all of them were found; name each that was deleted.
+
+    Args:
+        ids: the ids, which may be shortened; ignored with a query.
+        query: delete the conversations with all these words instead.
+        asks: ask before the first is deleted.
+        daemon_command: the daemon's command line.
+        as_json: print the result as JSON.
 
     Raises:
-        ClientError: one cannot be deleted.
+        ClientError: nothing was deleted, because an id fits no conversation or several.
     """
     async with daemon(daemon_command) as client:
-        deleted = {id_: await client.delete_conversation(id_) for id_ in ids}
+        if query is None:
+            rows = await find_conversations(client, ids)
+        else:
+            rows = (await list_rows(client, query=query)).rows
+        if not rows:
+            print_failure(f"No kept conversation has all these words: {query}.", None)
+            return FAILED
+        if asks and await _confirm_removal(rows) != OK:
+            say("Nothing was deleted.")
+            return FAILED
+        return await _remove(client, rows, as_json=as_json)
+
+
+async def _confirm_removal(rows: Sequence[Mapping[str, Any]]) -> int:
+    for row in rows[:MOST_SHOWN]:
+        say(f"  {_name_of(row)}")
+    if len(rows) > MOST_SHOWN:
+        say(f"  and {len(rows) - MOST_SHOWN} more")
+    these = "this conversation" if len(rows) == 1 else f"these {len(rows)} conversations"
+    return await confirm(f"Delete {these}? This cannot be undone.")
+
+
+async def _remove(client: Client, rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> int:
+    deleted: dict[str, bool] = {}
+    try:
+        for row in rows:
+            deleted[row["id"]] = await client.delete_conversation(row["id"])
+            if not as_json:
+                before = "Deleted" if deleted[row["id"]] else "Already deleted"
+                print(f"{before}: {_name_of(row)}", flush=True)
+    except ClientError as error:
+        if not as_json:
+            raise
+        print_json({"deleted": deleted, "error": error_document(error)})
+        return FAILED
     if as_json:
         print_json({"deleted": deleted})
-    else:
-        for id_ in (id_ for id_, existed in deleted.items() if not existed):
-            print_failure(f"There is no kept conversation {clean_line(id_)}.", LIST_HINT)
     return OK if all(deleted.values()) else FAILED
+
+
+def _name_of(row: Mapping[str, Any]) -> str:
+    return f"{row['id']}  {clean_line(row['title'])}"
 
 
 async def _transcript(client: Client, kept: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -11,16 +12,15 @@ from jumpseat_client.cli.groups import ListByDefault
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 
 LIMIT = 50
-
+"""How many conversations a terminal shows without --limit."""
 
 _id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_conversation)
 _limit_option = click.option(
     "-n",
     "--limit",
     type=click.IntRange(min=1),
-    default=LIMIT,
     metavar="N",
-    help=f"At most this many conversations, {LIMIT} by default.",
+    help=f"At most this many conversations; on a terminal {LIMIT} by default, in a pipe all.",
 )
 _directory_option = click.option(
     "-d",
@@ -35,7 +35,8 @@ _directory_option = click.option(
 def conversations() -> None:
     """List, show, search, export and remove the conversations that are kept on this machine.
 
-    Without a command it is 'jumpseat conversations list', with its options. 'keep = false' in the table
+    Without a command it is 'jumpseat conversations list', with its options. An ID may be shortened to its
+    beginning or its end if that fits only one conversation. 'keep = false' in the table
     [conversations] of the configuration file switches keeping off.
 
     \b
@@ -54,7 +55,9 @@ def conversations() -> None:
 @_limit_option
 @daemon_options
 @json_option
-def list_conversations(directory: Path | None, limit: int, daemon_command: list[str], as_json: bool) -> int:
+def list_conversations(
+    directory: Path | None, limit: int | None, daemon_command: list[str], as_json: bool
+) -> int:
     """List the conversations that changed last.
 
     In a pipe each line is a conversation: id, time of the last change, title, turns and directory, separated
@@ -76,7 +79,11 @@ def list_conversations(directory: Path | None, limit: int, daemon_command: list[
 @daemon_options
 @json_option
 def search(
-    words: tuple[str, ...], directory: Path | None, limit: int, daemon_command: list[str], as_json: bool
+    words: tuple[str, ...],
+    directory: Path | None,
+    limit: int | None,
+    daemon_command: list[str],
+    as_json: bool,
 ) -> int:
     """List the conversations that have all these WORDS, in any case, in their titles and texts.
 
@@ -89,14 +96,18 @@ def search(
 
 
 def _show_list(
-    words: tuple[str, ...], directory: Path | None, limit: int, daemon_command: list[str], as_json: bool
+    words: tuple[str, ...],
+    directory: Path | None,
+    limit: int | None,
+    daemon_command: list[str],
+    as_json: bool,
 ) -> int:
     from jumpseat_client.cli.conversations import show_conversations
 
     work = show_conversations(
         cwd=None if directory is None else str(directory),
         query=" ".join(words) or None,
-        limit=limit,
+        limit=limit or (LIMIT if sys.stdout.isatty() else None),
         daemon_command=daemon_command,
         as_json=as_json,
     )
@@ -140,19 +151,34 @@ def export(conversation: str, daemon_command: list[str], as_json: bool) -> int:
 
 
 @conversations.command("remove")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_conversation)
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_conversation)
+@click.option("--search", "query", metavar="WORDS", help="Delete all conversations with these words.")
+@click.option("-y", "--yes", is_flag=True, help="Delete without a question.")
 @daemon_options
 @json_option
-def remove(ids: tuple[str, ...], daemon_command: list[str], as_json: bool) -> int:
+def remove(
+    ids: tuple[str, ...], query: str | None, yes: bool, daemon_command: list[str], as_json: bool
+) -> int:
     """Delete conversations from this machine. This cannot be undone.
+
+    Nothing is deleted if one of the IDs fits no conversation, or several. On a terminal the command asks
+    first. It prints what it deleted.
 
     \b
     Examples:
       jumpseat conversations remove 3f2a
-      jumpseat conversations remove $(jumpseat conversations search secret | cut -f 1)
+      jumpseat conversations remove --search "sqlite trigram"
+      jumpseat conversations remove --yes --search secret
+
+    Exit codes: 0 deleted; 1 there is no such conversation, a failure, or no; 2 wrong usage.
     """
     from jumpseat_client.cli.conversations import remove_conversations
 
-    return run_work(
-        remove_conversations(ids, daemon_command=daemon_command, as_json=as_json), as_json=as_json
+    if query is not None and not query.strip():
+        raise click.UsageError("--search needs words.")
+    if bool(ids) == (query is not None):
+        raise click.UsageError("Name the conversations either by ID or by --search WORDS.")
+    work = remove_conversations(
+        ids, query, asks=not yes and sys.stdin.isatty(), daemon_command=daemon_command, as_json=as_json
     )
+    return run_work(work, as_json=as_json)

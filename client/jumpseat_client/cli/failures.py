@@ -48,12 +48,18 @@ def print_failure(message: str, hint: str | None) -> None:
 
 def print_client_error(error: ClientError, *, as_json: bool) -> None:
     """Report a failed request: to stderr as text, or to stdout as `{"error": ...}`."""
-    if not as_json:
-        print_failure(str(error), error.hint)
-    elif isinstance(error, RequestFailed):
-        print_json({"error": error.as_dict()})
+    if as_json:
+        print_json({"error": error_document(error)})
     else:
-        print_json({"error": {"code": None, "message": str(error), "data": {"kind": "client"}}})
+        print_failure(str(error), error.hint)
+
+
+def error_document(error: ClientError) -> dict[str, Any]:
+    """Return the error in the form of the wire."""
+    if isinstance(error, RequestFailed):
+        return error.as_dict()
+    data = {"kind": "client"} | ({"hint": error.hint} if error.hint else {})
+    return {"code": None, "message": str(error), "data": data}
 
 
 def print_json(document: Any) -> None:

@@ -1,0 +1,100 @@
+"""Kept conversations on the command line: lists, and ids that are shortened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jumpseat_client.client import Client
+from jumpseat_client.errors import ClientError, RequestFailed
+
+LARGEST_PAGE = 200
+LIST_HINT = "'jumpseat conversations' lists those that are kept."
+MOST_NAMED = 5
+"""How many of the conversations that a shortened id fits are named in the error."""
+
+_REQUEST_ERROR = 1004
+"""The code that the daemon answers to an id that it does not know."""
+
+
+class RowsFound(NamedTuple):
+    """Rows of `conversations/list`, the last changed first."""
+
+    rows: list[dict[str, Any]]
+    has_more: bool
+    """Whether the limit left some out."""
+
+
+class NotFound(ClientError):  # noqa: N818 - reads as what happened
+    """An id fits no kept conversation, or several."""
+
+    hint = LIST_HINT
+
+
+async def list_rows(
+    client: Client, *, cwd: str | None = None, query: str | None = None, limit: int | None = None
+) -> RowsFound:
+    """List kept conversations, each once; all of them without a limit."""
+    rows: dict[str, dict[str, Any]] = {}
+    cursor = None
+    while limit is None or len(rows) < limit:
+        size = LARGEST_PAGE if limit is None else min(limit - len(rows), LARGEST_PAGE)
+        page = await client.list_conversations(cwd=cwd, query=query, limit=size, cursor=cursor)
+        rows.update((row["id"], row) for row in page["conversations"])
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            break
+    return RowsFound(list(rows.values()), cursor is not None)
+
+
+async def find_conversation(client: Client, name: str) -> dict[str, Any]:
+    """Return the kept conversation with this id, or the only one whose id begins or ends with it.
+
+    Raises:
+        ClientError: it fits none, or several.
+    """
+    (found,) = await find_conversations(client, [name])
+    return found if "messages" in found else await client.get_conversation(found["id"])
+
+
+async def find_conversations(client: Client, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the row, or the whole conversation, for each id; ids may be shortened to a beginning or an end.
+
+    Raises:
+        ClientError: an id fits none, or several.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    rows: list[dict[str, Any]] | None = None
+    faults: list[str] = []
+    for name in names:
+        kept = await _conversation_or_none(client, name)
+        if kept is not None:
+            found[kept["id"]] = kept
+            continue
+        if rows is None:
+            rows = (await list_rows(client)).rows
+        fitting = [row for row in rows if name and (row["id"].startswith(name) or row["id"].endswith(name))]
+        if len(fitting) == 1:
+            found[fitting[0]["id"]] = fitting[0]
+        else:
+            faults.append(_fault(name, fitting))
+    if faults:
+        raise NotFound(" ".join(faults))
+    return list(found.values())
+
+
+async def _conversation_or_none(client: Client, name: str) -> dict[str, Any] | None:
+    try:
+        return await client.get_conversation(name)
+    except RequestFailed as error:
+        if error.code != _REQUEST_ERROR:
+            raise
+        return None
+
+
+def _fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
+    if not fitting:
+        return f"There is no kept conversation {name!r}."
+    ids = [row["id"] for row in fitting[:MOST_NAMED]]
+    more = f" and {len(fitting) - len(ids)} more" if len(fitting) > len(ids) else ""
+    return f"{name!r} fits {len(fitting)} kept conversations: {', '.join(ids)}{more}."
