@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -10,11 +11,14 @@ from typing import Any, Literal, Self
 
 from jumpseat.wire import RequestId
 from jumpseat_client.connection import DaemonConnection, OnNotification, OnProgress, OnRequest
-from jumpseat_client.requests import REQUEST_TIMEOUT, Requests
+from jumpseat_client.requests import Requests
 from jumpseat_client.stream import ChatStream
 
 START_TIMEOUT = 30.0
 """Seconds for the daemon to start and answer `initialize`; with a cold disk cache it needs a few."""
+
+REQUEST_TIMEOUT = 120.0
+"""Seconds for the result of a request other than a chat; lists need requests to providers."""
 
 PROTOCOL_VERSION = 1
 
@@ -25,12 +29,28 @@ def default_command(*, shared: bool = False) -> list[str]:
     return [sys.executable, "-P", "-m", "jumpseat", "attach" if shared else "serve"]
 
 
+def _check_types(command: Any, env: Any, config: Any) -> None:
+    if command is not None and (
+        isinstance(command, str | bytes)
+        or not isinstance(command, Sequence)
+        or not command
+        or not all(isinstance(part, str | os.PathLike) for part in command)
+    ):
+        raise TypeError(
+            "command must be a list of the program and its arguments, "
+            f'such as ["jumpseat", "serve"], not {command!r}'
+        )
+    for name, value in (("env", env), ("config", config)):
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeError(f"{name} must be a mapping such as a dict, not {value!r}")
+
+
 class Client(Requests):
     """A daemon, or a session of the shared one, that runs for as long as the `async with` block."""
 
     def __init__(
         self,
-        command: Sequence[str],
+        command: Sequence[str | os.PathLike[str]],
         *,
         env: Mapping[str, str] | None,
         options: Mapping[str, Any],
@@ -38,10 +58,12 @@ class Client(Requests):
         on_notification: OnNotification | None,
         on_request: OnRequest | None,
         start_timeout: float,
+        timeout: float | None,
     ) -> None:
-        self._command = list(command)
+        self._command = [os.fspath(part) for part in command]
         self._env = env
         self._options = dict(options)
+        self._timeout = timeout
         self._client_name = client_name
         self._start_timeout = start_timeout
         self._on_notification = on_notification
@@ -55,7 +77,7 @@ class Client(Requests):
     @classmethod
     def spawn(
         cls,
-        command: Sequence[str] | None = None,
+        command: Sequence[str | os.PathLike[str]] | None = None,
         *,
         shared: bool = False,
         env: Mapping[str, str] | None = None,
@@ -65,6 +87,7 @@ class Client(Requests):
         on_notification: OnNotification | None = None,
         on_request: OnRequest | None = None,
         start_timeout: float = START_TIMEOUT,
+        timeout: float | None = REQUEST_TIMEOUT,
     ) -> Client:
         """A client that starts its daemon, or attaches to the shared one, on entry to its `async with` block.
 
@@ -78,9 +101,11 @@ class Client(Requests):
             on_notification: called with method and params of notifications other than deltas and progress.
             on_request: answers the daemon's requests; without it all are refused.
             start_timeout: seconds for start and handshake.
+            timeout: seconds for the result of a request other than a chat; None for no limit.
 
         The block may be entered again after it was left, also when the daemon has died.
         """
+        _check_types(command, env, config)
         if shared and command is not None:
             raise ValueError("shared is for the default command; for another, name its `attach` yourself")
         options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
@@ -96,6 +121,7 @@ class Client(Requests):
             on_notification=on_notification,
             on_request=on_request,
             start_timeout=start_timeout,
+            timeout=timeout,
         )
 
     async def __aenter__(self) -> Self:
@@ -124,16 +150,23 @@ class Client(Requests):
         await self._open.close()
 
     async def request(
-        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = REQUEST_TIMEOUT
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | Literal["default"] | None = "default",
     ) -> Any:
-        """Send any request and return its result; `timeout` is in seconds, None for none.
+        """Send any request and return its result.
+
+        Args:
+            timeout: seconds, or None for no limit; "default" is the `timeout` of `spawn`.
 
         Raises:
             RequestFailed: the daemon answered with an error.
             RequestTimeout: it did not answer in time; the request was cancelled.
             DaemonDied: it has ended.
         """
-        return await self._open.request(method, params, timeout)
+        return await self._open.request(method, params, self._timeout if timeout == "default" else timeout)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification.
@@ -163,6 +196,7 @@ class Client(Requests):
         keep: bool = False,
         initiator: Literal["user", "agent"] | None = None,
         on_progress: OnProgress | None = None,
+        timeout: float | None = None,
     ) -> ChatStream:
         """One turn of a conversation: `async for delta in client.chat("Why?")`, or `.response()`.
 
@@ -173,6 +207,7 @@ class Client(Requests):
                 `conversationId` names the conversation.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
                 anything but the answer, such as loading a model.
+            timeout: seconds for the whole turn; a longer one is cancelled and raises `RequestTimeout`.
             model, system, tools, tool_choice, max_tokens, max_tokens_default, stop_sequences, output_mode,
                 thinking, settings, turn_id, conversation_id, initiator: section 2 of the protocol page.
         """
@@ -196,10 +231,11 @@ class Client(Requests):
             "keep": keep or None,
             "initiator": initiator,
         }
-        return self._turn("chat/start", params, on_progress)
+        return self._turn("chat/start", params, on_progress, timeout)
 
     def edit(
         self,
+        /,
         target: str | Mapping[str, Any],
         instruction: str,
         *,
@@ -209,6 +245,7 @@ class Client(Requests):
         stream: bool = True,
         turn_id: str | None = None,
         on_progress: OnProgress | None = None,
+        timeout: float | None = None,
         **more: Any,
     ) -> ChatStream:
         """Rewrite a piece of text: `(await client.edit(code, "Add types").response()).replacement`.
@@ -216,7 +253,7 @@ class Client(Requests):
         Args:
             target: the text, or a context block, which can have the file, the language and the range.
             instruction: how to rewrite it.
-            model, system, max_tokens, stream, turn_id, on_progress: as for `chat`.
+            model, system, max_tokens, stream, turn_id, on_progress, timeout: as for `chat`.
             more: any other param of `edit/start`, by its name on the wire.
         """
         block = {"text": target} if isinstance(target, str) else target
@@ -230,16 +267,18 @@ class Client(Requests):
             "turnId": turn_id,
             **more,
         }
-        return self._turn("edit/start", params, on_progress)
+        return self._turn("edit/start", params, on_progress, timeout)
 
-    def _turn(self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None) -> ChatStream:
+    def _turn(
+        self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None, timeout: float | None
+    ) -> ChatStream:
         given = {key: value for key, value in params.items() if value is not None}
         connection = self._open
 
         def start(chat: ChatStream) -> tuple[RequestId, asyncio.Future[Any]]:
             return connection.start_turn(method, chat, given, on_progress)
 
-        return ChatStream(start, connection.cancel, connection.closed_error)
+        return ChatStream(start, connection.cancel, connection.closed_error, timeout)
 
     @property
     def _open(self) -> DaemonConnection:

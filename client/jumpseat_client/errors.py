@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jumpseat.wire import RpcError
+from jumpseat_client.results import ChatResult
 
 
 class ClientError(Exception):
@@ -81,10 +82,10 @@ class ChatFailed(RequestFailed):
     """A chat ended with an error; a cancelled one has `kind` "cancelled"."""
 
     @property
-    def partial(self) -> Mapping[str, Any] | None:
-        """The result so far, without `stopReason`."""
+    def partial(self) -> ChatResult | None:
+        """The result so far, which has no `stop_reason`."""
         partial = self.data.get("partial")
-        return partial if isinstance(partial, dict) else None
+        return ChatResult(partial) if isinstance(partial, dict) else None
 
 
 def _text(value: Any) -> str | None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-REQUEST_TIMEOUT = 120.0
-"""Seconds for the result of a request other than a chat; lists need requests to providers."""
+from typing import Any, Literal
 
 
 class Requests(ABC):
@@ -15,7 +12,11 @@ class Requests(ABC):
 
     @abstractmethod
     async def request(
-        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = REQUEST_TIMEOUT
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | Literal["default"] | None = "default",
     ) -> Any:
         """Send any request and return its result."""
 
@@ -54,6 +55,7 @@ class Requests(ABC):
 
     async def count_tokens(
         self,
+        /,
         messages: str | Sequence[Mapping[str, Any]],
         *,
         model: str | None = None,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from jumpseat.wire import PeerClosed, RequestId, RpcError
-from jumpseat_client.errors import ChatFailed, ClientError
+from jumpseat_client.errors import ChatFailed, ClientError, RequestTimeout
 from jumpseat_client.results import ChatResult, Delta
 
 
@@ -17,7 +17,7 @@ class ChatStream:
 
     The first of the two sends the request. Leaving the loop early, by `break`, by an exception or because
     the task is cancelled, cancels the turn; `response()` then raises `ChatFailed` of kind "cancelled"
-    with the result so far in `partial`.
+    with the result so far in `partial`. So does a chat that exceeds its `timeout`.
     """
 
     def __init__(
@@ -25,15 +25,18 @@ class ChatStream:
         start: Callable[[ChatStream], tuple[RequestId, asyncio.Future[Any]]],
         cancel: Callable[[RequestId], None],
         closed_error: Callable[[PeerClosed], ClientError],
+        timeout: float | None,
     ) -> None:
         self._start = start
         self._cancel = cancel
         self._closed_error = closed_error
+        self._timeout = timeout
         self._id: RequestId | None = None
         self._future: asyncio.Future[Any] | None = None
         self._queue: asyncio.Queue[Delta | None] | None = None
         self._result: ChatResult | None = None
         self._cancelled = False
+        self._deadline: float | None = None
 
     @property
     def request_id(self) -> RequestId | None:
@@ -57,15 +60,19 @@ class ChatStream:
 
         Raises:
             ChatFailed: the chat ended with an error.
+            RequestTimeout: the chat did not end in time; it was cancelled.
             DaemonDied: the daemon has ended.
         """
         future = self._future or self._begin()
         try:
-            # Shielded, so that a later `response` still gets the result of the cancelled turn.
-            value = await asyncio.shield(future)
+            async with asyncio.timeout_at(self._deadline):
+                # Shielded, so that a later `response` still gets the result of the cancelled turn.
+                value = await asyncio.shield(future)
         except asyncio.CancelledError:
             self.cancel()
             raise
+        except TimeoutError:
+            raise self._expire() from None
         except RpcError as error:
             raise ChatFailed(error.code, error.message, error.data) from None
         except PeerClosed as error:
@@ -89,7 +96,14 @@ class ChatStream:
 
     def _begin(self) -> asyncio.Future[Any]:
         self._id, self._future = self._start(self)
+        if self._timeout is not None:
+            self._deadline = asyncio.get_running_loop().time() + self._timeout
         return self._future
+
+    def _expire(self) -> RequestTimeout:
+        self.cancel()
+        self._deadline = None  # The cancelled turn still answers, with what it received.
+        return RequestTimeout(f"The chat did not end within {self._timeout:g} seconds.")
 
 
 class _Deltas:
@@ -107,15 +121,19 @@ class _Deltas:
         return self
 
     async def __anext__(self) -> Delta:
+        stream = self._stream
         try:
-            delta = await self._queue.get()
+            async with asyncio.timeout_at(stream._deadline):
+                delta = await self._queue.get()
         except asyncio.CancelledError:
-            self._stream.cancel()
+            stream.cancel()
             raise
+        except TimeoutError:
+            raise stream._expire() from None
         if delta is not None:
             return delta
         self._queue.put_nowait(None)  # For another call after the end.
-        await self._stream.response()
+        await stream.response()
         raise StopAsyncIteration
 
     def __del__(self) -> None:

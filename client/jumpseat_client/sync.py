@@ -4,21 +4,55 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from jumpseat.wire import RequestId
 from jumpseat_client.client import Client
-from jumpseat_client.requests import REQUEST_TIMEOUT
 from jumpseat_client.results import ChatResult, Delta
 from jumpseat_client.stream import ChatStream
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 INTERRUPTIBLE_SECONDS = 0.5
 """Ctrl-C ends a wait within this time."""
+
+
+def _waiting(
+    method: Callable[Concatenate[Client, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncClient, P], T]:
+    """Make a method that waits for the result of the async client's method."""
+
+    @wraps(method)
+    def wait_for(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.run(method(self._client, *args, **kwargs))
+
+    return wait_for
+
+
+def _chatting(
+    method: Callable[Concatenate[Client, P], ChatStream],
+) -> Callable[Concatenate[SyncClient, P], SyncChat]:
+    """Make a method that returns the async client's chat as a `SyncChat`."""
+
+    @wraps(method)
+    def chat(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> SyncChat:
+        return SyncChat(self, method(self._client, *args, **kwargs))
+
+    return chat
+
+
+def _spawning(spawn: Callable[P, Client]) -> Callable[P, SyncClient]:
+    @wraps(spawn)
+    def spawn_client(*args: P.args, **kwargs: P.kwargs) -> SyncClient:
+        return SyncClient(spawn(*args, **kwargs))
+
+    return spawn_client
 
 
 class SyncClient:
@@ -28,7 +62,8 @@ class SyncClient:
         for delta in client.chat("Why is the sky blue?"):
             print(delta.text, end="", flush=True)
 
-    Any thread may use it, but not the callbacks of `spawn` and `chat`, which run on the background thread.
+    Its methods are those of `Client`, without `await`. Any thread may use it, but not the callbacks of
+    `spawn` and `chat`, which run on the background thread.
     """
 
     def __init__(self, client: Client) -> None:
@@ -37,10 +72,7 @@ class SyncClient:
         self._thread: threading.Thread | None = None
         self._ended: asyncio.Event | None = None
 
-    @classmethod
-    def spawn(cls, command: Sequence[str] | None = None, **options: Any) -> SyncClient:
-        """A client that starts its daemon on entry to its `with` block; takes what `Client.spawn` takes."""
-        return cls(Client.spawn(command, **options))
+    spawn = staticmethod(_spawning(Client.spawn))
 
     def __enter__(self) -> Self:
         """Start the daemon; raises what `Client.__aenter__` raises."""
@@ -76,39 +108,38 @@ class SyncClient:
         """`capabilities.experimental.jumpseat` of the answer to `initialize`."""
         return self._client.capabilities
 
-    def chat(self, messages: str | Sequence[Mapping[str, Any]], **options: Any) -> SyncChat:
-        """One turn: `for delta in client.chat("Why?")`, or `.response()`; takes what `Client.chat` takes."""
-        return SyncChat(self, self._client.chat(messages, **options))
+    chat = _chatting(Client.chat)
+    edit = _chatting(Client.edit)
 
-    def models(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """`{"models": [...], "errors": [...]}`: section 3 of the protocol page."""
-        return self.run(self._client.list_models(provider=provider, refresh=refresh))
+    request = _waiting(Client.request)
+    parse_transcript = _waiting(Client.parse_transcript)
+    check_transcript = _waiting(Client.check_transcript)
+    render_transcript = _waiting(Client.render_transcript)
+    count_tokens = _waiting(Client.count_tokens)
+    list_models = _waiting(Client.list_models)
+    list_providers = _waiting(Client.list_providers)
+    diagnose = _waiting(Client.diagnose)
+    auth_status = _waiting(Client.auth_status)
+    sign_in = _waiting(Client.sign_in)
+    sign_out = _waiting(Client.sign_out)
+    settings_schema = _waiting(Client.settings_schema)
+    settings = _waiting(Client.settings)
+    save_settings = _waiting(Client.save_settings)
+    list_prompts = _waiting(Client.list_prompts)
+    get_prompt = _waiting(Client.get_prompt)
+    list_conversations = _waiting(Client.list_conversations)
+    get_conversation = _waiting(Client.get_conversation)
+    fork_conversation = _waiting(Client.fork_conversation)
+    rename_conversation = _waiting(Client.rename_conversation)
+    delete_conversation = _waiting(Client.delete_conversation)
 
-    def list_conversations(self, **filters: Any) -> dict[str, Any]:
-        """A page of the kept conversations; takes what `Client.list_conversations` takes."""
-        return self.run(self._client.list_conversations(**filters))
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any notification; raises what `Client.notify` raises."""
 
-    def get_conversation(self, conversation_id: str) -> dict[str, Any]:
-        """A kept conversation, as `Client.get_conversation` returns it."""
-        return self.run(self._client.get_conversation(conversation_id))
+        async def send() -> None:
+            self._client.notify(method, params)
 
-    def fork_conversation(self, conversation_id: str, *, messages: int | None = None) -> dict[str, Any]:
-        """Copy a kept conversation, or its first messages, and return the row of the copy."""
-        return self.run(self._client.fork_conversation(conversation_id, messages=messages))
-
-    def rename_conversation(self, conversation_id: str, title: str) -> dict[str, Any]:
-        """Give a kept conversation another title and return its row."""
-        return self.run(self._client.rename_conversation(conversation_id, title))
-
-    def delete_conversation(self, conversation_id: str) -> bool:
-        """Delete a kept conversation; False if there was none."""
-        return self.run(self._client.delete_conversation(conversation_id))
-
-    def request(
-        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = REQUEST_TIMEOUT
-    ) -> Any:
-        """Send any request and return its result, as `Client.request` does."""
-        return self.run(self._client.request(method, params, timeout=timeout))
+        self.run(send())
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine of the async client on the background thread and return its result."""
@@ -154,6 +185,11 @@ class SyncChat:
     def __init__(self, client: SyncClient, stream: ChatStream) -> None:
         self._client = client
         self._stream = stream
+
+    @property
+    def request_id(self) -> RequestId | None:
+        """The id of the request; None before it is sent."""
+        return self._stream.request_id
 
     @property
     def result(self) -> ChatResult | None:

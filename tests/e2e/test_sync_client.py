@@ -46,4 +46,4 @@ def test_a_program_without_asyncio_streams_cancels_keeps_and_lists_models(home: 
             assert len(client.list_conversations(query="keep")["conversations"]) == 2
             assert [client.delete_conversation(name), client.delete_conversation(name)] == [True, False]
 
-            assert "fake:m" in [model["id"] for model in client.models(provider="fake")["models"]]
+            assert "fake:m" in [model["id"] for model in client.list_models(provider="fake")["models"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import threading
 import time
@@ -12,7 +13,17 @@ from typing import Any
 
 import pytest
 
-from jumpseat_client import ChatFailed, DaemonDied, RequestFailed, StartFailed, SyncClient
+from jumpseat_client import (
+    ChatFailed,
+    ChatStream,
+    Client,
+    DaemonDied,
+    RequestFailed,
+    RequestTimeout,
+    StartFailed,
+    SyncChat,
+    SyncClient,
+)
 from tests.fakes.scenario import Scenario, answer_steps
 
 WAIT_SECONDS = 30
@@ -165,11 +176,91 @@ def test_chats_of_several_threads_do_not_mix(tmp_path: Path) -> None:
     assert answers == dict.fromkeys("abcd", "Hello")
 
 
+def signatures(thing: type) -> dict[str, object]:
+    """The public methods with their parameters, and the properties."""
+    members = {name: getattr(thing, name) for name in dir(thing) if not name.startswith("_")}
+    return {
+        name: list(inspect.signature(member).parameters.values()) if callable(member) else "property"
+        for name, member in members.items()
+    }
+
+
+def test_the_methods_and_their_parameters_are_those_of_the_async_client() -> None:
+    fields = {"server_info": "property", "capabilities": "property"}
+    beyond = {"run", "call_soon"}
+    offered = signatures(SyncClient)
+    assert {name: kind for name, kind in offered.items() if name not in beyond} == signatures(Client) | fields
+    assert not any(
+        inspect.iscoroutinefunction(vars(SyncClient)[name]) for name in offered if name in vars(SyncClient)
+    )
+
+
+def test_a_chat_has_everything_that_the_async_one_has() -> None:
+    offered = signatures(ChatStream)
+    del offered["deliver"]  # Called by the connection.
+    assert signatures(SyncChat) == offered
+
+
+def test_edits_requests_and_notifications_reach_the_daemon(tmp_path: Path) -> None:
+    answers = {
+        "settings/get": {"settings": {"max_tokens": 5}},
+        "prompts/list": {"prompts": []},
+        "edit/start": {"replacement": "new"},
+    }
+    scenario = Scenario(tmp_path, answers=answers)
+    with client(scenario) as daemon:
+        assert daemon.settings() == {"max_tokens": 5}
+        assert daemon.list_prompts() == []
+        edit = daemon.edit("old", "Improve it.")
+        assert edit.request_id is None
+        assert edit.response().replacement == "new"
+        assert edit.request_id is not None
+        daemon.notify("jumpseat/anything", {"a": 1})
+        until_received(scenario, "jumpseat/anything")
+    assert scenario.received("edit/start")[0]["params"]["target"] == {"type": "context", "text": "old"}
+
+
+@pytest.mark.parametrize("loop", [True, False])
+def test_a_chat_that_exceeds_its_timeout_keeps_its_partial(tmp_path: Path, loop: bool) -> None:
+    scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
+    with client(scenario) as daemon:
+        stream = daemon.chat("Hi", timeout=0.2)
+        with pytest.raises(RequestTimeout, match=r"did not end within 0\.2 seconds"):
+            list(stream) if loop else stream.response()
+        with pytest.raises(ChatFailed) as caught:
+            stream.response()
+    assert caught.value.partial is not None
+    assert (caught.value.partial.text, caught.value.partial.stop_reason) == ("Hel", None)
+    assert len(scenario.received("$/cancelRequest")) == 1
+
+
+def test_a_timeout_also_bounds_a_daemon_that_does_not_react(tmp_path: Path) -> None:
+    silence = [{"wait": "file", "path": str(tmp_path / "never")}]
+    with client(Scenario.chat(tmp_path, silence), timeout=0.2) as daemon:
+        with pytest.raises(RequestTimeout, match=r"0\.1 seconds"):
+            daemon.chat("Hi", timeout=0.1).response()
+        with pytest.raises(RequestTimeout, match=r"chat/start within 0\.2 seconds"):
+            daemon.request("chat/start", {})
+
+
+@pytest.mark.parametrize("command", ["jumpseat serve", b"jumpseat", [], [b"jumpseat"], 7])
+def test_a_command_that_is_not_a_list_of_strings_is_refused_with_an_example(command: Any) -> None:
+    for kind in (SyncClient, Client):
+        with pytest.raises(TypeError, match=r'must be a list .* such as \["jumpseat", "serve"\], not'):
+            kind.spawn(command)
+
+
+@pytest.mark.parametrize("option", ["env", "config"])
+def test_an_environment_or_configuration_must_be_a_mapping(option: str) -> None:
+    with pytest.raises(TypeError, match=f"{option} must be a mapping"):
+        SyncClient.spawn(**{option: "A=1"})
+
+
 def test_models_and_any_request_are_returned_as_on_the_wire(tmp_path: Path) -> None:
     models = {"models": [{"id": "fake:m"}], "errors": []}
     scenario = Scenario(tmp_path, answers={"models/list": models, "auth/status": {"state": "not_required"}})
     with client(scenario) as daemon:
-        assert daemon.models(provider="fake", refresh=True) == models
+        assert daemon.list_models(provider="fake", refresh=True) == models
         assert daemon.request("auth/status") == {"state": "not_required"}
         with pytest.raises(RequestFailed) as caught:
             daemon.request("no/such")
@@ -205,11 +296,11 @@ def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
 def test_a_client_outside_its_block_is_an_error(tmp_path: Path) -> None:
     daemon = client(Scenario(tmp_path))
     with pytest.raises(RuntimeError, match="outside"):
-        daemon.models()
+        daemon.list_models()
     with daemon:
         pass
     with pytest.raises(RuntimeError, match="outside"):
-        daemon.models()
+        daemon.list_models()
 
 
 def test_a_callback_that_uses_the_client_gets_an_error_and_does_not_hang(tmp_path: Path) -> None:
@@ -219,7 +310,7 @@ def test_a_callback_that_uses_the_client_gets_an_error_and_does_not_hang(tmp_pat
 
         def use_the_client(*_: object) -> None:
             try:
-                daemon.models()
+                daemon.list_models()
             except RuntimeError as error:
                 errors.append(str(error))
 
