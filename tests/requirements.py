@@ -182,6 +182,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     # Section 7: configuration.
     "7:file": "--config, else $JUMPSEAT_CONFIG, else config.toml of JUMPSEAT_HOME; a missing one is fine",
     "7:unknown-keys": "unknown keys are warned about with path and line, and the nearest known key",
+    "7:parameters": "a member of the body that each chat sets cannot be in parameters, or a setting: 1010",
+    "7:parameters-joined": "tools and include of parameters are added to those of a chat",
     "7:prompts": "[prompts.NAME] is checked like other tables; an overlay adds prompts and replaces none",
     "7:own-keys": "each kind has keys of its own; a wrong one faults its table, another kind's is unknown",
     "7:recipes": "every table of docs/recipes.md makes a provider and sends what the page promises",

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
+from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, PARAMETERS, SettingRow
 from jumpseat.config.templates import fault_of_address, marked
 from jumpseat.system.environment import Environment, empty_environment
 from jumpseat.system.secrets import names_credential
@@ -192,8 +192,32 @@ class TableOrigin:
         return (self.file or self.environment.places.config_file).parent
 
 
+_MADE_BY_THE_DAEMON = frozenset({"input", "instructions", "messages", "model", "stream"})
+"""Members of a request's body that hold the conversation, or determine how the answer is read."""
+
+_LISTS = frozenset({"include", "tools"})
+"""Members of a request's body that are joined with those of a table."""
+
+
+def _settable(name: str) -> str:
+    if name in _MADE_BY_THE_DAEMON:
+        raise ValueError("cannot be set, because each chat sets it")
+    return name
+
+
+def _with_lists(parameters: dict[str, Any]) -> dict[str, Any]:
+    for name in _LISTS & parameters.keys():
+        if not isinstance(parameters[name], list):
+            raise ValueError(f"{name} must be an array")
+    return parameters
+
+
 def _checked_mappings(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
     for key, row in rows.items():
+        if row.mapping == PARAMETERS and key in _MADE_BY_THE_DAEMON:
+            raise ValueError(f"{key} cannot be a setting, because each chat sets it")
+        if row.mapping == PARAMETERS and key in _LISTS and row.type != "list":
+            raise ValueError(f"{key} must be of the type list")
         if row.mapping == CHAT and key not in CHAT_PARAMS:
             raise ValueError(f"{key} cannot have the mapping chat; only {', '.join(CHAT_PARAMS)} can")
     return rows
@@ -244,7 +268,11 @@ class ProviderConfig(BaseModel):
 
     api_key: str | None = Field(default=None, min_length=1, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
-    parameters: Annotated[dict[str, Any], AfterValidator(marked)] = Field(default_factory=dict)
+    parameters: Annotated[
+        dict[Annotated[str, AfterValidator(_settable)], Any],
+        AfterValidator(_with_lists),
+        AfterValidator(marked),
+    ] = Field(default_factory=dict)
     roles: Roles = Field(default_factory=Roles)
     default_model: str | None = None
     models: list[Annotated[ConfiguredModel, BeforeValidator(_as_table)]] = Field(default_factory=list)

@@ -1,4 +1,7 @@
-"""The parameters of a request's body: merging them, leaving one out, and the warning for that."""
+"""The parameters of a request's body: merging them, leaving one out, and the warning for that.
+
+`jumpseat.config` refuses the names that a table cannot set, such as `messages`.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,32 @@ from typing import Any
 
 from jumpseat.chat import WarningEvent
 
+_APPENDED = frozenset({"include", "tools"})
+"""Lists of the body that gain items, as an added tool does not replace the tools of a chat."""
+
 _THINKING = frozenset({"reasoning", "reasoning_effort", "think"})
 
 
 def merge_parameters(parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The configured parameters, overridden by the settings of a chat; objects are merged."""
+    """The configured parameters, overridden by the settings of a chat.
+
+    Objects are merged; `tools` and `include` are joined.
+    """
     result = dict(parameters)
     for name, value in settings.items():
         known = result.get(name)
-        both = isinstance(known, Mapping) and isinstance(value, Mapping)
-        result[name] = merge_parameters(known, value) if both and known is not None else value
+        if name in _APPENDED and known is not None:
+            result[name] = joined_lists(known, value)
+        else:
+            both = isinstance(known, Mapping) and isinstance(value, Mapping)
+            result[name] = merge_parameters(known, value) if both and known is not None else value
     return result
+
+
+def joined_lists(known: Iterable[Any], added: Iterable[Any]) -> list[Any]:
+    """The items of both lists; an item that the first one has is not repeated."""
+    first = list(known)
+    return [*first, *(item for item in added if item not in first)]
 
 
 def dropped_parameter(name: str, reason: str) -> WarningEvent:

@@ -334,6 +334,27 @@ def test_unknown_keys_are_warned_about_with_their_path(
     ]
 
 
+@pytest.mark.requirement("7:parameters")
+@pytest.mark.parametrize("name", ["input", "instructions", "messages", "model", "stream"])
+def test_a_member_of_the_body_that_each_chat_sets_is_a_fault(tmp_path: Path, name: str) -> None:
+    (fault,) = loaded(tmp_path, f"[providers.x.parameters]\na = 1\n{name} = []").faults["x"]
+    assert str(fault).removeprefix(f"{tmp_path / 'config.toml'}:") == (
+        f"3: providers.x.parameters.{name}: cannot be set, because each chat sets it"
+    )
+    row = f'[providers.x.settings.{name}]\ntype = "list"'
+    (fault,) = loaded(tmp_path, row).faults["x"]
+    assert fault.message == f"{name} cannot be a setting, because each chat sets it"
+
+
+@pytest.mark.requirement("7:parameters-joined")
+@pytest.mark.parametrize("name", ["include", "tools"])
+def test_a_list_that_is_joined_must_be_an_array(tmp_path: Path, name: str) -> None:
+    (fault,) = loaded(tmp_path, f"[providers.x.parameters]\n{name} = {{}}").faults["x"]
+    assert fault.message == f"{name} must be an array"
+    (fault,) = loaded(tmp_path, f'[providers.x.settings.{name}]\ntype = "map"').faults["x"]
+    assert fault.message == f"{name} must be of the type list"
+
+
 def test_a_provider_shows_no_key_and_no_header_in_its_repr(tmp_path: Path) -> None:
     text = f'[providers.x]\napi_key = "{CANARY}"\n[providers.x.headers]\nX-Key = "{CANARY}"'
 

@@ -28,7 +28,8 @@ class Dialect:
 
     script: Script
     decoder: type[Decoder]
-    encode: Callable[[ChatRequest], dict[str, Any]]
+    encode: Callable[..., dict[str, Any]]
+    """Takes the request, and `parameters` of the provider's table."""
 
     def events(self, said: Answer, *, streamed: bool) -> list[StreamEvent]:
         """The events of the answer, checked against the rules of events."""
@@ -58,14 +59,20 @@ def _only(module: ModuleType, suffix: str) -> Any:
 def _dialect(name: str) -> Dialect:
     """The dialect of a package, by what it exports: `encode`, a `…Decoder` and a `…Facts`."""
     package = import_module(f"{dialects.__name__}.{name}")
-    facts = _only(package, "Facts")(provider="acme")
+    facts = _only(package, "Facts")
     answers = import_module(f"{all_answers.__name__}.{name}")
     (script,) = [
         value
         for value in vars(answers).values()
         if isinstance(value, type) and issubclass(value, Script) and value.__module__ == answers.__name__
     ]
-    return Dialect(script(), _only(package, "Decoder"), lambda request: package.encode(request, facts))
+    decoder = _only(package, "Decoder")
+
+    def encode(request: ChatRequest, **known: Any) -> dict[str, Any]:
+        body: dict[str, Any] = package.encode(request, facts(provider="acme", **known))
+        return body
+
+    return Dialect(script(), decoder, encode)
 
 
 DIALECTS = {module.name: _dialect(module.name) for module in iter_modules(dialects.__path__) if module.ispkg}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jumpseat.chat import ChatRequest, Message, ToolDefinition
 from jumpseat.testing.checks.replay import assert_valid_in_next_chat
 from tests.unit.dialects.every_dialect import Answer, however_it_comes, in_every_dialect
 
@@ -104,3 +105,30 @@ def test_a_number_beyond_the_range_of_a_double_is_an_error_of_its_call(dialect, 
 )
 def test_a_decoded_answer_is_accepted_in_a_request(dialect, said, streamed):
     assert_valid_in_next_chat(dialect.events(said, streamed=streamed))
+
+
+SEARCH = {"type": "web_search"}
+
+
+def tools_of(dialect, **fields):
+    request = ChatRequest(messages=(Message.user("Hi"),), model="m", **fields)
+    return dialect.encode(request, parameters={"tools": [SEARCH]}).get("tools")
+
+
+@pytest.mark.requirement("7:parameters-joined")
+@in_every_dialect
+def test_the_tools_of_a_providers_table_are_added_to_those_of_a_chat(dialect):
+    assert tools_of(dialect) == [SEARCH]
+    own, added = tools_of(dialect, tools=(ToolDefinition("f"),))
+    assert "f" in str(own)
+    assert added == SEARCH
+    code = {"type": "code_interpreter"}
+    assert tools_of(dialect, settings={"tools": [SEARCH, code]}) == [SEARCH, code]
+
+
+@pytest.mark.requirement("7:parameters-joined")
+@in_every_dialect
+def test_the_tools_of_a_providers_table_are_not_called_if_a_chat_wants_none(dialect):
+    request = ChatRequest(messages=(Message.user("Hi"),), model="m", tool_choice="none")
+    body = dialect.encode(request, parameters={"tools": [SEARCH]})
+    assert "tools" not in body or body["tool_choice"] in ("none", {"type": "none"})

@@ -40,10 +40,7 @@ from jumpseat.dialects.anthropic_messages.thinking import (
 )
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_ids
-from jumpseat.dialects.parameters import merge_parameters
-
-STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""Members of the body that configured parameters cannot replace."""
+from jumpseat.dialects.parameters import joined_lists, merge_parameters
 
 JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
 
@@ -64,7 +61,7 @@ class MessagesFacts:
     """What the model accepts; None for the rules of its name."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body; they override the request."""
+    """Further parameters of the body: `tools` are added, others override the request."""
 
 
 def encode(request: ChatRequest, facts: MessagesFacts) -> dict[str, Any]:
@@ -87,8 +84,10 @@ def encode_with_warnings(
         body["system"] = request.system
     if request.stream:
         body["stream"] = True
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+    extra = merge_parameters(facts.parameters, request.settings)
+    tools = joined_lists(map(_tool, request.tools), extra.pop("tools", ()))
+    if tools:
+        body["tools"] = tools
         _choose_tool(body, request, rules, warnings)
     stops = [each for each in request.stop_sequences if each.strip()]
     if stops:
@@ -100,11 +99,9 @@ def encode_with_warnings(
         apply_thinking(body, request.thinking, rules, warnings)
     if request.output_mode != "text":
         _ask_for_json(body, request, rules, warnings)
-    for name, value in merge_parameters(facts.parameters, request.settings).items():
-        if name == "output_config" and isinstance(value, Mapping):
-            body[name] = {**body.get(name, {}), **value}
-        elif name not in STRUCTURE:
-            body[name] = value
+    for name, value in extra.items():
+        is_merged = name == "output_config" and isinstance(value, Mapping)
+        body[name] = {**body.get(name, {}), **value} if is_merged else value
     drop_refused_effort(body, warnings)
     drop_refused_sampling(body, rules, warnings)
     return body, warnings

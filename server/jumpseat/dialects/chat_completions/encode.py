@@ -32,11 +32,11 @@ from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, replayed_
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
-from jumpseat.dialects.parameters import merge_parameters
+from jumpseat.dialects.parameters import joined_lists, merge_parameters
 from jumpseat.dialects.user_parts import image_url, result_text
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""Members of the body that configured parameters cannot replace, and that are never dropped."""
+"""Members of the body that are never dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class EndpointFacts:
     """The endpoint's names of the roles `system`, `user`, `assistant` and `tool`, if it has others."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body; they override the request."""
+    """Further parameters of the body: `tools` are added, others override the request."""
 
     dropped: Collection[str] = ()
     """Parameters that the endpoint refuses."""
@@ -79,8 +79,10 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
         body["stream"] = True
         if facts.include_usage:
             body["stream_options"] = {"include_usage": True}
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+    extra = merge_parameters(facts.parameters, request.settings)
+    tools = joined_lists(map(_tool, request.tools), extra.pop("tools", ()))
+    if tools:
+        body["tools"] = tools
         if isinstance(request.tool_choice, NamedTool):
             body["tool_choice"] = {"type": "function", "function": {"name": request.tool_choice.name}}
         elif request.tool_choice != "auto":
@@ -96,8 +98,7 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.output_mode == "json":
         body["response_format"] = {"type": "json_object"}
-    extra = merge_parameters(facts.parameters, request.settings)
-    body |= {name: value for name, value in extra.items() if name not in STRUCTURE}
+    body |= extra
     return {name: value for name, value in body.items() if name in STRUCTURE or name not in facts.dropped}
 
 

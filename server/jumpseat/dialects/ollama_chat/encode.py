@@ -30,12 +30,13 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_id, own_ids
+from jumpseat.dialects.parameters import joined_lists, merge_parameters
 from jumpseat.dialects.user_parts import result_text
 
 _B = TypeVar("_B")
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""Members of the body that configured parameters cannot replace."""
+"""Members of the body that are never dropped."""
 
 TOP_LEVEL = frozenset(
     {"format", "keep_alive", "logprobs", "options", "shift", "think", "top_logprobs", "truncate"}
@@ -57,7 +58,7 @@ class ServerFacts:
     """`think` takes a level and cannot be turned off, as with gpt-oss; otherwise it is a boolean."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body or of `options`; they override the request."""
+    """Further parameters of the body or of `options`: `tools` are added, others override the request."""
 
     dropped: Collection[str] = ()
     """Parameters of the body that the model refuses."""
@@ -78,9 +79,11 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
         # Always sent: the server's default is true.
         "stream": request.stream,
     }
-    tools = _offered_tools(request)
-    if tools:
-        body["tools"] = [_tool(tool) for tool in tools]
+    extra = merge_parameters(facts.parameters, request.settings)
+    added = extra.pop("tools", ())
+    # The dialect has no `tool_choice`: a tool that must not be called is not offered.
+    if request.tool_choice != "none" and (tools := joined_lists(map(_tool, _offered_tools(request)), added)):
+        body["tools"] = tools
     if request.thinking is not None:
         body["think"] = _think(request, facts)
     if isinstance(request.output_mode, JsonSchemaOutput):
@@ -96,12 +99,12 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
         options["num_ctx"] = facts.num_ctx
     if request.stop_sequences:
         options["stop"] = list(request.stop_sequences)
-    for name, value in (*facts.parameters.items(), *request.settings.items()):
+    for name, value in extra.items():
         if name == "options" and isinstance(value, Mapping):
             options |= value
         elif name in TOP_LEVEL:
             body[name] = value
-        elif name not in STRUCTURE:
+        else:
             options[name] = value
     body["options"] = options
     return {name: value for name, value in body.items() if name in STRUCTURE or name not in facts.dropped}
@@ -132,9 +135,6 @@ def _think(request: ChatRequest, facts: ServerFacts) -> bool | str:
 
 
 def _offered_tools(request: ChatRequest) -> Sequence[ToolDefinition]:
-    # The dialect has no `tool_choice`: a tool that must not be called is not offered.
-    if request.tool_choice == "none":
-        return ()
     if isinstance(request.tool_choice, NamedTool):
         named = request.tool_choice.name
         return [tool for tool in request.tools if tool.name == named] or request.tools

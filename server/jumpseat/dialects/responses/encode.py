@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
-from jumpseat.dialects.parameters import merge_parameters
+from jumpseat.dialects.parameters import joined_lists, merge_parameters
 from jumpseat.dialects.responses.history import call_id_of, input_items
 from jumpseat.dialects.responses.refusals import may_reason
-
-STRUCTURE = frozenset({"input", "instructions", "model", "stream", "tools"})
-"""Members of the body that configured parameters cannot replace."""
 
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
@@ -34,7 +31,7 @@ class ResponsesFacts:
     """The endpoint accepts reasoning at the end of an earlier answer; OpenAI's own does not."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body; they override the request."""
+    """Further parameters of the body: `tools` and `include` are joined, others override the request."""
 
 
 def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
@@ -54,8 +51,10 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
     body["store"] = False
     if may_reason(request.model):  # The API refuses it for other models.
         body["include"] = [ENCRYPTED_REASONING]
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+    extra = merge_parameters(facts.parameters, request.settings)
+    tools = joined_lists(map(_tool, request.tools), extra.pop("tools", ()))
+    if tools:
+        body["tools"] = tools
         if isinstance(request.tool_choice, NamedTool):
             body["tool_choice"] = {"type": "function", "name": request.tool_choice.name}
         elif request.tool_choice != "auto":
@@ -73,12 +72,13 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         body["text"] = {"format": {"type": "json_object"}}
     if request.conversation_id:
         body["prompt_cache_key"] = call_id_of(request.conversation_id)
-    for name, value in merge_parameters(facts.parameters, request.settings).items():
-        if name not in STRUCTURE:
-            known = body.get(name)
-            # A configuration may add members to the `text` and `reasoning` of the request.
-            both = isinstance(known, dict) and isinstance(value, Mapping)
-            body[name] = {**known, **value} if both and known is not None else value
+    if include := joined_lists(body.get("include", ()), extra.pop("include", ())):
+        body["include"] = include
+    for name, value in extra.items():
+        known = body.get(name)
+        # A configuration may add members to the `text` and `reasoning` of the request.
+        both = isinstance(known, dict) and isinstance(value, Mapping)
+        body[name] = {**known, **value} if both and known is not None else value
     return body
 
 

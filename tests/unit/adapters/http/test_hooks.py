@@ -191,7 +191,7 @@ async def test_the_state_of_the_set_up_reaches_the_later_hooks_and_is_not_sent(
     assert sent.headers["authorization"] == "Bearer k"
 
 
-@pytest.mark.parametrize("parameters", [{}, {"temperature": 1, "seed": 7, "model": "x"}])
+@pytest.mark.parametrize("parameters", [{}, {"temperature": 1, "seed": 7}])
 async def test_without_an_override_the_request_is_that_of_the_chat_completions_dialect(
     upstream: FakeUpstream, http: HttpClient, parameters: dict[str, Any]
 ) -> None:

@@ -200,6 +200,16 @@ async def test_refused_encrypted_content_is_not_requested_again(upstream, adapte
     assert "include" not in upstream.requests[1].json
 
 
+@pytest.mark.requirement("responses:refused-include")
+async def test_a_configured_include_is_left_out_with_a_warning(upstream, http):
+    table = ProviderConfig(base_url=upstream.base_url, parameters={"include": ["web_search_call.results"]})
+    adapter = OpenAIResponsesAdapter("acme", table, http)
+    upstream.script(refusal("Encrypted content is not supported with this model."), HI)
+    await collect(adapter)
+    events, error = await collect(adapter)
+    assert (error, warnings_in(events)) == (None, ["parameter_dropped"])
+
+
 @pytest.mark.parametrize("param", ["tools", "text.format", "text", "input"])
 async def test_a_refused_essential_parameter_is_an_error(upstream, adapter, param):
     upstream.script(refusal("Unsupported parameter", param=param, code="unsupported_parameter"))

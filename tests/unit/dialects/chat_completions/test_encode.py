@@ -73,7 +73,6 @@ def test_the_switches_of_an_endpoint():
         ),
         ({"settings": {"temperature": 0}}, {"temperature": 0}),
         ({"facts": {"parameters": {"seed": 1}}}, {"seed": 1}),
-        ({"facts": {"parameters": {"model": "no", "messages": []}}}, {}),
         ({"facts": {"dropped": ("max_tokens", "model")}, "settings": {"x": 1}}, {"x": 1}),
     ],
 )

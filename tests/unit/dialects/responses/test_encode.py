@@ -16,6 +16,8 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.responses import ResponsesFacts, encode, refused_by_model, unsupported
 
+SEALED = "reasoning.encrypted_content"
+
 
 def body_of(*messages, model="m", facts=None, **fields):
     request = ChatRequest(messages=messages or (Message.user("Hi"),), model=model, **fields)
@@ -78,7 +80,10 @@ def test_padding_is_switched_off_only_where_it_is_known():
             {"text": {"format": {"type": "json_object"}, "verbosity": "low"}},
         ),
         ({"settings": {"temperature": 0}, "facts": {"parameters": {"temperature": 1}}}, {"temperature": 0}),
-        ({"facts": {"parameters": {"input": "no", "tools": []}}}, {}),
+        (
+            {"model": "gpt-5", "facts": {"parameters": {"include": ["web_search_call.results", SEALED]}}},
+            {"model": "gpt-5", "include": [SEALED, "web_search_call.results"]},
+        ),
         ({"conversation_id": "c-1"}, {"prompt_cache_key": "c-1"}),
         ({"stop_sequences": ("a",)}, {}),
     ],

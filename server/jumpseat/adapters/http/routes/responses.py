@@ -38,7 +38,7 @@ _NOT_ITS_OWN = (
 _UNFOLLOWED = "without its required following item"
 """In refusals of reasoning at the end of an answer."""
 
-# Parameters that the encoder adds by itself: dropping one causes no warning.
+# Parameters that the encoder adds by itself: dropping one that nobody configured causes no warning.
 _OWN_PARAMETERS = frozenset({"include", "prompt_cache_key", "reasoning.summary", "store", "stream_options"})
 
 
@@ -70,8 +70,9 @@ class ResponsesRoute(Route):
         warnings += [
             dropped_parameter(name, f"{model} {reason}") for name, reason in unsupported(request).items()
         ]
+        silent = _OWN_PARAMETERS - {*self._facts.parameters, *request.settings}
         body, refused = self._without_refused(
-            model, full_body, refused_by_model(model, full_body), silent=_OWN_PARAMETERS
+            model, full_body, refused_by_model(model, full_body), silent=silent
         )
         decoder = ResponsesDecoder(self._provider, model)
         return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))
