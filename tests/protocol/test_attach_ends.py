@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -142,6 +143,54 @@ async def test_a_daemon_of_another_version_stays_for_its_clients_and_ends_with_i
             assert (await upgraded.request("providers/list")).result["providers"]
             assert hub.processes() == {new}
             assert [each["daemon"] for each in hub.pointers()] == [OTHER_VERSION]
+
+
+@pytest.mark.requirement("9:others")
+async def test_status_lists_and_stop_ends_daemons_of_every_version(
+    hub: Hub, other_installation: Path
+) -> None:
+    other = {"PYTHONPATH": str(other_installation)}
+    async with hub.client() as first, hub.client(env=other) as second:
+        await first.initialize()
+        await second.initialize()
+        status = await hub.status()
+        assert status["version"] == jumpseat.__version__
+        assert [each["pid"] for each in status["clients"]] == [first.process.pid]
+        (older,) = status["others"]
+        assert older["version"] == OTHER_VERSION
+        assert [each["pid"] for each in older["clients"]] == [second.process.pid]
+        _, text = await hub.command("daemon", "status")
+        assert f"jumpseat {OTHER_VERSION}, process {older['pid']}" in text
+
+        assert await hub.command("daemon", "stop") == (0, "")
+        assert hub.processes() == set()
+        assert [await first.exit_code(), await second.exit_code()] == [1, 1]
+    await hub.ends()
+
+
+@pytest.mark.requirement("9:others", "9:upgrade")
+async def test_a_daemon_that_takes_no_new_clients_is_listed_and_ended(hub: Hub, tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    shutil.copytree(Path(jumpseat.__file__).parent, package / "jumpseat")
+    env = {"PYTHONPATH": str(package)}
+    async with hub.client(env=env) as first:
+        await first.initialize()
+        old = hub.pid
+        (package / "plugin-1.0.dist-info").mkdir()
+        _, output = await hub.command("daemon", "status", "--json", env=env)
+        status = json.loads(output)
+        assert (status["running"], [each["pid"] for each in status["others"]]) == (False, [old])
+
+        async with hub.client(env=env) as second:
+            await second.initialize()
+            _, output = await hub.command("daemon", "status", "--json", env=env)
+            status = json.loads(output)
+            assert (status["pid"], [each["pid"] for each in status["others"]]) == (hub.pid, [old])
+            assert await hub.command("daemon", "stop", env=env) == (0, "")
+            assert hub.processes() == set()
+            assert [await first.exit_code(), await second.exit_code()] == [1, 1]
+    await hub.ends()
+    assert list(hub.home.glob("daemon/*.retired")) == []
 
 
 @pytest.mark.requirement("9:idle")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -91,7 +93,9 @@ def daemon_group() -> None:
 @daemon_group.command("status")
 @json_option
 def daemon_status(as_json: bool) -> int:
-    """Show whether the daemon runs, and for which clients. Starts none.
+    """Show whether the daemon runs, and for which clients. Does not start one.
+
+    After an upgrade an older daemon goes on for its clients; it is listed too.
 
     \b
     Examples:
@@ -101,7 +105,6 @@ def daemon_status(as_json: bool) -> int:
     Exit codes: 0 it runs; 1 it does not.
     """
     from jumpseat.hub import command
-    from jumpseat_client.cli.wrapping import print_line
 
     try:
         status = command.daemon_status()
@@ -110,23 +113,35 @@ def daemon_status(as_json: bool) -> int:
         return FAILED
     if as_json:
         print_json(status)
-    elif not status["running"]:
-        print("The daemon is not running.")
     else:
-        memory = round(status["memoryBytes"] / (1 << 20))
-        print_line(f"jumpseat {status['version']}, process {status['pid']}, {memory} MiB, {status['socket']}")
-        for client in status["clients"]:
-            name = f"{client.get('name', 'unnamed')} {client.get('version', '')}".strip()
-            print_line(
-                f"  {name}: process {client['pid']}, turns {client['turns']}, since {client['attachedAt']}"
-            )
+        if status["running"]:
+            _print_daemon(status)
+        else:
+            print("The daemon is not running.")
+        for other in status.get("others", ()):
+            print("A daemon of another version or installation is running:")
+            _print_daemon(other)
     return OK if status["running"] else FAILED
+
+
+def _print_daemon(status: Mapping[str, Any]) -> None:
+    from jumpseat_client.cli.wrapping import print_line
+
+    memory = round(status["memoryBytes"] / (1 << 20))
+    print_line(f"jumpseat {status['version']}, process {status['pid']}, {memory} MiB, {status['socket']}")
+    for client in status["clients"]:
+        name = f"{client.get('name', 'unnamed')} {client.get('version', '')}".strip()
+        print_line(
+            f"  {name}: process {client['pid']}, turns {client['turns']}, since {client['attachedAt']}"
+        )
 
 
 @daemon_group.command("stop")
 @json_option
 def stop(as_json: bool) -> int:
     """End the daemon: running turns are cancelled, and attached clients end.
+
+    Daemons of other versions and installations end too.
 
     \b
     Examples:
@@ -137,7 +152,7 @@ def stop(as_json: bool) -> int:
     from jumpseat.hub import command
 
     try:
-        if command.stop_daemon():
+        if command.stop_daemons():
             if as_json:
                 print_json({"stopped": True})
             return OK

@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from jumpseat.hub.failures import CannotShareError, NoDaemonError
 from jumpseat.system.paths import places_of_process
+
+if TYPE_CHECKING:
+    from jumpseat.hub.names import Pointer
 
 ANSWER_SECONDS = 5.0
 
@@ -17,54 +22,104 @@ STOP_SECONDS = 15.0
 
 
 class NoAnswerError(Exception):
-    """The daemon exists and does not answer; the text is a sentence."""
+    """A daemon exists and does not answer; the text is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A daemon that was asked something."""
+
+    is_own: bool
+    """Whether its pointer is the one at which a client of this installation looks."""
+
+    answer: dict[str, Any] | None
+    """None if the daemon closed the connection without an answer."""
 
 
 def daemon_status() -> dict[str, Any]:
-    """The status of this user's daemon: `{"running": False}` if there is none.
+    """The status of the daemon that a new client would get, and of this user's other daemons in `others`.
+
+    `{"running": False}` if there is none; `others` only if there are any.
 
     Raises:
-        NoAnswerError: it does not answer.
+        NoAnswerError: a daemon does not answer.
     """
-    status, _ = _ask({"op": "status"}, ANSWER_SECONDS)
-    return status if status is not None else {"running": False}
-
-
-def stop_daemon() -> bool:
-    """End this user's daemon in order, and return when its process is gone; False if there was none.
-
-    Raises:
-        NoAnswerError: it has not ended in time.
-    """
-    _, was_there = _ask({"op": "stop"}, STOP_SECONDS)
-    return was_there
-
-
-def _ask(message: Mapping[str, Any], seconds: float) -> tuple[dict[str, Any] | None, bool]:
-    """The answer, None where the daemon closed the connection without one, and whether there is a daemon."""
     if sys.platform == "win32":
-        return None, False
-    from jumpseat.hub.client import connect_to_daemon
-    from jumpseat.hub.control import GarbageError
-    from jumpseat.hub.names import daemon_files
+        return {"running": False}
+    from jumpseat.hub.names import installation_stamp
 
+    status: dict[str, Any] = {"running": False}
+    others = []
+    for asked in _ask_all({"op": "status", "installation": installation_stamp()}, ANSWER_SECONDS):
+        if asked.answer is None:  # It was just ending.
+            continue
+        is_current = asked.answer.pop("current", True)
+        if asked.is_own and is_current:
+            status = asked.answer
+        else:
+            others.append(asked.answer)
+    return {**status, "others": others} if others else status
+
+
+def stop_daemons() -> bool:
+    """End this user's daemons in order, and return when their processes are gone; False if there was none.
+
+    Raises:
+        NoAnswerError: a daemon has not ended in time. The others have.
+    """
+    return bool(_ask_all({"op": "stop"}, STOP_SECONDS))
+
+
+def _ask_all(message: Mapping[str, Any], seconds: float) -> list[_Asked]:
+    """Ask every daemon of this host and state directory that runs."""
+    if sys.platform == "win32":
+        return []
+    from jumpseat.hub.names import all_pointers, daemon_files
+
+    try:
+        own = daemon_files(places_of_process().state_dir, make=False).pointer
+    except CannotShareError:  # No daemon can run there.
+        return []
     deadline = time.monotonic() + seconds
+    pointers = list(all_pointers(own.parent))
+    silent = []
+    found = []
+    with ThreadPoolExecutor(max_workers=max(1, len(pointers))) as threads:
+        running = [
+            (path, pointer, threads.submit(_ask, pointer, message, deadline)) for path, pointer in pointers
+        ]
+    for path, pointer, asked in running:
+        try:
+            found.append(_Asked(path == own, asked.result()))
+        except NoDaemonError:
+            continue
+        except TimeoutError:
+            silent.append(str(pointer.pid))
+    if silent:
+        which = f"The daemon (process {silent[0]})" if len(silent) == 1 else f"Processes {', '.join(silent)}"
+        raise NoAnswerError(f"{which} did not answer within {seconds:g} seconds.")
+    return found
+
+
+def _ask(pointer: Pointer, message: Mapping[str, Any], deadline: float) -> dict[str, Any] | None:
+    """The daemon's answer; None if it closed the connection without one.
+
+    Raises:
+        NoDaemonError: it does not run.
+        TimeoutError: it has not answered in time.
+    """
+    from jumpseat.hub.control import GarbageError, connect
+
     try:
-        files = daemon_files(places_of_process().state_dir, make=False)
-    except CannotShareError:  # Where none can be, none is.
-        return None, False
-    try:
-        channel = connect_to_daemon(files, deadline)
-    except NoDaemonError:
-        return None, False
+        channel = connect(pointer.socket, deadline)
     except CannotShareError:
-        raise NoAnswerError(f"The daemon did not answer within {seconds:g} seconds.") from None
+        raise TimeoutError from None
     try:
         channel.send(message, deadline)
-        return channel.receive(deadline), True
+        return channel.receive(deadline)
     except TimeoutError:
-        raise NoAnswerError(f"The daemon did not answer within {seconds:g} seconds.") from None
+        raise
     except (OSError, GarbageError):
-        return None, True
+        return None
     finally:
         channel.close()

@@ -173,11 +173,15 @@ class Hub:
             async with asyncio.timeout(HELLO_SECONDS):
                 message = await connection.receive()
             self._waiting.pop(asyncio.current_task(), None)  # type: ignore[arg-type]  # within a task
-            match (message or {}).get("op"):
-                case "attach" if message is not None and self._is_current(message.get("installation")):
+            message = message or {}
+            current = self._is_current(message.get("installation"))
+            match message.get("op"):
+                case "attach" if current:
                     await self._attach(message, connection)
+                case "attach" if not self._stopping:
+                    self._retire()
                 case "status":
-                    await connection.send(self.status())
+                    await connection.send({**self.status(), "current": current})
                 case "stop":
                     self.stop()
                     # The process keeps this connection to its very end, which the client waits for.
@@ -191,13 +195,15 @@ class Hub:
         """Whether this daemon serves a client of this installation; if not, the client starts another one."""
         if self._stopping or self._retired:
             return False
-        if isinstance(installation, str) and installation != self._installation:
-            # A package was installed or upgraded: a new client expects its code, as `serve` would run it.
+        return not isinstance(installation, str) or installation == self._installation
+
+    def _retire(self) -> None:
+        """Take no new clients: a package was installed or upgraded, and they expect its code."""
+        if not self._retired:
             logger.info("the installation has changed: the daemon takes no new clients")
             self._retired = True
-            self._close_listener()
+            self._ownership.retire()
             self._idle.start(0.0)
-        return not self._retired
 
     async def _attach(self, message: dict[str, Any], connection: ControlConnection) -> None:
         try:
@@ -241,9 +247,8 @@ class Hub:
         with self._ownership.locked() as locked:
             if not locked:
                 return False
-            if not self._retired:
-                # A client that connected before the lock was taken is in the backlog, and starts no daemon.
-                self._accept()
+            # A client that connected before the lock was taken is in the backlog, and starts no daemon.
+            self._accept()
             if self._tasks:
                 return True
             logger.info("no client is attached any more: the daemon ends")

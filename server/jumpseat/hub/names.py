@@ -23,7 +23,13 @@ from jumpseat.system.paths import make_private
 from jumpseat.system.regular_file import read_regular
 
 CONTROL_REVISION = 1
-"""Of the messages on the control socket; raise it when an older daemon or client would misunderstand."""
+"""The revision of the control socket; raise it when an older daemon or client would misunderstand.
+
+`status` and `stop` stay the same in every revision, because they go to daemons of other versions too.
+"""
+
+RETIRED = ".retired"
+"""The suffix of the pointer to a daemon that takes no new clients; any other pointer is a JSON file."""
 
 _MOST_BYTES = 16 * 1024
 
@@ -100,9 +106,12 @@ def read_pointer(path: Path) -> Pointer | None:
     return pointer if usable and pointer.socket.is_absolute() else None
 
 
-def other_pointers(own: Path) -> Iterator[Pointer]:
-    """The pointers of other versions on this host."""
-    for path in own.parent.glob(f"{host_name()}-*.json"):
-        pointer = read_pointer(path) if path != own else None
-        if pointer is not None and pointer.version != __version__:
-            yield pointer
+def all_pointers(directory: Path) -> Iterator[tuple[Path, Pointer]]:
+    """Every daemon of this host that has a pointer in the directory, and the pointer's path.
+
+    Daemons of all versions and installations, also retired ones.
+    """
+    for path in sorted(directory.glob(f"{host_name()}-*")):
+        pointer = read_pointer(path) if path.suffix in (".json", RETIRED) else None
+        if pointer is not None:
+            yield path, pointer

@@ -16,7 +16,7 @@ from jumpseat import __version__
 from jumpseat.hub.control import connect
 from jumpseat.hub.failures import CannotShareError, NoDaemonError
 from jumpseat.hub.lock import try_lock
-from jumpseat.hub.names import DaemonFiles, other_pointers, read_pointer
+from jumpseat.hub.names import RETIRED, DaemonFiles, all_pointers, read_pointer
 from jumpseat.hub.run_directory import fault_of
 from jumpseat.system.state_file import StateFile
 
@@ -28,7 +28,7 @@ LOCK_SECONDS = 1.0
 _LOOK_SECONDS = 0.02
 
 LOOK_AT_OTHERS_SECONDS = 1.0
-"""How long the daemon of another version may take to accept."""
+"""How long another daemon may take to accept."""
 
 
 class Ownership:
@@ -41,6 +41,7 @@ class Ownership:
             directory: the run directory, checked.
         """
         self._files = files
+        self._pointer = files.pointer
         # A new name for each daemon: taking over a path could take it from a daemon that lives.
         self.socket_path = directory / f"{secrets.token_hex(8)}.sock"
 
@@ -51,15 +52,15 @@ class Ownership:
             OSError: the socket cannot be made.
             StateError: the pointer cannot be written.
         """
-        self._remove_stale_socket()
+        self._remove_stale()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         pointer = {"socket": str(self.socket_path), "pid": os.getpid(), "daemon": __version__}
         try:
             listener.bind(os.fspath(self.socket_path))
             listener.listen(BACKLOG)
             # Whatever lies there does not lead to a daemon. `write` would follow a symbolic link.
-            self._files.pointer.unlink(missing_ok=True)
-            StateFile(self._files.pointer).write(pointer)
+            self._pointer.unlink(missing_ok=True)
+            StateFile(self._pointer).write(pointer)
         except BaseException:
             listener.close()
             self.socket_path.unlink(missing_ok=True)
@@ -83,12 +84,23 @@ class Ownership:
 
     def remove(self) -> None:
         """Remove the pointer if it is this daemon's, and the socket. The caller holds the lock."""
-        pointer = read_pointer(self._files.pointer)
         with suppress(OSError):
-            if pointer is not None and pointer.socket == self.socket_path:
-                self._files.pointer.unlink()
+            if self._has_pointer():
+                self._pointer.unlink()
         with suppress(OSError):
             self.socket_path.unlink()
+
+    def retire(self) -> None:
+        """Make room for the pointer of the next daemon. `status` and `stop` still find this one."""
+        aside = self._pointer.with_name(f"{self._pointer.stem}-{self.socket_path.stem}{RETIRED}")
+        with suppress(OSError):
+            if self._has_pointer():
+                self._pointer.rename(aside)
+                self._pointer = aside
+
+    def _has_pointer(self) -> bool:
+        pointer = read_pointer(self._pointer)
+        return pointer is not None and pointer.socket == self.socket_path
 
     async def give_up(self) -> None:
         """Remove them as soon as the lock is free, or leave a pointer that is stale."""
@@ -102,18 +114,31 @@ class Ownership:
                     await asyncio.sleep(_LOOK_SECONDS)
 
     def other_version_runs(self) -> bool:
-        """Whether a daemon of another version serves this host and state directory; blocks."""
-        for pointer in other_pointers(self._files.pointer):
-            with suppress(NoDaemonError, CannotShareError, OSError):
-                connect(pointer.socket, time.monotonic() + LOOK_AT_OTHERS_SECONDS).close()
-                return True
-        return False
+        """Whether a daemon of another version takes clients of this host and state directory; blocks."""
+        return any(
+            path.suffix != RETIRED and pointer.version != __version__ and _listens(pointer.socket)
+            for path, pointer in all_pointers(self._pointer.parent)
+        )
 
-    def _remove_stale_socket(self) -> None:
-        """Remove the socket of the daemon before this one, which was killed."""
-        pointer = read_pointer(self._files.pointer)
-        if pointer is None or fault_of(pointer.socket.parent) is not None:
-            return
-        with suppress(OSError):
-            if stat.S_ISSOCK(pointer.socket.lstat().st_mode):
-                pointer.socket.unlink()
+    def _remove_stale(self) -> None:
+        """Remove the sockets of earlier daemons of this installation that were killed."""
+        for path, pointer in all_pointers(self._pointer.parent):
+            is_retired = path.suffix == RETIRED and path.name.startswith(f"{self._pointer.stem}-")
+            if path != self._pointer and (not is_retired or _listens(pointer.socket)):
+                continue
+            with suppress(OSError):
+                if fault_of(pointer.socket.parent) is None and stat.S_ISSOCK(pointer.socket.lstat().st_mode):
+                    pointer.socket.unlink()
+            if is_retired:
+                path.unlink(missing_ok=True)
+
+
+def _listens(path: Path) -> bool:
+    """Whether a daemon of this user listens at the socket; one that hangs counts."""
+    try:
+        connect(path, time.monotonic() + LOOK_AT_OTHERS_SECONDS).close()
+    except CannotShareError:
+        return True
+    except NoDaemonError:
+        return False
+    return True

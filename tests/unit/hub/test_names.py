@@ -12,7 +12,7 @@ import pytest
 
 import jumpseat
 from jumpseat.hub.failures import CannotShareError
-from jumpseat.hub.names import daemon_files, host_name, installation_stamp, other_pointers, read_pointer
+from jumpseat.hub.names import all_pointers, daemon_files, host_name, installation_stamp, read_pointer
 from jumpseat.hub.ownership import Ownership
 from tests.hub import directory_for_sockets
 
@@ -101,14 +101,14 @@ def test_an_installed_package_changes_the_stamp_of_the_installation(
     assert installation_stamp() != before
 
 
-def test_daemons_of_other_versions_are_those_of_this_host(tmp_path: Path) -> None:
-    own = daemon_files(tmp_path).pointer
-    write(own)
-    write(own.with_name(f"{host_name()}-9.json"), daemon="9")
-    write(own.with_name(f"{host_name()}-{jumpseat.__version__}-2.json"), daemon=jumpseat.__version__)
-    write(own.with_name("another_host-9.json"), daemon="9")
+def test_the_daemons_of_this_host_are_found_whatever_their_version(tmp_path: Path) -> None:
+    directory = daemon_files(tmp_path).pointer.parent
+    for name in ("a.json", "b.json", "c.retired", "d.lock", "e.log"):
+        write(directory / f"{host_name()}-{name}", daemon=name)
+    (directory / f"{host_name()}-broken.json").write_text("{")
+    write(directory / "another_host-9.json")
 
-    assert [pointer.version for pointer in other_pointers(own)] == ["9"]
+    assert [pointer.version for _, pointer in all_pointers(directory)] == ["a.json", "b.json", "c.retired"]
 
 
 @pytest.fixture
@@ -178,18 +178,39 @@ def test_a_stale_pointer_to_a_file_removes_nothing(tmp_path: Path, run: Path) ->
     assert (run / "precious").read_text() == "x"
 
 
-def test_only_a_running_daemon_of_another_version_counts(tmp_path: Path, run: Path) -> None:
+def test_only_a_running_daemon_of_another_version_that_takes_clients_counts(
+    tmp_path: Path, run: Path
+) -> None:
     files = daemon_files(tmp_path)
     own = Ownership(files, run)
     other = Ownership(files._replace(pointer=files.pointer.with_name("other.json")), run)
     listener = other.take()
     try:
-        write(
-            files.pointer.with_name(f"{host_name()}-9.json"),
-            daemon="9",
-            socket=str(other.socket_path),
-        )
+        for name, version in (("2.json", jumpseat.__version__), ("3.retired", "9"), ("4.json", "9")):
+            assert not own.other_version_runs()
+            write(
+                files.pointer.with_name(f"{host_name()}-{name}"),
+                daemon=version,
+                socket=str(other.socket_path),
+            )
         assert own.other_version_runs()
     finally:
         listener.close()
     assert not own.other_version_runs()
+
+
+@pytest.mark.requirement("9:others")
+def test_a_retired_daemon_keeps_its_socket_until_it_is_gone(tmp_path: Path, run: Path) -> None:
+    files = daemon_files(tmp_path)
+    retired, second, third = (Ownership(files, run) for _ in range(3))
+    listener = retired.take()
+    retired.retire()
+    second.take().close()
+    sockets = [pointer.socket for _, pointer in all_pointers(files.pointer.parent)]
+    assert sorted(sockets) == sorted([retired.socket_path, second.socket_path])
+
+    listener.close()  # As if it was killed.
+    third.take().close()
+
+    assert [pointer.socket for _, pointer in all_pointers(files.pointer.parent)] == [third.socket_path]
+    assert list(run.iterdir()) == [third.socket_path]

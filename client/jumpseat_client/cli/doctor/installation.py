@@ -176,11 +176,12 @@ def check_shared_daemon() -> Subject:
     except command.NoAnswerError as error:
         hint = "End it with: jumpseat daemon stop"
         return Subject("Daemon", [Check("daemon", False, str(error), hint)])
-    if not status["running"]:
-        return Subject("Daemon", [Check("daemon", None, "The shared daemon was not running.")])
-    where = f"process {status['pid']}, {len(status['clients'])} clients, socket {status['socket']}"
-    running = f"The shared daemon {status['version']} is running: {where}."
-    if status["version"] == __version__:
-        return Subject("Daemon", [Check("daemon", True, running)])
-    hint = f"End it, so that the next client starts {__version__}: jumpseat daemon stop"
-    return Subject("Daemon", [Check("daemon", False, running, hint)])
+    checks = [Check("daemon", None, "The shared daemon was not running.")]
+    if status["running"]:
+        where = f"process {status['pid']}, {len(status['clients'])} clients, socket {status['socket']}"
+        checks = [Check("daemon", True, f"The shared daemon {status['version']} is running: {where}.")]
+    for other in status.get("others", ()):
+        text = f"Another daemon serves clients: jumpseat {other['version']}, process {other['pid']}."
+        hint = "Restart the editors that use it, or end all daemons: jumpseat daemon stop"
+        checks.append(Check("daemon", None, text, hint))
+    return Subject("Daemon", checks)
