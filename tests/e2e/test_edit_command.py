@@ -134,6 +134,38 @@ def test_without_a_terminal_nothing_is_requested_that_could_not_be_confirmed(
     assert upstream.requests == []
 
 
+@pytest.mark.parametrize("arguments", [("--yes",), ("--json", "--yes")])
+def test_a_read_only_file_is_refused_before_the_request(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path, arguments: tuple[str, ...]
+) -> None:
+    file.chmod(0o444)
+    done = run(environment, file, "Shorten it.", *arguments)
+
+    assert done.returncode == 2
+    assert b"cannot be written: It is read-only." in done.stdout + done.stderr
+    assert (upstream.requests, file.read_bytes()) == ([], BEFORE)
+
+
+def test_a_read_only_file_can_be_printed(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path
+) -> None:
+    file.chmod(0o444)
+    answers(upstream, "```\nx\n```")
+    done = run(environment, file, "Shorten it.", "--stdout")
+    assert (done.returncode, done.stdout) == (0, b"x")
+
+
+def test_the_text_for_an_empty_file_ends_with_a_line_end(
+    environment: dict[str, str], upstream: ThreadedUpstream, file: Path
+) -> None:
+    file.write_bytes(b"")
+    answers(upstream, "```python\nprint(1)\n```")
+    done = run(environment, file, "Write it.", "--yes", "--json")
+
+    assert (done.returncode, file.read_bytes()) == (0, b"print(1)\n")
+    assert json.loads(done.stdout)["replacement"] == "print(1)\n"
+
+
 def test_piped_input_is_rewritten(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
     answers(upstream, "```\nHallo\n```")
     done = run(environment, "-", "Translate it.", piped="Hellö\n".encode())

@@ -51,6 +51,9 @@ async def edit_piece(
             result, notes = await wait_for_result(stream, spinner)
     finally:
         spinner.stop()
+    if result.replacement and piece.is_empty_file and not result.replacement.endswith("\n"):
+        # The daemon ends the new text as the old one ended, and an empty file has no line end.
+        result["replacement"] += "\n"
     replacement = result.replacement
     for note in notes if not as_json else ():
         say(note)

@@ -49,8 +49,9 @@ def edit(
     Shows the change as a diff, and asks before the file is changed. A range of lines follows the name:
     main.py:10-24, main.py:10 or main.py:10-. FILE may be - for piped input; then the new text is printed.
 
-    The file is replaced at once, and keeps its mode, links, line ends and encoding. It is left alone if the
-    answer is incomplete, or if another program changes it in the meantime.
+    The file keeps its owner, access rights, links, line ends and encoding. It is left alone if the answer is
+    incomplete, or if another program changes it in the meantime. A read-only file is refused before the
+    model is asked.
 
     \b
     Examples:
@@ -72,6 +73,8 @@ def edit(
     # All this before the request, which costs money.
     try:
         piece = read_piece(file, encoding)
+        if writes is not False:
+            piece.check_writable()
     except CannotEdit as error:
         raise click.UsageError(str(error)) from None
     if writes is None and not sys.stdin.isatty():

@@ -11,7 +11,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from jumpseat_client.cli.files import range_of, replace_file
+from jumpseat_client.cli.files import check_writable, range_of, replace_file
 
 STDIN = "-"
 LARGEST_BYTES = 16 * 1024 * 1024
@@ -65,6 +65,11 @@ class Piece:
         }
         return block if self.path is None else {**block, "uri": self.path.as_uri()}
 
+    @property
+    def is_empty_file(self) -> bool:
+        """Whether there is no text in the whole file."""
+        return not (self.before or self.text or self.after)
+
     def diff(self, replacement: str) -> Iterator[str]:
         """The change of the whole file as a unified diff, line by line and without line ends."""
         name = STDIN if self.path is None else str(self.path)
@@ -76,7 +81,7 @@ class Piece:
                 yield "\\ No newline at end of file"
 
     def write(self, replacement: str) -> None:
-        """Replace the file atomically, unless it changed since it was read; mode and links stay.
+        """Replace the file's content, unless it changed since it was read; its rights and links stay.
 
         Raises:
             CannotEdit: it changed, or cannot be written; it is unchanged.
@@ -87,6 +92,18 @@ class Piece:
             if self.path.read_bytes() != self.raw:
                 raise CannotEdit(f"{self.path} was changed in the meantime; it is left as it is.")
             replace_file(self.path, content)
+        except OSError as error:
+            raise CannotEdit(f"{self.path} cannot be written: {error.strerror or error}.") from None
+
+    def check_writable(self) -> None:
+        """Check that the file can be written.
+
+        Raises:
+            CannotEdit: it cannot.
+        """
+        assert self.path is not None  # noqa: S101 - the standard input is never written
+        try:
+            check_writable(self.path)
         except OSError as error:
             raise CannotEdit(f"{self.path} cannot be written: {error.strerror or error}.") from None
 

@@ -2,34 +2,125 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+_WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+_COPIES_RIGHTS = sys.platform == "linux"
+"""Only there can Python copy access lists."""
+
+_NEEDS_WRITING_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY)
+"""Why a new file cannot take the old one's place, or have its owner and access list; EBUSY: a mount point."""
+
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file atomically: after a failure or a crash the old one is unchanged.
+    """Write a file; one that exists keeps its owner, mode, access list and links.
 
-    A file that exists keeps its mode, and a link stays a link.
+    The write is atomic if a new file can have all these. Otherwise the file is written in place, and after a
+    failure its old content is written back.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or is read-only; it is unchanged.
     """
     path = path.resolve()
+    if not path.exists():
+        _write_and_rename(path, content, None)
+        return
+    check_writable(path)
+    old = path.stat()
+    if old.st_nlink > 1 or not _COPIES_RIGHTS:
+        _write_in_place(path, content)
+        return
+    try:
+        _write_and_rename(path, content, old)
+    except OSError as error:
+        if error.errno not in _NEEDS_WRITING_IN_PLACE:
+            raise
+        _write_in_place(path, content)
+
+
+def check_writable(path: Path) -> None:
+    """Check that a file that exists can be written, without changing it.
+
+    Raises:
+        OSError: it cannot; also if it is marked read-only and the user could write it nevertheless.
+    """
+    if not path.stat().st_mode & _WRITE_BITS:
+        raise PermissionError(errno.EACCES, "It is read-only", str(path))
+    path.open("r+b").close()
+
+
+def _write_and_rename(path: Path, content: bytes, old: os.stat_result | None) -> None:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
+            if old is None:
+                # `mkstemp` makes a file that only its owner can read.
+                temporary.chmod(0o666 & ~_umask())
+            elif sys.platform == "linux":
+                _copy_rights(path, descriptor, old)
             os.fsync(stream.fileno())
-        # `mkstemp` makes a file that only its owner can read.
-        temporary.chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
         temporary.replace(path)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+if sys.platform == "linux":
+
+    def _copy_rights(path: Path, descriptor: int, old: os.stat_result) -> None:
+        """Copy owner, mode and extended attributes, among which are access lists, to an open file."""
+        new = os.fstat(descriptor)
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        # After the owner, whose change clears bits of the mode.
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+        before, wanted = _attributes(descriptor), _attributes(path)
+        for name in before.keys() - wanted.keys():
+            os.removexattr(descriptor, name)
+        for name, value in wanted.items():
+            if before.get(name) != value:
+                os.setxattr(descriptor, name, value)
+
+    def _attributes(file: Path | int) -> dict[str, bytes]:
+        try:
+            return {name: os.getxattr(file, name) for name in os.listxattr(file)}
+        except OSError as error:
+            if error.errno == errno.ENOTSUP:  # A file system without attributes has no access lists.
+                return {}
+            raise
+
+
+def _write_in_place(path: Path, content: bytes) -> None:
+    before = path.read_bytes()
+    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        try:
+            _overwrite(descriptor, content)
+        except BaseException:
+            with suppress(OSError):
+                _overwrite(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _overwrite(descriptor: int, content: bytes) -> None:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.ftruncate(descriptor, len(content))
+    os.fsync(descriptor)
 
 
 def _umask() -> int:
