@@ -314,6 +314,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:did-change": "didChange reaches all initialized clients of the store within 2 s, of every daemon",
     "10:keep-false": "with keep = false nothing is forked or renamed; reading and deleting work",
     "10:pruned": "max_days and max_megabytes delete the oldest, at the start and after turns, none in use",
+    "10:prune-together": "however many processes prune at once, no more is deleted than the limit asks for",
+    "10:prune-cost": "a kept turn examines the files only if a limit may be exceeded",
     "10:cli-keep": "jumpseat chat keeps by default and continues: -c, --conversation, --no-keep",
     "10:cli-list": "jumpseat conversations lists, searches, shows, exports and removes; ids are completed",
     "10:index": "the index is built again when it is missing, damaged or old; a newer one is left alone",

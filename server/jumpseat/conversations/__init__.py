@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from jumpseat.conversations.directories import conversations_directory
     from jumpseat.conversations.files import is_id, new_id
     from jumpseat.conversations.library import ConversationLibrary
+    from jumpseat.conversations.prune import Limits
     from jumpseat.conversations.records import BegunTurn, NewTurn
     from jumpseat.conversations.rows import Kept, Row
     from jumpseat.conversations.store import Change, ConversationStore, UnknownConversationError
@@ -18,6 +19,7 @@ __all__ = [
     "ConversationLibrary",
     "ConversationStore",
     "Kept",
+    "Limits",
     "NewTurn",
     "Row",
     "UnknownConversationError",
@@ -33,6 +35,7 @@ __getattr__ = deferred(
         "directories": "conversations_directory",
         "files": "is_id new_id",
         "library": "ConversationLibrary",
+        "prune": "Limits",
         "records": "BegunTurn NewTurn",
         "rows": "Kept Row",
         "store": "Change ConversationStore UnknownConversationError",

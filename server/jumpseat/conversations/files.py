@@ -7,7 +7,7 @@ import re
 import secrets
 import stat
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +28,9 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 """Names that are devices on Windows, with any extension."""
 
+_COPY = re.compile(r"(?P<aside>.+)\.damaged-[^.]+|\.(?P<unfinished>.+)\.[0-9a-f]{12}")
+"""A file that was set aside as damaged, or what a process left that was killed meanwhile."""
+
 _HEAD = 256
 """The first bytes of a file contain its id and the time of its creation."""
 
@@ -35,6 +38,21 @@ _HEAD = 256
 def is_id(text: str) -> bool:
     """Whether a kept conversation may have this id."""
     return _ID.fullmatch(text) is not None
+
+
+def id_of(file_name: str) -> tuple[str, bool] | None:
+    """Return the id of the conversation that a file belongs to, and whether it is only a copy.
+
+    None if it belongs to none.
+    """
+    own_name, is_copy = file_name, False
+    if not file_name.endswith(SUFFIX):
+        copy = _COPY.fullmatch(file_name)
+        if copy is None:
+            return None
+        own_name, is_copy = copy["aside"] or copy["unfinished"], True
+    id_ = own_name.removeprefix("~").removesuffix(SUFFIX)
+    return (id_, is_copy) if is_id(id_) and _file_name(id_) == own_name else None
 
 
 def new_id(now: datetime) -> str:
@@ -81,8 +99,11 @@ class Files:
 
     def path(self, conversation_id: str) -> Path:
         """Where the conversation is, or would be."""
-        prefix = "~" if _RESERVED.fullmatch(conversation_id) else ""
-        return self.directory / f"{prefix}{conversation_id}{SUFFIX}"
+        return self.directory / _file_name(conversation_id)
+
+    def copies(self, conversation_id: str) -> list[Path]:
+        """What was set aside of the conversation's file."""
+        return [each for each in self.directory.iterdir() if id_of(each.name) == (conversation_id, True)]
 
     def all(self) -> Iterator[tuple[str, Stamp]]:
         """Every conversation's id with the stamp of its file."""
@@ -92,14 +113,14 @@ class Files:
             return
         with entries:
             for entry in entries:
-                name = entry.name.removeprefix("~").removesuffix(SUFFIX)
-                if is_id(name) and self.path(name).name == entry.name:
+                id_, is_copy = id_of(entry.name) or ("", True)
+                if not is_copy:
                     try:
                         status = entry.stat(follow_symlinks=False)
                     except OSError:
                         continue  # It was deleted meanwhile.
                     if stat.S_ISREG(status.st_mode):
-                        yield name, (status.st_mtime_ns, status.st_ino, status.st_size)
+                        yield id_, (status.st_mtime_ns, status.st_ino, status.st_size)
 
     def read(self, conversation_id: str, *, cached: bool = True) -> ReadFile | None:
         """The conversation as its file is now; None if there is none.
@@ -199,8 +220,8 @@ class Files:
         self._cache.pop(read.state.id, None)
         return self.read(read.state.id)
 
-    def delete(self, conversation_id: str) -> bool:
-        """Delete the file, and what was set aside of it; False if there was none.
+    def delete(self, conversation_id: str, copies: Iterable[Path]) -> bool:
+        """Delete the conversation's file and these copies; False if it had no file.
 
         Raises:
             OSError: it cannot be deleted.
@@ -208,9 +229,8 @@ class Files:
         self._cache.pop(conversation_id, None)
         path = self.path(conversation_id)
         existed = path.exists()
-        path.unlink(missing_ok=True)
-        for copy in lines.copies_of(path):
-            copy.unlink(missing_ok=True)
+        for each in (path, *copies):
+            each.unlink(missing_ok=True)
         return existed
 
     def _written(self, read: ReadFile, new: Sequence[Mapping[str, Any]], descriptor: int) -> None:
@@ -224,6 +244,11 @@ class Files:
         size = sum(each.size for each in self._cache.values())
         while size > CACHED_BYTES and len(self._cache) > 1:
             size -= self._cache.popitem(last=False)[1].size
+
+
+def _file_name(conversation_id: str) -> str:
+    prefix = "~" if _RESERVED.fullmatch(conversation_id) else ""
+    return f"{prefix}{conversation_id}{SUFFIX}"
 
 
 def _read_rest(descriptor: int, size: int) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jumpseat.conversations.prune import Limits, Pruner
 from jumpseat.conversations.store import Change, ConversationStore
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class ConversationLibrary:
         self.last_used: dict[Hashable, str] = {}
         """The conversation that each session used last; pruning leaves these."""
 
+        self._pruner = Pruner(self.store)
         self._lock = threading.Lock()
         self._index: ConversationIndex | None = None
 
@@ -36,12 +38,13 @@ class ConversationLibrary:
                 self._index = ConversationIndex(self.store)
             return self._index
 
-    def prune(self, *, max_days: float, max_megabytes: float) -> None:
-        """Delete what exceeds these limits, as `prune` does."""
-        from jumpseat.conversations.prune import prune
+    def prune_delay(self, limits: Limits) -> float | None:
+        """The seconds until `prune` should be called; None if no limit can be exceeded. Does not block."""
+        return self._pruner.delay(limits)
 
-        spared = set(self.last_used.values())
-        prune(self.store, max_days=max_days, max_megabytes=max_megabytes, spared=spared)
+    def prune(self, limits: Limits) -> None:
+        """Delete what exceeds these limits, but no conversation that a session used last."""
+        self._pruner.prune(limits, spared=set(self.last_used.values()))
 
     def close(self) -> None:
         """Write what is pending for the index, within a second, and close it."""

@@ -163,10 +163,3 @@ def set_aside(path: Path, readable: bytes) -> Path:
             temporary.unlink(missing_ok=True)
     logger.warning("%s is damaged; it was kept as %s, and what can be read of it is used", path, aside)
     return aside
-
-
-def copies_of(path: Path) -> Iterator[Path]:
-    """What `set_aside` has kept of this file."""
-    # Another conversation may be named like a copy; its file, and the copies of that, have a further dot.
-    prefix = f"{path.name}.damaged-"
-    return (each for each in path.parent.glob(f"{prefix}*") if "." not in each.name.removeprefix(prefix))

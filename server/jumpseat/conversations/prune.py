@@ -4,23 +4,56 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
+import threading
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from jumpseat.conversations.files import SUFFIX, is_id
+from jumpseat.conversations.files import id_of
 from jumpseat.system.state_file import StateError
-from jumpseat.system.watch import Stamp
 
 if TYPE_CHECKING:
-    from jumpseat.conversations.store import ConversationStore
+    from jumpseat.conversations.store import Change, ConversationStore
 
 logger = logging.getLogger(__name__)
 
 SECONDS_PER_DAY = 86_400
 BYTES_PER_MEGABYTE = 1_000_000
+
+BATCH_SECONDS = 0.1
+"""How long a batch of deletions may hold the store's lock, after the scan of the directory."""
+
+PAUSE_SECONDS = 0.02
+"""The pause between two batches, in which waiting turns are written."""
+
+SCAN_SHARE = 0.01
+"""The most CPU time that scans may take, as a share of the time between them."""
+
+SCAN_AGAIN_SECONDS = 600.0
+"""How long a scan counts: meanwhile the changes of other processes are not seen."""
+
+
+class Limits(NamedTuple):
+    """The limits of one client's configuration; 0 is no limit."""
+
+    max_days: float
+    """The age of a conversation's last change, by the time of its file."""
+
+    max_megabytes: float
+    """The size of all files together."""
+
+    @property
+    def most_bytes(self) -> float:
+        """`max_megabytes` in bytes."""
+        return self.max_megabytes * BYTES_PER_MEGABYTE or float("inf")
+
+    @property
+    def oldest_ns(self) -> float:
+        """The earliest time of change that is not too old now."""
+        return time.time_ns() - self.max_days * SECONDS_PER_DAY * 1e9 if self.max_days else 0
 
 
 @dataclass(slots=True)
@@ -29,66 +62,141 @@ class _Files:
 
     bytes: int = 0
     changed_ns: int = 0
-    stamp: Stamp | None = None
-    """Of its own file."""
+    copies: list[Path] = field(default_factory=list)
 
 
-def prune(
-    store: ConversationStore, *, max_days: float, max_megabytes: float, spared: Collection[str] = ()
-) -> list[str]:
-    """Delete conversations until both limits hold, the one whose last change is oldest first; blocks.
+@dataclass(slots=True)
+class _Scan:
+    """The files that a scan, and the deletions after it, left."""
 
-    Args:
-        store: the conversations; none with a running turn is deleted.
-        max_days: the age of the last change, by the time of the file; 0 for no limit.
-        max_megabytes: of all files together; 0 for no limit.
-        spared: ids that are not deleted.
+    total: int
+    oldest_ns: float
+    """The earliest change of a conversation that may be deleted."""
 
-    Returns:
-        The ids of the deleted conversations.
-    """
-    files = _files(store.directory)
-    total = sum(each.bytes for each in files.values())
-    oldest_ns = time.time_ns() - int(max_days * SECONDS_PER_DAY * 1e9) if max_days else 0
-    most_bytes = max_megabytes * BYTES_PER_MEGABYTE if max_megabytes else float("inf")
-    deleted = []
-    for id_, each in sorted(files.items(), key=lambda item: item[1].changed_ns):
-        if total <= most_bytes and each.changed_ns >= oldest_ns:
-            break
-        if id_ in spared:
-            continue
+    written: int
+    """`Pruner._written` when the scan began."""
+
+    ended: float
+    """On the monotonic clock."""
+
+
+class Pruner:
+    """Prunes one store. It scans the directory only if a limit may be exceeded, because a scan takes longer
+    the more conversations there are."""
+
+    def __init__(self, store: ConversationStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._written = 0
+        """How many bytes this process has added to the store."""
+
+        self._scans: dict[Limits, _Scan] = {}
+        self._next_scan = 0.0
+        """On the monotonic clock."""
+
+        store.listeners.append(self._on_change)
+
+    def delay(self, limits: Limits) -> float | None:
+        """The seconds until `prune` should be called; None if no limit can be exceeded."""
+        return max(0.0, self._next_scan - time.monotonic()) if self._may_exceed(limits) else None
+
+    def prune(self, limits: Limits, *, spared: Collection[str] = ()) -> list[str]:
+        """Delete conversations until both limits hold, the one whose last change is oldest first; blocks.
+
+        What exists is scanned again for each batch of deletions, under the store's lock: when several
+        processes prune, each counts what the others have left.
+
+        Args:
+            limits: the limits.
+            spared: ids that are not deleted. A conversation with a running turn is not deleted either.
+
+        Returns:
+            The ids of the deleted conversations.
+        """
+        deleted: list[str] = []
+        with self._lock:
+            if not self._may_exceed(limits) or not self._store.directory.is_dir():
+                return deleted
+            left = set(spared)
+            try:
+                while not self._prune_batch(limits, left, deleted):
+                    time.sleep(PAUSE_SECONDS)
+            except StateError as error:
+                logger.warning("old conversations cannot be deleted: %s", error)
+        if deleted:
+            logger.info("deleted %d old conversations", len(deleted))
+        return deleted
+
+    def _on_change(self, change: Change) -> None:
+        if change.stamp is not None:
+            self._written += change.stamp[2] - change.size_before
+
+    def _may_exceed(self, limits: Limits) -> bool:
+        if not any(limits):
+            return False
+        scan = self._scans.get(limits)
+        if scan is None or time.monotonic() - scan.ended > SCAN_AGAIN_SECONDS:
+            return True
+        written = self._written - scan.written
+        return scan.oldest_ns < limits.oldest_ns or (written > 0 and scan.total + written > limits.most_bytes)
+
+    def _prune_batch(self, limits: Limits, left: set[str], deleted: list[str]) -> bool:
+        """Delete for `BATCH_SECONDS`; False if there is more to delete.
+
+        Args:
+            limits: the limits.
+            left: ids that are not deleted; those that cannot be are added.
+            deleted: the deleted ids are added.
+        """
+        with self._store.locked():
+            written, cpu = self._written, time.thread_time()
+            files = _files(self._store.directory)
+            total = sum(each.bytes for each in files.values())
+            by_age = sorted(files.items(), key=lambda item: item[1].changed_ns)
+            cpu = time.thread_time() - cpu
+            end = time.monotonic() + BATCH_SECONDS
+            oldest_ns = float("inf")
+            for id_, each in by_age:
+                if id_ in left:
+                    continue
+                if total <= limits.most_bytes and each.changed_ns >= limits.oldest_ns:
+                    oldest_ns = each.changed_ns
+                    break
+                if time.monotonic() > end:
+                    return False
+                if self._delete(id_, each):
+                    total -= each.bytes
+                    deleted.append(id_)
+                else:
+                    left.add(id_)
+        self._scans[limits] = _Scan(total, oldest_ns, written, time.monotonic())
+        self._next_scan = time.monotonic() + cpu / SCAN_SHARE
+        return True
+
+    def _delete(self, id_: str, files: _Files) -> bool:
         try:
-            if not store.delete_unused(id_, each.stamp):
-                continue
+            return self._store.delete_unused(id_, files.copies)
         except (OSError, StateError) as error:
             logger.warning("the conversation %s cannot be deleted: %s", id_, error)
-            continue
-        total -= each.bytes
-        deleted.append(id_)
-    if deleted:
-        logger.info("deleted %d old conversations", len(deleted))
-    return deleted
+            return False
 
 
 def _files(directory: Path) -> dict[str, _Files]:
     found: dict[str, _Files] = {}
-    try:
-        entries = os.scandir(directory)
-    except OSError:
-        return found
-    with entries:
+    with os.scandir(directory) as entries:
         for entry in entries:
-            is_own = entry.name.endswith(SUFFIX)
-            id_ = entry.name.removesuffix(SUFFIX) if is_own else entry.name.partition(f"{SUFFIX}.damaged-")[0]
-            if id_ == entry.name or not is_id(id_):
+            if (named := id_of(entry.name)) is None:
                 continue
             try:
                 status = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue  # It was deleted meanwhile.
+            except FileNotFoundError:
+                continue  # Another program deleted it meanwhile.
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            id_, is_copy = named
             files = found.setdefault(id_, _Files())
             files.bytes += status.st_size
             files.changed_ns = max(files.changed_ns, status.st_mtime_ns)
-            if is_own:
-                files.stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
+            if is_copy:
+                files.copies.append(Path(entry.path))
     return found

@@ -33,7 +33,7 @@ from jumpseat.conversations.rows import Kept, Row, texts_of
 from jumpseat.conversations.state import State, TurnState
 from jumpseat.system.process_life import is_alive
 from jumpseat.system.state_file import StateError, StateFile, sync_directory
-from jumpseat.system.watch import Stamp, stamp_of
+from jumpseat.system.watch import Stamp
 
 logger = logging.getLogger(__name__)
 
@@ -176,7 +176,7 @@ class ConversationStore:
     def in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs a turn of it."""
         with self._reading, contextlib.suppress(OSError):
-            read = self._files.read(conversation_id)
+            read = self._files.read(conversation_id, cached=False)
             return read is not None and any(map(_is_running, read.state.open_turns.values()))
         return False
 
@@ -220,25 +220,31 @@ class ConversationStore:
         if self.row(conversation_id) is None:
             return False
         with self._changing():
-            return self._delete(conversation_id)
+            return self._delete(conversation_id, self._files.copies(conversation_id))
 
-    def delete_unused(self, conversation_id: str, stamp: Stamp | None) -> bool:
-        """Delete a conversation unless it has changed or is in use; False if it was not deleted.
-
-        Args:
-            conversation_id: the conversation.
-            stamp: its file's, when it was chosen; None if only copies of the file are left.
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep all other threads and processes from changing a conversation.
 
         Raises:
-            StateError: it cannot be deleted.
+            StateError: the store cannot be locked.
         """
-        with self._changing():
-            if stamp_of(self._files.path(conversation_id)) != stamp or self.in_use(conversation_id):
-                return False
-            return self._delete(conversation_id) or stamp is None
+        with self._changing(synced=False):
+            yield
 
-    def _delete(self, conversation_id: str) -> bool:
-        existed = self._files.delete(conversation_id)
+    def delete_unused(self, conversation_id: str, copies: Sequence[Path]) -> bool:
+        """Delete a conversation and these copies of its file; False if it is in use. Needs the lock.
+
+        Raises:
+            OSError: it cannot be deleted.
+        """
+        if self.in_use(conversation_id):
+            return False
+        self._delete(conversation_id, copies)
+        return True
+
+    def _delete(self, conversation_id: str, copies: Sequence[Path]) -> bool:
+        existed = self._files.delete(conversation_id, copies)
         if existed:
             self._announce(Change(conversation_id, None, None, ()))
         return existed

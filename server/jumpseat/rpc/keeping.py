@@ -83,9 +83,16 @@ def recorded_as_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
 
 def prune_in_background(session: Session) -> None:
     """Delete the conversations that exceed the limits of the session's configuration."""
+    from jumpseat.conversations import Limits  # Deferred: a client may keep nothing.
+
     options, library = session.registry.config.conversations, session.library
+    limits = Limits(options.max_days, options.max_megabytes)
+    delay = library.prune_delay(limits)
+    if delay is None:
+        return
 
     async def prune() -> None:
-        await asyncio.to_thread(library.prune, max_days=options.max_days, max_megabytes=options.max_megabytes)
+        await asyncio.sleep(delay)
+        await asyncio.to_thread(library.prune, limits)
 
     session.run_in_background("pruning the kept conversations", prune)
