@@ -58,6 +58,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:laws": "seq rises by one; start < deltas < done per block; deltas concatenated equal the done block",
     "2:done-last": "done is last, then the response, exactly once",
     "2:same-content": "deltas folded and the response give the same content",
+    "2:transcript-deltas": "transcript: the pieces are the rendered section, never with an unescaped marker",
     "2:stream-false": "stream false: no chat/delta, only the response",
     "2:result": "the result's keys; content is always an array, text the convenience string",
     "2:no-delta-when-invalid": "params that do not validate produce no delta",

@@ -198,3 +198,34 @@ async def test_a_text_has_the_id_of_its_conversation_and_the_lines_of_its_thinki
 async def test_a_long_conversation_is_parsed_and_rendered(chatty: Daemon) -> None:
     text = await rendered(chatty, [user("line\n" * 200_000)])
     assert len((await parsed(chatty, text))["messages"][0]["content"][0]["text"]) == 1_000_000
+
+
+@pytest.mark.requirement("2:transcript-deltas")
+async def test_deltas_carry_the_text_for_a_chat_buffer(daemon: Daemon, upstream: FakeUpstream) -> None:
+    parts = (Thought(["Hm."], SIGNATURE), Words(["Sure.\n\n", "## Ich", "\n\nRead it."]), Call("c", "f"))
+    upstream.script(Reply.events(message_stream(*parts)))
+    table = {**CLAUDE, "base_url": upstream.origin, "roles": {"user": "Ich"}}
+    await daemon.initialize({"providers": {"fake": table}})
+
+    answer = await daemon.request("chat/start", {"messages": [user("Why?")], "transcript": True})
+
+    written = "".join(delta.get("transcript", "") for delta in answer.deltas)
+    message = {"role": "assistant", "content": answer.result["content"]}
+    assert await rendered(daemon, [message], trimAnswers=True) == f"## Assistant\n\n{written}\n"
+    assert "\n\nSure.\n\n\\## Ich\n\nRead it." in written
+
+
+@pytest.mark.requirement("2:transcript-deltas")
+async def test_a_cancelled_answer_is_closed_in_the_chat_buffer(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    begun = message_stream(Thought(["Hm.\n## Me"], SIGNATURE))[:4]
+    upstream.script(Reply.events(begun).stall_after())
+    await daemon.initialize({"providers": {"fake": {**CLAUDE, "base_url": upstream.origin}}})
+    request_id = daemon.start("chat/start", {"messages": [user("Why?")], "transcript": True})
+    await daemon.read_delta("thinking_delta")
+    daemon.notify("$/cancelRequest", {"id": request_id})
+
+    done = (await daemon.read_until(request_id)).deltas[-1]
+
+    assert done["transcript"] == "\n\\## Me\n\n</details>\n"

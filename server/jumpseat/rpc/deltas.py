@@ -19,6 +19,7 @@ from jumpseat.chat import (
     ToolUseDeltaEvent,
     merge_deltas,
 )
+from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.engine import Sink
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.outbox import Outbox
@@ -66,6 +67,7 @@ class DeltaSink(Sink):
         stream: bool,
         coalesce_ms: int = 0,
         progress_token: str | int | None = None,
+        transcript: TranscriptStream | None = None,
         on_begin: Callable[[], None] = lambda: None,
         on_answer: Callable[[], None] = lambda: None,
     ) -> None:
@@ -77,6 +79,7 @@ class DeltaSink(Sink):
             stream: False for a turn without deltas: only progress is sent.
             coalesce_ms: the shortest time between two notifications of deltas; 0 sends each at once.
             progress_token: the client's `workDoneToken`.
+            transcript: Adds to the deltas the text that a transcript gets of them.
             on_begin: called once, with the first event.
             on_answer: called when an answer of the provider begins, again for a retry.
         """
@@ -84,6 +87,7 @@ class DeltaSink(Sink):
         self._stream = stream
         self._interval = coalesce_ms / 1000
         self._progress = Progress(outbox, progress_token)
+        self._transcript = transcript
         self._on_begin: Callable[[], None] | None = on_begin
         self._on_answer = on_answer
         self._seq = 0
@@ -141,10 +145,19 @@ class DeltaSink(Sink):
         self._last_sent = asyncio.get_running_loop().time()
 
     def _write(self, event: StreamEvent) -> None:
+        if self._transcript is not None:
+            delta = self._delta_with_transcript(event, self._transcript)
         # Most events are text, so their frames are built from bytes, which is faster than from objects.
-        if type(event) is TextDeltaEvent:
+        elif type(event) is TextDeltaEvent:
             delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, encode(event.text))
         else:
             delta = encode(object_to_wire(event))
         self._outbox.send_body(b'%b%d,"delta":%b}}' % (self._head, self._seq, delta))
         self._seq += 1
+
+    @staticmethod
+    def _delta_with_transcript(event: StreamEvent, transcript: TranscriptStream) -> bytes:
+        delta = object_to_wire(event)
+        if piece := transcript.add(event):
+            delta["transcript"] = piece
+        return encode(delta)

@@ -61,6 +61,7 @@ class ChatStartParams(TurnParams):
     """`chat/start`."""
 
     messages: Annotated[Conversation, Field(min_length=1)]
+    transcript: bool = False
 
 
 class EditStartParams(TurnParams):

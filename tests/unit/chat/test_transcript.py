@@ -173,9 +173,12 @@ def test_trimmed_answers_differ_only_in_white_space_at_their_ends(messages: list
 
 
 def stripped(message: Message) -> Any:
-    """The message without white space around its texts, and without blank texts."""
+    """Return the message without carriage returns, white space around texts, and blank texts."""
     blocks = [
-        {key: value.strip() if key in ("text", "thinking") else value for key, value in block.items()}
+        {
+            key: value.replace("\r", "").strip() if key in ("text", "thinking") else value
+            for key, value in block.items()
+        }
         for block in to_wire(message)["content"]
         if block["type"] != "text" or block["text"].strip()
     ]

@@ -7,6 +7,7 @@ from jumpseat.chat.transcript.form import LinePart, RoleNames, Section, Transcri
 from jumpseat.chat.transcript.front_matter import FrontMatter, FrontMatterError
 from jumpseat.chat.transcript.parse import lines_of, parse, parse_front_matter
 from jumpseat.chat.transcript.render import render
+from jumpseat.chat.transcript.stream import TranscriptStream
 
 __all__ = [
     "FrontMatter",
@@ -15,6 +16,7 @@ __all__ = [
     "RoleNames",
     "Section",
     "Transcript",
+    "TranscriptStream",
     "lines_of",
     "parse",
     "parse_front_matter",

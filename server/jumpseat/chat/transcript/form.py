@@ -7,7 +7,7 @@ a marker, so unescaping restores the line exactly.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -35,7 +35,7 @@ FENCE_END = re.compile(r"(?P<ticks>`{3,})[ \t\r]*\Z")
 
 _END = r"[ \t\r]*\Z"
 _BLANKS = " \t\r"
-_BLANK_AT_AN_EDGE = re.compile(rf"\\*{_END}")
+BLANK_AT_AN_EDGE = re.compile(rf"\\*{_END}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,23 @@ class Region:
 
     needs_escape: re.Pattern[str]
     is_escaped: re.Pattern[str]
+    can_become_marker: re.Pattern[str]
+    """Matches the whole of an unfinished line if more text decides whether it needs an escape."""
 
     @classmethod
-    def of(cls, *markers: str) -> Region:
-        """A region in which lines that match these patterns are markers."""
+    def of(cls, markers: Sequence[str], beginnings: Sequence[str]) -> Region:
+        """Return a region with these marker lines.
+
+        Args:
+            markers: Patterns of whole lines.
+            beginnings: Patterns of unfinished lines that can still become one of them.
+        """
         any_of = "|".join(markers)
-        return cls(re.compile(rf"\\*(?:{any_of})"), re.compile(rf"\\+(?:{any_of})"))
+        return cls(
+            re.compile(rf"\\*(?:{any_of})"),
+            re.compile(rf"\\+(?:{any_of})"),
+            re.compile(rf"\\*(?:{'|'.join(beginnings)})\Z"),
+        )
 
     def write(self, text: str) -> list[str]:
         """The lines of a text, escaped; blank lines at the edges are kept."""
@@ -133,7 +144,7 @@ class Region:
         """The lines of a text, escaped; also at the edges, where `read_block` drops blank lines."""
         lines = self.write(text)
         for edge in {0, len(lines) - 1}:
-            if _BLANK_AT_AN_EDGE.match(lines[edge]):
+            if BLANK_AT_AN_EDGE.match(lines[edge]):
                 lines[edge] = f"\\{lines[edge]}"
         return lines
 
@@ -148,7 +159,7 @@ class Region:
             return None
         kept = list(lines[first:last])
         for edge in {0, len(kept) - 1}:
-            if kept[edge].startswith("\\") and _BLANK_AT_AN_EDGE.match(kept[edge]):
+            if kept[edge].startswith("\\") and BLANK_AT_AN_EDGE.match(kept[edge]):
                 kept[edge] = kept[edge][1:]
         return self.read(kept)
 
@@ -165,11 +176,18 @@ class Form:
         # The longest name first: an alternation takes the first match, and one name may begin another.
         named = "|".join(re.escape(name) for name in sorted(self._roles, key=len, reverse=True))
         heading = rf"##[ \t]+(?:{named}){_END}"
-        marks = "|".join(re.escape(mark) for mark in (THINKING, NEXT_TEXT, NO_BLOCKS))
+        begun_heading = rf"#{{0,2}}|##[ \t]+(?:{_beginnings_of(self._roles)})"
+        marks = (THINKING, NEXT_TEXT, NO_BLOCKS)
+        any_mark = "|".join(map(re.escape, marks))
         self._heading = re.compile(rf"##[ \t]+(?P<name>{named}){_END}")
-        self.in_text = Region.of(heading, _FENCE_LINE, rf"(?:{marks}){_END}")
-        self.in_thinking = Region.of(heading, rf"{re.escape(THINKING_END)}{_END}")
-        self.in_fence = Region.of(heading)
+        self.in_text = Region.of(
+            (heading, _FENCE_LINE, rf"(?:{any_mark}){_END}"),
+            (begun_heading, rf"`*|`{{3,}}(?:{_beginnings_of(FENCED_KINDS)})", _beginnings_of(marks)),
+        )
+        self.in_thinking = Region.of(
+            (heading, rf"{re.escape(THINKING_END)}{_END}"), (begun_heading, _beginnings_of([THINKING_END]))
+        )
+        self.in_fence = Region.of((heading,), (begun_heading,))
 
     def heading(self, role: Role) -> str:
         """The heading of a message."""
@@ -185,6 +203,13 @@ class Form:
 def form_of(roles: RoleNames) -> Form:
     """The form for these names."""
     return Form(roles)
+
+
+def _beginnings_of(words: Iterable[str]) -> str:
+    """Return a pattern of the beginnings of these words, and of the whole words with blanks behind them."""
+    begun = {re.escape(word[:length]) for word in words for length in range(len(word))}
+    complete = {rf"{re.escape(word)}[ \t]*" for word in words}
+    return "|".join(sorted(begun | complete))
 
 
 def is_blank(line: str) -> bool:

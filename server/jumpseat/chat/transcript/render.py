@@ -20,7 +20,7 @@ from jumpseat.chat.blocks import (
     ToolUseBlock,
 )
 from jumpseat.chat.fence import fence_for
-from jumpseat.chat.transcript.fences import info_and_text
+from jumpseat.chat.transcript.fences import FencedBlock, info_and_text
 from jumpseat.chat.transcript.form import (
     NEXT_TEXT,
     NO_BLOCKS,
@@ -32,7 +32,7 @@ from jumpseat.chat.transcript.form import (
 )
 from jumpseat.chat.transcript.front_matter import write_front_matter
 
-_BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
+BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
 
 
 def render(
@@ -54,8 +54,8 @@ def render(
         settings: JSON values by setting.
         conversation: the conversation's id.
         roles: the role names in headings; None for the standard ones.
-        trim_answers: leave out blank lines, and white space at the end, around texts and thinking of the
-            assistant. `parse` then reads answers that differ in nothing else.
+        trim_answers: Leave out carriage returns, leading blank lines and trailing white space in the
+            assistant's text and thinking. The result is what `TranscriptStream` writes.
 
     Raises:
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
@@ -84,7 +84,7 @@ def _trimmed(block: ContentBlock) -> ContentBlock | None:
 
 
 def _without_blank_ends(text: str) -> str:
-    return _BLANK_LINES.sub("", text.rstrip())
+    return BLANK_LINES.sub("", text.replace("\r", "").rstrip())
 
 
 def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
@@ -112,10 +112,23 @@ def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
                 | ToolResultBlock()
                 | ToolUseBlock()
             ):
-                info, text = info_and_text(block)
-                fence = fence_for(text or "")
-                lines += [f"{fence}{info}", *([] if text is None else form.in_fence.write(text)), fence]
+                lines += fenced_lines(block, form)
             case _:
                 assert_never(block)
         after_text = isinstance(block, TextBlock)
     return lines
+
+
+def fenced_lines(block: FencedBlock, form: Form, *, drop_returns: bool = False) -> list[str]:
+    """Return the lines of a block that is written in a fence.
+
+    Args:
+        block: The block.
+        form: The form, which determines what is escaped.
+        drop_returns: Leave out the carriage returns of the block's text.
+    """
+    info, text = info_and_text(block)
+    if drop_returns and text is not None:
+        text = text.replace("\r", "")
+    fence = fence_for(text or "")
+    return [f"{fence}{info}", *([] if text is None else form.in_fence.write(text)), fence]

@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from jumpseat.chat import ChatError, Problem
+from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.engine import run_turn
 from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
+from jumpseat.rpc.handlers.transcript import roles_of
 from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept, keeper_of, recorded_as_used
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
@@ -49,11 +51,17 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
             response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)
         return result_to_wire(response, turn_id)
 
-    return await outcome_of_turn(session, call, run)
+    transcript = None
+    if call.params.transcript and call.params.stream:
+        transcript = TranscriptStream(await roles_of(session, call.params.model))
+    return await outcome_of_turn(session, call, run, transcript)
 
 
 async def outcome_of_turn(
-    session: Session, call: MethodCall[T], run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]]
+    session: Session,
+    call: MethodCall[T],
+    run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]],
+    transcript: TranscriptStream | None = None,
 ) -> HandlerOutcome:
     """Run a turn that was reserved; the error of a failed one has its partial result.
 
@@ -61,6 +69,7 @@ async def outcome_of_turn(
         session: the connection's.
         call: the request.
         run: runs the turn with a sink for its events and its id, and returns the result.
+        transcript: Writes the answer as a transcript, for a client that asked for it.
     """
     turn_id = call.entry.turn_id
     if turn_id is None:
@@ -72,6 +81,7 @@ async def outcome_of_turn(
         stream=call.params.stream,
         coalesce_ms=session.coalesce_ms,
         progress_token=call.params.work_done_token,
+        transcript=transcript,
         on_begin=call.entry.begun.set,
         on_answer=call.entry.on_answer,
     )

@@ -1,0 +1,206 @@
+"""Writes an answer into a transcript while the answer is generated.
+
+Lines that look like markers are escaped as in `render`. The start of a line is held back until it is certain
+whether the line needs an escape, so an unescaped marker never appears, not even briefly.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from jumpseat.chat.events import (
+    BlockDoneEvent,
+    DoneEvent,
+    ResponseEvent,
+    StreamEvent,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    ThinkingDeltaEvent,
+    ThinkingDoneEvent,
+    ThinkingStartEvent,
+    ToolUseDoneEvent,
+)
+from jumpseat.chat.transcript.fences import FencedBlock
+from jumpseat.chat.transcript.form import (
+    BLANK_AT_AN_EDGE,
+    NEXT_TEXT,
+    THINKING,
+    THINKING_END,
+    Form,
+    Region,
+    RoleNames,
+    form_of,
+)
+from jumpseat.chat.transcript.render import BLANK_LINES, fenced_lines
+
+# Joining the held text for each of these would make a megabyte of backticks or blanks quadratic.
+_DECIDES_NOTHING = re.compile(r"[\s`\\]*\Z")
+
+
+class TranscriptStream:
+    """Turns the events of one turn into the growing text of its section, without the heading.
+
+    All pieces together are what `render` writes with `trim_answers`, without its last line end. Blocks are
+    written in order: a block that begins before the previous one is complete waits.
+    """
+
+    def __init__(self, roles: RoleNames) -> None:
+        self._form = form_of(roles)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._parts: dict[int, _Part] = {}
+        self._number = 0
+        self._last: _Part | None = None
+
+    def add(self, event: StreamEvent) -> str:
+        """Return the text that this event adds.
+
+        A `ResponseEvent` after other output discards the section so far.
+        """
+        match event:
+            case ResponseEvent():
+                self._restart()
+            case TextStartEvent():
+                self._parts[event.block] = _TextPart(self._form.in_text)
+            case ThinkingStartEvent():
+                self._parts[event.block] = _ThinkingPart(self._form.in_thinking)
+            case TextDeltaEvent() | ThinkingDeltaEvent():
+                self._parts[event.block].add(event.text)
+            case TextDoneEvent() | ThinkingDoneEvent():
+                self._parts[event.block].finish()
+            case ToolUseDoneEvent() | BlockDoneEvent():
+                self._parts[event.block] = _FencedPart(event.content, self._form)
+            case DoneEvent():
+                return self._finish()
+            case _:
+                return ""
+        return self._take()
+
+    def _take(self) -> str:
+        pieces = []
+        while part := self._parts.get(self._number):
+            pieces.append(self._take_from(part))
+            if not part.is_complete:
+                break
+            del self._parts[self._number]
+            self._number += 1
+        return "".join(pieces)
+
+    def _finish(self) -> str:
+        pieces = []
+        # A failed turn leaves blocks unfinished; a tool call without its end has no part.
+        for _, part in sorted(self._parts.items()):
+            if not part.is_complete:
+                part.finish()
+            pieces.append(self._take_from(part))
+        self._parts.clear()
+        return "".join(pieces)
+
+    def _take_from(self, part: _Part) -> str:
+        piece = part.take()
+        if not piece or part is self._last:
+            return piece
+        last, self._last = self._last, part
+        if last is None:
+            return piece
+        separator = f"{NEXT_TEXT}\n\n" if type(last) is type(part) is _TextPart else ""
+        return f"{last.lead_of_next}{separator}{piece}"
+
+
+class _Part:
+    """One block, and its text that is ready to be written."""
+
+    lead_of_next: ClassVar[str] = "\n\n"
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self._ready: list[str] = []
+
+    def add(self, text: str) -> None:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        self.is_complete = True
+
+    def take(self) -> str:
+        """Return the text that became ready since the last call."""
+        ready, self._ready = self._ready, []
+        return "".join(ready)
+
+
+class _TextPart(_Part):
+    def __init__(self, region: Region) -> None:
+        super().__init__()
+        self._text = EscapedText(region)
+
+    def add(self, text: str) -> None:
+        self._ready.append(self._text.add(text))
+
+    def finish(self) -> None:
+        super().finish()
+        self._ready.append(self._text.finish())
+
+
+class _ThinkingPart(_TextPart):
+    # An editor that folds the thinking can do so when its last line has ended.
+    lead_of_next = "\n"
+
+    def __init__(self, region: Region) -> None:
+        super().__init__(region)
+        self._ready.append(f"{THINKING}\n\n")
+
+    def finish(self) -> None:
+        super().finish()
+        self._ready.append(f"\n\n{THINKING_END}\n" if self._text.is_begun else f"{THINKING_END}\n")
+
+
+class _FencedPart(_Part):
+    def __init__(self, block: FencedBlock, form: Form) -> None:
+        super().__init__()
+        self.is_complete = True
+        self._ready.append("\n".join(fenced_lines(block, form, drop_returns=True)))
+
+
+class EscapedText:
+    """Escapes one growing text, and drops leading blank lines, trailing white space and carriage returns."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._held: list[str] = []
+        self.is_begun = False
+        """Whether some text has been returned."""
+
+    def add(self, text: str) -> str:
+        """Return the part of the text so far that can be written, as far as it was not returned before."""
+        text = text.replace("\r", "")
+        self._held.append(text)
+        return "" if _DECIDES_NOTHING.match(text) else self._release(is_complete=False)
+
+    def finish(self) -> str:
+        """Return the rest."""
+        return self._release(is_complete=True)
+
+    def _release(self, *, is_complete: bool) -> str:
+        text = "".join(self._held)
+        if not self.is_begun:
+            text = BLANK_LINES.sub("", text)
+        lines = text.rstrip().split("\n")
+        # The beginning of the first line may have been returned before.
+        first_new = 1 if self.is_begun else 0
+        if not is_complete and len(lines) > first_new and self._region.can_become_marker.match(lines[-1]):
+            lines.pop()
+        raw = "\n".join(lines)
+        self._held = [text[len(raw) :]]
+        if not raw:
+            return ""
+        edges = {0, len(lines) - 1} if is_complete else {0}
+        for index in range(first_new, len(lines)):
+            line = lines[index]
+            is_blank_edge = index in edges and BLANK_AT_AN_EDGE.match(line)
+            if is_blank_edge or self._region.needs_escape.match(line):
+                lines[index] = f"\\{line}"
+        self.is_begun = True
+        return "\n".join(lines)

@@ -1,0 +1,187 @@
+"""An answer that is written into a transcript while it is generated never speaks for the user."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumpseat.chat import (
+    BlockDoneEvent,
+    ContentBlock,
+    DoneEvent,
+    Message,
+    OtherBlock,
+    ResponseEvent,
+    StreamEvent,
+    TextBlock,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    ThinkingBlock,
+    ThinkingDeltaEvent,
+    ThinkingDoneEvent,
+    ThinkingStartEvent,
+    ToolUseBlock,
+    ToolUseDoneEvent,
+    ToolUseStartEvent,
+)
+from jumpseat.chat.transcript import RoleNames, TranscriptStream, parse, render
+
+ROLES = RoleNames("Me", "Me too")
+QUESTION = "## Me\n\nWhy?\n\n## Me too\n\n"
+SLOWEST = 5.0
+"""CPU seconds for 1 MB in small deltas. It needs half a second; a quadratic algorithm needs minutes."""
+
+# Fragments of every marker, so that a random text often has a whole one.
+FRAGMENTS = (
+    *("#", "##", " ", "\t", "Me", " too", "\n", "\n\n", "\r", "\\", "a", "\x0b"),
+    *("```", "`", "other", "tool_use", " id=1", "<details><summary>Thinking", "</summary>"),
+    *("</details>", "<!-- text -->", "<!-- em", "pty -->", "<"),
+)
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=14)
+BLOCKS = st.lists(st.tuples(st.sampled_from((TextBlock, ThinkingBlock)), TEXTS), max_size=3)
+
+
+def events_of(blocks: Sequence[tuple[type[TextBlock | ThinkingBlock], Sequence[str]]]) -> list[StreamEvent]:
+    """Return the events of an answer whose blocks arrive in these pieces."""
+    events: list[StreamEvent] = [ResponseEvent("m")]
+    for number, (kind, pieces) in enumerate(blocks):
+        if kind is TextBlock:
+            events += [TextStartEvent(number), *(TextDeltaEvent(number, piece) for piece in pieces)]
+            events.append(TextDoneEvent(number, TextBlock("".join(pieces))))
+        else:
+            events += [ThinkingStartEvent(number), *(ThinkingDeltaEvent(number, piece) for piece in pieces)]
+            events.append(ThinkingDoneEvent(number, ThinkingBlock("".join(pieces))))
+    return [*events, DoneEvent("end_turn")]
+
+
+def section_of(content: Sequence[ContentBlock]) -> str:
+    """Return what `render` writes below the heading of an answer."""
+    text = render([Message("assistant", content)], roles=ROLES, trim_answers=True)
+    return text.removeprefix("## Me too\n\n").rstrip("\n")
+
+
+@pytest.mark.requirement("2:transcript-deltas")
+@given(BLOCKS)
+def test_the_pieces_together_are_what_render_writes(
+    blocks: list[tuple[type[TextBlock | ThinkingBlock], list[str]]],
+) -> None:
+    stream = TranscriptStream(ROLES)
+    written = "".join(stream.add(event) for event in events_of(blocks))
+
+    content: list[ContentBlock] = [kind("".join(pieces)) for kind, pieces in blocks]
+    rendered = section_of(content)
+    assert written.rstrip("\n") == ("" if rendered == "<!-- empty -->" else rendered)
+
+
+@pytest.mark.requirement("2:transcript-deltas")
+@given(BLOCKS)
+def test_an_unfinished_answer_never_contains_a_marker_of_its_own(
+    blocks: list[tuple[type[TextBlock | ThinkingBlock], list[str]]],
+) -> None:
+    stream = TranscriptStream(ROLES)
+    written = QUESTION
+    for event in events_of(blocks):
+        written += stream.add(event)
+        for saved in (written, f"{written}\n"):
+            messages = parse(saved, roles=ROLES).messages
+            assert [message.role for message in messages] in (["user"], ["user", "assistant"])
+            kinds = {block.type for message in messages[1:] for block in message.content}
+            assert kinds <= {"text", "thinking"}
+
+
+def test_a_line_is_held_back_only_while_it_can_become_a_marker() -> None:
+    stream = TranscriptStream(ROLES)
+    stream.add(TextStartEvent(0))
+    pieces = [
+        "Sure.",
+        "\n\n##",
+        " Me",
+        "\n",
+        "Read",
+        "\n#",
+        " Title",
+        "\n```",
+        "python",
+        "\n<",
+        "b>",
+        " ",
+        "x",
+    ]
+
+    assert [stream.add(TextDeltaEvent(0, piece)) for piece in pieces] == [
+        "Sure.",
+        *("\n", "", "", "\n\\## Me\nRead"),
+        *("", "\n# Title"),
+        *("", "\n```python"),
+        *("", "\n<b>", "", " x"),
+    ]
+
+
+def test_a_fence_of_the_transcript_is_escaped_before_its_line_ends() -> None:
+    stream = TranscriptStream(ROLES)
+    stream.add(TextStartEvent(0))
+
+    assert stream.add(TextDeltaEvent(0, "```tool_use id=")) == "\\```tool_use id="
+    assert stream.add(TextDeltaEvent(0, "x")) == "x"
+
+
+def test_a_block_waits_for_the_block_before_it() -> None:
+    stream = TranscriptStream(ROLES)
+    call = ToolUseBlock("c", "f", {}, "{}")
+    events = [
+        TextStartEvent(0),
+        TextDeltaEvent(0, "One"),
+        ToolUseStartEvent(1, "c", "f"),
+        ToolUseDoneEvent(1, call),
+        BlockDoneEvent(2, OtherBlock("k", "o")),
+    ]
+
+    assert [stream.add(event) for event in events] == ["", "One", "", "", ""]
+    assert f"One{stream.add(TextDoneEvent(0, TextBlock('One')))}" == section_of(
+        [TextBlock("One"), call, OtherBlock("k", "o")]
+    )
+
+
+def test_a_carriage_return_cannot_hide_a_heading() -> None:
+    """Editors drop carriage returns or end lines at them."""
+    stream = TranscriptStream(ROLES)
+    text = "a\r## Me\n##\r Me\nb"
+    events = [
+        *events_of([(TextBlock, [text])])[:-1],
+        ToolUseDoneEvent(1, ToolUseBlock("c", "f", None, text, "?")),
+    ]
+    written = "".join(map(stream.add, events))
+
+    assert "\r" not in written
+    assert len(parse(QUESTION + written, roles=ROLES).messages) == 2
+
+
+def test_a_new_response_begins_the_section_again() -> None:
+    stream = TranscriptStream(ROLES)
+    for event in (TextStartEvent(0), TextDeltaEvent(0, "First\n"), ResponseEvent("m"), TextStartEvent(0)):
+        stream.add(event)
+
+    assert stream.add(TextDeltaEvent(0, "Again")) == "Again"
+
+
+def test_a_failed_turn_ends_its_open_thinking() -> None:
+    stream = TranscriptStream(ROLES)
+    begun = "".join(map(stream.add, (ThinkingStartEvent(0), ThinkingDeltaEvent(0, "Hm\n## Me"))))
+    written = begun + stream.add(DoneEvent("error"))
+
+    assert written.rstrip("\n") == section_of([ThinkingBlock("Hm\n## Me")])
+
+
+@pytest.mark.parametrize("piece", ["`", "\\", " ", "\n", "#", "a", "```other x"])
+def test_a_megabyte_in_small_deltas_takes_linear_time(piece: str) -> None:
+    stream = TranscriptStream(ROLES)
+    stream.add(TextStartEvent(0))
+    before = time.process_time()
+    for _ in range(250_000):
+        stream.add(TextDeltaEvent(0, piece * (4 // len(piece) or 1)))
+    assert time.process_time() - before < SLOWEST
