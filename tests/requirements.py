@@ -269,6 +269,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:run-directory": "the socket's directory is the user's own, mode 0700 and no link, else it is not used",
     "9:lean": "attach imports only light modules of the standard library",
     "9:fallback": "where sharing is not possible attach serves the client itself and logs the reason",
+    "9:no-descriptors": "a daemon without free descriptors refuses a client, which then serves itself",
     "9:own-surroundings": "variables, working directory and files of one client are not seen by another",
     "9:hostile": "garbage on the control socket costs nothing and leaks no descriptor",
     "9:idle": "the daemon ends after idle_minutes without clients, and leaves no file behind",

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.daemon import environment_of
+from tests.daemon import environment_of, running_daemon
 from tests.hub import ATTACH, Hub
 
 pytestmark = [pytest.mark.requirement("9:fallback"), pytest.mark.slow]
@@ -85,6 +86,20 @@ async def test_a_pipe_or_a_link_in_place_of_the_pointer_is_replaced(
         await second.initialize()
         assert len((await hub.status())["clients"]) == 2
     assert precious.read_text() == "x"
+
+
+@pytest.mark.requirement("9:no-descriptors")
+async def test_a_client_serves_itself_if_the_daemon_has_no_descriptors_left(hub: Hub) -> None:
+    refused = "the daemon has too many open files"
+    limited = ("/bin/sh", "-c", 'ulimit -n 52; exec "$@"', "sh", *ATTACH)
+    async with AsyncExitStack() as clients:
+        for _ in range(6):
+            client = await clients.enter_async_context(running_daemon(hub.home, command=limited))
+            assert (await client.initialize())["serverInfo"]["name"] == "jumpseat"
+            assert (await client.request("providers/list")).result["providers"]
+        assert 1 <= len((await hub.status())["clients"]) < 6
+        client.close_stdin()
+        assert f"{ALONE}: {refused}" in await client.whole_log()
 
 
 @pytest.mark.slow

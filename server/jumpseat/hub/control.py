@@ -115,7 +115,8 @@ class ControlChannel:
         self.socket.settimeout(_remaining(deadline))
         if descriptors:
             data = data[socket.send_fds(self.socket, [data], list(descriptors)) :]
-        self.socket.sendall(data)
+        if data:  # Even sending nothing fails if the daemon has already answered and closed.
+            self.socket.sendall(data)
 
     def receive(self, deadline: float | None) -> dict[str, Any] | None:
         """The next message; None after the last one. A deadline of None waits for ever.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -34,6 +35,18 @@ class ControlConnection:
     def is_complete(self) -> bool:
         """Whether the client has passed all its standard streams."""
         return len(self._descriptors) == MAX_DESCRIPTORS
+
+    def can_open(self, count: int) -> bool:
+        """Whether this process has so many descriptors left."""
+        opened: list[int] = []
+        try:
+            while len(opened) < count:
+                opened.append(os.dup(self._socket.fileno()))
+        except OSError:
+            return False
+        finally:
+            close_all(opened)
+        return True
 
     def take_descriptors(self) -> list[int]:
         """The received descriptors; the caller closes them."""

@@ -43,6 +43,9 @@ ACCEPT_AT_ONCE = 16
 ACCEPT_AGAIN_SECONDS = 0.5
 """When to accept again after the process ran out of descriptors."""
 
+FREE_DESCRIPTORS = 32
+"""How many descriptors must be free for a new client: a session opens files and connections as it goes on."""
+
 END_SECONDS = 5.0
 """How long the sessions may take to end; each of them has shorter limits of its own."""
 
@@ -79,12 +82,16 @@ class Hub:
         self._stopping = False
         self._retired = False
         self._idle = Idle(self._end_if_unused)
+        self._spare = -1
+        """Closed to accept a connection when no other descriptor is left, so that the client is refused and
+        need not wait."""
 
     async def run(self) -> None:
         """Serve until the daemon is stopped, or no client has needed it for long enough."""
         logger.info("jumpseat %s listens at %s", __version__, self._ownership.socket_path)
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "jumpseat-blocking"))
         self._listen()
+        self._hold_spare()
         self._idle.start(idle_seconds(None))
         self._idle.resume()
         await self._ended.wait()
@@ -132,6 +139,10 @@ class Hub:
             except ConnectionAbortedError:
                 continue
             except OSError as error:
+                if self._spare >= 0:
+                    os.close(self._spare)
+                    self._spare = -1
+                    continue
                 logger.error("no connection can be accepted: %s", error.strerror)
                 loop = asyncio.get_running_loop()
                 loop.remove_reader(self._listener)
@@ -162,9 +173,15 @@ class Hub:
         connection.close()  # Here, because a task that is cancelled before its first step runs nothing.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
+        self._hold_spare()
         self._tidy()
         if not self._tasks:
             self._idle.resume()
+
+    def _hold_spare(self) -> None:
+        if self._spare < 0:
+            with suppress(OSError):
+                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     # -- one connection
 
@@ -206,6 +223,10 @@ class Hub:
             self._idle.start(0.0)
 
     async def _attach(self, message: dict[str, Any], connection: ControlConnection) -> None:
+        if not connection.can_open(FREE_DESCRIPTORS):
+            logger.error("a client is refused: too few descriptors are free")
+            await connection.send({"refused": "the daemon has too many open files"})
+            return
         try:
             client = AttachedClient.of_hello(message, self._shared)
             if not connection.is_complete:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import resource
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jumpseat.hub import hub as module
-from jumpseat.hub.control import LENGTH, MAX_BYTES, encode
+from jumpseat.hub.control import LENGTH, MAX_BYTES, close_all, encode
 from jumpseat.hub.hub import Hub
 from jumpseat.hub.names import daemon_files
 from jumpseat.hub.ownership import Ownership
@@ -239,6 +241,42 @@ async def test_threads_that_block_for_one_client_leave_threads_for_others(
     finally:
         released.set()
         await asyncio.gather(*blocked)
+
+
+@contextlib.contextmanager
+def free_descriptors(count: int) -> Iterator[None]:
+    """Leave so many free descriptors to this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    filling: list[int] = []
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                filling.append(os.dup(2))
+        close_all([filling.pop() for _ in range(count)])
+        yield
+    finally:
+        close_all(filling)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.requirement("9:no-descriptors")
+@pytest.mark.parametrize("free", [0, 1, 3, module.FREE_DESCRIPTORS])
+async def test_a_daemon_without_free_descriptors_refuses_at_once_and_serves_again_later(
+    visit: Callable[[], Visitor], free: int
+) -> None:
+    assert await visit().ask({"op": "status"})  # It runs.
+    visitors = [visit() for _ in range(3)]
+    with free_descriptors(free):
+        for visitor in visitors:
+            visitor.send_with(encode(hello()), [0, 1, 2])
+            answer = json.loads((await visitor.read_to_end())[LENGTH.size :])
+            assert answer == {"refused": "the daemon has too many open files"}
+
+    visitor = visit()
+    visitor.send_with(encode(hello()), [0, 1, 2])
+    async with asyncio.timeout(WAIT_SECONDS):
+        assert b"ready" in await asyncio.get_running_loop().sock_recv(visitor._socket, 100)
 
 
 @pytest.mark.requirement("9:upgrade", "9:others")
