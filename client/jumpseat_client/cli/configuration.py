@@ -142,12 +142,13 @@ def _key_of(service: Service, environment: Environment) -> str:
 
 def _source_of(service: Service, key: str, environment: Environment) -> str:
     """The source of a service's key: the key in a store, or the usual variable."""
+    usual = f"env:{service.variable}"
     if key:
         try:
-            return asyncio.run(store_key(key, service.id, environment)).source
+            return asyncio.run(store_key(key, service.id, environment, before=usual)).source
         except CannotStoreError as error:
             say(f"warning: {error}")
-    return f"env:{service.variable}"
+    return usual
 
 
 def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str | None) -> str:

@@ -28,6 +28,10 @@ MARK = b"\xef\xbb\xbf"
 class CannotChange(Exception):  # noqa: N818 - it is printed, not handled
     """The file cannot be read or changed; the message says why."""
 
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
 
 def reporting(work: Callable[P, int]) -> Callable[P, int]:
     """Print why a command fails, and return its exit code."""
@@ -39,7 +43,7 @@ def reporting(work: Callable[P, int]) -> Callable[P, int]:
         except ChatError as error:
             print_failure(error.message, error.hint)
         except CannotChange as error:
-            print_failure(str(error), None)
+            print_failure(str(error), error.hint)
         return FAILED
 
     return done

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jumpseat.config.redaction import shown_value
-from jumpseat.config.stored_keys import CannotStoreError, delete_key, is_stored, store_key
+from jumpseat.config.redaction import HIDDEN, shown_value
+from jumpseat.config.stored_keys import CannotStoreError, delete_key, has_key, is_stored, store_key
 from jumpseat.providers.services import SERVICES, WITH_KEY
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile, reporting
@@ -35,24 +35,24 @@ def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool)
     table = _table_of(provider, file)
     if table is None:
         return FAILED
+    new = provider not in file.providers
+    before = _replaceable(provider, file, environment) if not new else _usual_source(provider)
     key = _read_key(provider)
     if key is None:
         return USAGE
-    before = table.get("api_key")
     try:
-        stored = asyncio.run(_store(key, provider, environment, before, in_file=in_file))
+        stored = asyncio.run(store_key(key, provider, environment, before=before, in_file=in_file))
     except CannotStoreError as error:
         print_failure(str(error), None)
         return FAILED
     try:
-        new = provider not in file.providers
         file.set(provider, {**(table if new else {}), "api_key": stored.source})
     except CannotChange as error:
         hint = f'The key is stored. In the table [providers.{provider}], write: api_key = "{stored.source}"'
         print_failure(str(error), hint)
         return FAILED
-    if is_stored(before, environment):
-        _forget(str(before), environment)
+    if before is not None and is_stored(before, environment):
+        _forget(before, environment)
     if as_json:
         print_json({"provider": provider, "source": stored.source, "file": str(file.path)})
         return OK
@@ -61,18 +61,41 @@ def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool)
     return OK
 
 
-async def _store(key: str, provider: str, environment: Environment, before: Any, *, in_file: bool) -> Any:
-    known = before if is_stored(before, environment) else None
-    return await store_key(key, provider, environment, before=known, in_file=in_file)
+def _replaceable(provider: str, file: ConfigurationFile, environment: Environment) -> str | None:
+    """The `api_key` of a table, None if it has none.
+
+    Raises:
+        CannotChange: it gives a key that jumpseat has not stored.
+    """
+    table = file.providers[provider]
+    before = table.get("api_key")
+    if before is None or is_stored(before, environment):
+        return before
+    if isinstance(before, str) and not has_key(provider, table, file.path, environment):
+        return before
+    row = _row(provider, before, environment)
+    place = "in the table itself" if row["source"] in ("", HIDDEN) else f"from {row['source']}"
+    raise CannotChange(
+        f"{provider} already has a key, {place}: api_key in [providers.{provider}] of {file.path}.",
+        "To store another one, remove that line first: jumpseat config edit",
+    )
 
 
-def _forget(source: str, environment: Environment) -> bool:
+def _usual_source(provider: str) -> str | None:
+    variable = SERVICES[provider].variable
+    return None if variable is None else f"env:{variable}"
+
+
+def _forget(source: str, environment: Environment) -> str | None:
+    """Delete a stored key and return the source that it replaced.
+
+    Raises:
+        CannotChange: it cannot be deleted.
+    """
     try:
-        asyncio.run(delete_key(source, environment))
+        return asyncio.run(delete_key(source, environment))
     except CannotStoreError as error:
-        print_failure(str(error), None)
-        return False
-    return True
+        raise CannotChange(str(error)) from None
 
 
 def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | None:
@@ -186,13 +209,15 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
         print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
         return FAILED
     # First the key: after a failure, the file still says where it is.
-    if not _forget(source, environment):
-        return FAILED
-    file.set(provider, {"api_key": None})
+    replaced = _forget(source, environment)
+    file.set(provider, {"api_key": replaced})
+    shown = None if replaced is None else _row(provider, replaced, environment)["source"]
     if as_json:
-        print_json({"provider": provider, "removed": True})
+        print_json({"provider": provider, "removed": True} | ({"source": shown} if shown else {}))
     else:
         say(f"The key of {provider} is deleted.")
+        if shown:
+            say(f"{file.path} names {shown} again.")
     return OK
 
 

@@ -48,7 +48,8 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
     """Ask for the key of PROVIDER, store it, and name it in the configuration file.
 
     The key is typed without being shown, or read from a pipe; it is never an argument. The table of a
-    well-known provider is added if it is missing. Comments and layout of the file stay.
+    well-known provider is added if it is missing. A key that the table has from elsewhere is not
+    replaced. Comments and layout of the file stay.
 
     \b
     Examples:
@@ -56,7 +57,7 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
       pass show groq | jumpseat keys set groq
       jumpseat keys set --file groq
 
-    Exit codes: 0 stored; 1 it cannot be stored; 2 wrong usage, or no key.
+    Exit codes: 0 stored; 1 it cannot be stored, or there is a key already; 2 wrong usage, or no key.
     """
     from jumpseat_client.cli import keys as work
 
@@ -89,7 +90,7 @@ def list_keys(config: Path | None, as_json: bool) -> int:
 @config_option
 @json_option
 def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
-    """Delete the stored key of PROVIDER, and its name in the configuration file.
+    """Delete the stored key of PROVIDER, and restore what the configuration file named before.
 
     \b
     Examples:

@@ -1,23 +1,31 @@
 """Stores a provider's key outside of the configuration file: in the keyring, or in a file of its own.
 
-Each stored key has a new name, so that the configuration changes with it and running daemons read it.
+Each stored key has a new name, so that the configuration changes with it and running daemons read it. The
+source that a key replaced is remembered until the key is deleted.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from jumpseat.chat import ConfigError
+from jumpseat.config.schema import ProviderConfig, TableOrigin
 from jumpseat.config.sources.file import FILE
 from jumpseat.config.sources.keyring import KEYRING
+from jumpseat.config.values import is_unset_variable, resolve
 from jumpseat.system.environment import Environment
 from jumpseat.system.keyring_storage import SERVICE, BoundedKeyring, KeyringError, system_keyring
 from jumpseat.system.paths import make_private
+from jumpseat.system.state_file import StateError, StateFile
 
 FOLDER = "keys"
+REPLACED = "replaced.json"
 _NUMBER = re.compile(r"[.](\d{1,9})$")
 
 
@@ -45,13 +53,21 @@ async def store_key(
         key: the key.
         provider: the provider's id.
         environment: the user's.
-        before: the value of `api_key` until now.
+        before: the value of `api_key` until now, which `delete_key` returns.
         in_file: do not use the keyring.
 
     Raises:
         CannotStoreError: neither is possible.
     """
-    name = f"{quote(provider, safe='')}.{_number_of(before) + 1}"
+    known = before if before is not None and is_stored(before, environment) else None
+    name = f"{quote(provider, safe='')}.{_number_of(known) + 1}"
+    stored = await _store(key, name, environment, in_file=in_file)
+    replaced = _replaced_by(known, environment) if known is not None else before
+    _note_replaced(stored.source, replaced, environment)
+    return stored
+
+
+async def _store(key: str, name: str, environment: Environment, *, in_file: bool) -> StoredKey:
     if not in_file:
         try:
             await BoundedKeyring(system_keyring).set(_entry(name), key)
@@ -67,19 +83,47 @@ async def store_key(
     return StoredKey(f"{FILE.prefix}{file}", f"the file {file}")
 
 
-async def delete_key(source: str, environment: Environment) -> None:
-    """Delete a key that `store_key` stored; one that is gone is no error.
+async def delete_key(source: str, environment: Environment) -> str | None:
+    """Delete a key that `store_key` stored, if it still exists, and return the source that it replaced.
 
     Raises:
         CannotStoreError: it is still there.
     """
+    replaced = _replaced_by(source, environment)
+    await _delete(source)
+    if replaced is not None:
+        _note_replaced(source, None, environment)
+    return replaced
+
+
+def has_key(provider: str, table: Mapping[str, Any], file: Path, environment: Environment) -> bool:
+    """Whether `api_key` of a provider's table gives a key now. Blocks: it may run a command.
+
+    Args:
+        provider: the provider's id.
+        table: its table in the file.
+        file: the configuration file.
+        environment: the user's.
+    """
+    value = table.get("api_key")
+    if not isinstance(value, str) or not value or is_unset_variable(value, environment):
+        return False
+    config = ProviderConfig(kind=str(table.get("kind")), api_key=value)
+    config.origin = TableOrigin(file, table, environment)
+    try:
+        return resolve(provider, "api_key", value, config).reveal() != ""
+    except ConfigError:
+        return False
+
+
+async def _delete(source: str) -> None:
     if source.startswith(KEYRING.prefix):
         try:
             await BoundedKeyring(system_keyring).delete(source.rpartition("/")[2])
         except KeyringError as error:
             raise CannotStoreError(f"The keyring cannot be used: {error}.") from None
         return
-    _delete(Path(source.removeprefix(FILE.prefix)))
+    _unlink(Path(source.removeprefix(FILE.prefix)))
 
 
 def is_stored(source: object, environment: Environment) -> bool:
@@ -101,7 +145,34 @@ def _number_of(source: str | None) -> int:
     return int(found[1]) if found else 0
 
 
-def _delete(file: Path) -> None:
+def _replaced_by(source: str, environment: Environment) -> str | None:
+    try:
+        replaced = _replaced_sources(environment).read().get(source)
+    except StateError as error:
+        raise CannotStoreError(error.message) from None
+    return replaced if isinstance(replaced, str) else None
+
+
+def _note_replaced(source: str, replaced: str | None, environment: Environment) -> None:
+    """Remember the source that a stored key replaced; None forgets it."""
+
+    def change(content: dict[str, Any]) -> dict[str, Any]:
+        others = {name: each for name, each in content.items() if name != source}
+        return others if replaced is None else {**others, source: replaced}
+
+    try:
+        file = _replaced_sources(environment)
+        if replaced is not None or source in file.read():
+            file.update(change)
+    except StateError as error:
+        raise CannotStoreError(error.message) from None
+
+
+def _replaced_sources(environment: Environment) -> StateFile:
+    return StateFile(environment.places.state_dir / FOLDER / REPLACED, private=True)
+
+
+def _unlink(file: Path) -> None:
     try:
         file.unlink(missing_ok=True)
     except OSError as error:

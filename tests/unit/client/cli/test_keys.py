@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.providers.services import SERVICES
+from jumpseat_client import SyncClient
 from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
 from tests.fakes.terminal import Terminal
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
@@ -31,7 +32,7 @@ default_provider = "groq"   # the fast one
 [providers.groq]
 kind = "openai"
 base_url = "https://api.groq.com/openai/v1"
-api_key = "canary-written-by-hand" # replace me
+api_key = "env:NOT_SET_KEY" # mine
 
 # The end.
 """
@@ -62,7 +63,7 @@ def test_a_key_is_stored_and_the_file_keeps_comments_and_layout(home: Path) -> N
 
     assert (done.returncode, done.stdout) == (0, "")
     source = source_in(file)
-    assert file.read_text("utf-8") == CONFIG.replace("canary-written-by-hand", source)
+    assert file.read_text("utf-8") == CONFIG.replace("env:NOT_SET_KEY", source)
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert path_of(source).read_text() == f"{KEY}\n"
     assert stat.S_IMODE(path_of(source).stat().st_mode) == 0o600
@@ -123,27 +124,89 @@ def test_keys_are_listed_without_being_shown(home: Path, monkeypatch: pytest.Mon
     assert len(json.loads(keys("list", "--json").stdout)["keys"]) == 6
 
 
-def test_a_key_is_removed_with_its_name(home: Path) -> None:
+def test_removing_a_key_restores_the_source_that_it_replaced(home: Path) -> None:
     file = home / "config.toml"
     file.write_text(CONFIG, "utf-8")
     assert keys("set", "--file", "groq", piped=KEY).returncode == 0
+    assert keys("set", "--file", "groq", piped="another").returncode == 0
     stored = path_of(source_in(file))
     done = keys("remove", "groq")
 
     assert done.returncode == 0
+    assert "names env:NOT_SET_KEY again" in done.stderr
     assert not stored.exists()
-    assert file.read_text("utf-8") == re.sub("api_key.*\n", "", CONFIG)
+    assert file.read_text("utf-8") == CONFIG
     assert keys("remove", "groq").returncode == 1
 
 
+def test_a_table_without_a_key_has_none_after_the_removal(home: Path) -> None:
+    file = home / "config.toml"
+    without = re.sub("api_key.*\n", "", CONFIG)
+    file.write_text(without, "utf-8")
+    assert keys("set", "--file", "groq", piped=KEY).returncode == 0
+    assert json.loads(keys("remove", "groq", "--json").stdout) == {"provider": "groq", "removed": True}
+    assert file.read_text("utf-8") == without
+
+
+def test_a_service_whose_key_is_removed_is_signed_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    assert keys("set", "--file", "groq", piped=KEY).returncode == 0
+    assert keys("remove", "groq").returncode == 0
+
+    assert source_in(home / "config.toml") == "env:GROQ_API_KEY"
+    with SyncClient.spawn() as client:
+        assert client.auth_status(provider="groq")["state"] == "signed_out"
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("canary-written-by-hand", "in the table itself"),
+        ("env:SET_KEY", "from env:SET_KEY"),
+        ("SET_KEY", "from SET_KEY"),
+        ("file:a-file", "from file:a-file"),
+        ("cmd:printf canary", "from cmd:printf …"),
+        ("schema:base_url", "from schema:base_url"),
+    ],
+)
+def test_a_key_from_elsewhere_is_not_replaced(
+    home: Path, monkeypatch: pytest.MonkeyPatch, value: str, place: str
+) -> None:
+    monkeypatch.setenv("SET_KEY", KEY)
+    (home / "a-file").write_text("canary\n", "utf-8")
+    text = CONFIG.replace("env:NOT_SET_KEY", value)
+    (home / "config.toml").write_text(text, "utf-8")
+    done = keys("set", "--file", "groq", piped=KEY)
+
+    assert done.returncode == 1
+    assert f"groq already has a key, {place}: api_key in [providers.groq] of {home}" in done.stderr
+    assert "jumpseat config edit" in done.stderr
+    assert "canary" not in done.stderr
+    assert (home / "config.toml").read_text("utf-8") == text
+    assert not (home / "keys").exists()
+
+
+@pytest.mark.parametrize("value", ["NOT_SET_API_KEY", "file:missing", "cmd:false", "keyring:no/such", ""])
+def test_a_source_without_a_key_is_replaced_and_restored(home: Path, value: str) -> None:
+    file = home / "config.toml"
+    text = CONFIG.replace("env:NOT_SET_KEY", value)
+    file.write_text(text, "utf-8")
+
+    assert keys("set", "--file", "groq", piped=KEY).returncode == 0
+    assert path_of(source_in(file)).read_text() == f"{KEY}\n"
+    assert keys("remove", "groq").returncode == 0
+    assert file.read_text("utf-8") == text
+
+
 def test_a_key_that_the_user_keeps_elsewhere_is_not_removed(home: Path) -> None:
-    (home / "config.toml").write_text(CONFIG, "utf-8")
+    text = CONFIG.replace("env:NOT_SET_KEY", "canary-written-by-hand")
+    (home / "config.toml").write_text(text, "utf-8")
     done = keys("remove", "groq")
 
     assert done.returncode == 1
     assert "which jumpseat has not stored" in done.stderr
     assert "canary" not in done.stderr
-    assert (home / "config.toml").read_text("utf-8") == CONFIG
+    assert (home / "config.toml").read_text("utf-8") == text
 
 
 @pytest.mark.parametrize(
