@@ -296,6 +296,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:several-writers": "several threads and processes write at once without losing a turn",
     "10:secrets": "secrets that the daemon has read are replaced in what is kept",
     "10:private": "files are the user's own: 0600 in a directory of 0700",
+    "10:unsafe-directory": "a directory that is a link, another user's, or writable by others is not used",
     "10:store-fork": "a fork has a copy of the messages; a cut never divides a call and its result",
     "10:store-rename": "a conversation can be renamed and deleted",
     "10:fork": "anything else is a fork with conversation_forked; nothing is overwritten",

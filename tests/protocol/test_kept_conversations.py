@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,29 @@ async def test_nothing_is_written_where_the_user_switches_it_off(home: Path, ups
         # Without a name each turn is a conversation of its own.
         assert [await turn(None) for _ in range(2)] == [warned, warned]
     assert not conversations_directory(home).exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs modes")
+@pytest.mark.requirement("10:unsafe-directory")
+async def test_nothing_is_kept_in_a_directory_that_others_can_write(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    directory = conversations_directory(home)
+    directory.mkdir()
+    directory.chmod(0o777)
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        upstream.script(Reply.events(completion_stream(["Hi"])))
+        result = (await daemon.request("chat/start", {"messages": [user("hi")], "keep": True})).result
+        assert (result["text"], codes(result)) == ("Hi", ["conversation_not_kept"])
+        assert "chmod 700" in result["warnings"][0]["message"]
+        assert not list(directory.iterdir())
+        for method, params in (("list", {}), ("get", {"id": "a"}), ("delete", {"id": "a"})):
+            error = (await daemon.request(f"conversations/{method}", params)).error
+            assert (error["code"], "chmod 700" in error["data"]["hint"]) == (1010, True)
+        directory.chmod(0o700)
+        assert (await daemon.request("conversations/list")).result == {"conversations": []}
+        assert "Traceback" not in await daemon.whole_log()
 
 
 @pytest.mark.requirement("10:not-written")

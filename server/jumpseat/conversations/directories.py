@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from pathlib import Path
+
+from jumpseat.system.state_file import StateError
 
 
 def directory_key(directory: str) -> str:
@@ -24,3 +28,29 @@ def resolved(directory: str) -> str:
 def conversations_directory(state_dir: Path) -> Path:
     """Where a state directory has its kept conversations."""
     return state_dir / "conversations"
+
+
+def refuse_unsafe(directory: Path) -> None:
+    """Check that no other user can change the kept conversations; a directory that does not exist passes.
+
+    Raises:
+        StateError: the directory is a link, belongs to another user, or can be written by others.
+    """
+    try:
+        status = directory.lstat()
+    except OSError:
+        return
+    if stat.S_ISLNK(status.st_mode):
+        fault, hint = "is a symbolic link", f"Replace the link by a directory: {directory}"
+    elif sys.platform == "win32":
+        return  # The directory inherits the access list of the user's profile.
+    elif status.st_uid != os.geteuid():
+        fault, hint = (
+            "belongs to another user",
+            f"Make yourself the owner: sudo chown -R {os.geteuid()} {directory}",
+        )
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        fault, hint = "can be written by other users", f"Run: chmod 700 {directory}"
+    else:
+        return
+    raise StateError(f"{directory} {fault}, so the conversations in it are not used.", hint=hint)

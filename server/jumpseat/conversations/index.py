@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from jumpseat.conversations.directories import refuse_unsafe
 from jumpseat.conversations.index_pages import Page, changes_since, read_page
 from jumpseat.conversations.index_tables import IndexTables, transaction
 from jumpseat.system.state_file import StateError
@@ -105,15 +106,17 @@ class ConversationIndex:
         return self._writer.submit(self._write_pending)
 
     def _write_pending(self) -> None:
-        with contextlib.suppress(sqlite3.Error, OSError):  # Logged.
+        with contextlib.suppress(sqlite3.Error, OSError, StateError):  # Logged.
             self._read(lambda tables: None)
 
     def _read(self, read: Callable[[IndexTables], T]) -> T:
         """Open the index if necessary, write what is pending, and read in one transaction.
 
         Raises:
+            StateError: the directory is not safe.
             sqlite3.Error: the index cannot be used, not even in memory.
         """
+        refuse_unsafe(self._store.directory)
         with self._lock:
             try:
                 return self._try(read)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from jumpseat.chat import ChatError, Message, RequestError, Response
 from jumpseat.conversations import lines
+from jumpseat.conversations.directories import refuse_unsafe
 from jumpseat.conversations.files import Files, ReadFile, new_id
 from jumpseat.conversations.placing import Known, Placing, cut, place
 from jumpseat.conversations.records import (
@@ -296,6 +297,7 @@ class ConversationStore:
 
     def _known(self, conversation_id: str, *, cached: bool = True) -> ReadFile:
         """The conversation; damage is set aside."""
+        refuse_unsafe(self.directory)
         try:
             with self._reading:
                 read = self._files.read(conversation_id, cached=cached)
@@ -323,6 +325,7 @@ class ConversationStore:
         Args:
             synced: whether to return only when the writes are on the disk, which is after others may go on.
         """
+        refuse_unsafe(self.directory)
         written: list[int] = []
         try:
             try:

@@ -99,7 +99,7 @@ class Keeper:
             try:
                 return work()
             except StateError as error:
-                return error.message
+                return " ".join(filter(None, (error.message, error.hint)))
             except Exception:
                 logger.exception("a turn could not be kept")
                 return "The daemon failed while it wrote the turn; its log has the details."

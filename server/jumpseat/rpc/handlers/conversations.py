@@ -39,7 +39,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
     params, library = call.params, session.library
     directory = None if params.cwd is None else str(session.environment.absolute(params.cwd))
     # Also the first use of the index is in the thread, because it imports SQLite.
-    page = await asyncio.to_thread(
+    page = await _in_store(
         lambda: library.index.page(
             directory=directory, query=params.query, limit=params.limit, cursor=params.cursor
         )
@@ -127,4 +127,7 @@ def follow_conversations(session: Session) -> None:
 
 def _changes_since(library: ConversationLibrary, known: int) -> tuple[list[str] | None, int]:
     # In the thread too: the first use of `index` imports SQLite and opens the file.
-    return library.index.changes_since(known)
+    try:
+        return library.index.changes_since(known)
+    except StateError:
+        return [], known  # Other users can change the directory, so nothing in it counts.
