@@ -11,7 +11,7 @@ from jumpseat.chat import AuthenticationError, ChatError, ConfigError, ModelInfo
 from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.providers.facts import FactSource, offline_names, prepare
 from jumpseat.providers.kinds import BUILT_IN
-from jumpseat.providers.prefixes import fault_of_prefix
+from jumpseat.providers.prefixes import fault_of_prefix, nearest_service
 from jumpseat.providers.registry import Registry
 from jumpseat.providers.services import WITH_KEY, how_to_add
 from jumpseat.providers.spellings import candidates
@@ -175,7 +175,8 @@ async def _check_prefix(registry: Registry, name: str, *, is_default: bool) -> N
     if fault is None:
         return
     subject = "default model" if is_default else "model"
-    what_to_do = how_to_add(name.partition(":")[0], registry.config.file) or "Correct it."
+    prefix = name.partition(":")[0]
+    what_to_do = how_to_add(nearest_service(prefix) or prefix, registry.config.file) or "Correct it."
     raise RequestError(
         f"The {subject} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
         hint=f"{what_to_do} If it is a model's own name, write PROVIDER:{name}.",

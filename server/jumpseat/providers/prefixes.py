@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from os.path import commonprefix
 
 from jumpseat.config import ProviderConfig
 from jumpseat.config.suggestions import nearest
@@ -48,8 +49,8 @@ async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> st
     if any(name in (*table.model_names, table.default_model) for table in tables.values()):
         return None
     near = nearest(prefix, tables, most=3, close=_NEAR_AN_ID)
-    vendors = await _vendors()
-    near_vendor = nearest(prefix, vendors, close=_NEAR_A_VENDOR)
+    service = nearest_service(prefix)
+    near_vendor = [service] if service else nearest(prefix, await _vendors(), close=_NEAR_A_VENDOR)
     if not near and not near_vendor:
         return None
     near += [
@@ -59,9 +60,27 @@ async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> st
         and _serves(table) in near_vendor  # The vendor is configured under another id.
     ]
     message = f"begins with {prefix!r}, which is not a provider"
+    if not near and service not in (None, prefix):
+        near = [f"{service}"]
     if near:
         return f"{message}; did you mean {' or '.join(f'{each}:{model}' for each in near)}?"
     return f"{message}; there are: {', '.join(tables)}"
+
+
+def nearest_service(name: str) -> str | None:
+    """The well-known service whose id is this name or nearly this name; None if there is none."""
+    near = nearest(name, SERVICES, close=_NEAR_A_VENDOR)
+    near += [each for each in SERVICES if len(name) > 2 and _is_one_slip(name.casefold(), each)]
+    return next(iter(near), None)
+
+
+def _is_one_slip(one: str, other: str) -> bool:
+    """Whether one letter was added, left out or replaced, or two neighbours were swapped."""
+    start = len(commonprefix((one, other)))  # noqa: RUF071 - letters are compared on purpose
+    one, other = one[start:], other[start:]
+    end = len(commonprefix((one[::-1], other[::-1])))  # noqa: RUF071
+    one, other = one[: len(one) - end], other[: len(other) - end]
+    return max(len(one), len(other)) < 2 or (len(one) == 2 and one == other[::-1])
 
 
 def _serves(table: ProviderConfig) -> str | None:
@@ -73,4 +92,4 @@ async def _vendors() -> set[str]:
     if not snapshot.cache_info().currsize:
         await asyncio.to_thread(snapshot)
     of_models = {spelling(name).vendor for models in snapshot().values() for name in models}
-    return {*KINDS, *CATALOGUES, *SERVICES, *of_models} - {""}
+    return {*KINDS, *CATALOGUES, *of_models} - {""}

@@ -41,6 +41,13 @@ def several() -> Registry:
         ("olama:qwen3:4b", "did you mean ollama:qwen3:4b?"),
         ("copliot:gpt-4.1", "did you mean copilot:gpt-4.1?"),
         ("lokal:x", "did you mean local:x?"),
+        # Nearly a well-known service that has no provider.
+        ("openia:gpt-5", "did you mean openai:gpt-5?"),
+        ("opnai:gpt-5", "did you mean openai:gpt-5?"),
+        ("gemni:gemini-flash-latest", "did you mean gemini:gemini-flash-latest?"),
+        ("mistarl:codestral", "did you mean mistral:codestral?"),
+        ("depseek:deepseek-chat", "did you mean deepseek:deepseek-chat?"),
+        ("xia:grok-4", "did you mean xai:grok-4?"),
         # A kind or a vendor without a provider.
         ("openai:gpt-5", "there are: copilot, local, groq, claude, gateway, ollama"),
         ("openai-responses:gpt-5", "there are: copilot"),
@@ -85,6 +92,16 @@ async def test_the_hint_says_how_to_add_a_well_known_provider(provider: str, add
     assert (missing.value.hint or "").startswith(expected or "Add a [providers.NAME] table to ")
 
 
+async def test_a_service_that_is_nearly_named_is_offered_with_what_adds_it() -> None:
+    registry = registry_of(ScriptedAdapter(name="a"), default_provider="a")
+    with pytest.raises(
+        RequestError, match=r"'grok', which is not a provider; did you mean groq:x\?"
+    ) as caught:
+        await resolve_model(registry, "grok:x")
+
+    assert (caught.value.hint or "").startswith("To add Groq: `jumpseat keys set groq`.")
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -109,6 +126,11 @@ async def test_a_name_with_a_tag_or_an_unknown_prefix_is_a_bare_name(name: str) 
     target = await resolve_model(several(), name)
 
     assert (target.provider, target.model) == ("groq", name)
+
+
+@pytest.mark.parametrize("name", ["llama3:mine", "codellama:mine", "deepseek-r1:mine", "openchat:mine"])
+async def test_a_models_name_that_resembles_a_service_is_no_mistake(name: str) -> None:
+    assert await fault_of_model(registry_of(ScriptedAdapter(name="a")), name) is None
 
 
 @pytest.mark.parametrize("name", ["mistral:own", "openai:mine"])
