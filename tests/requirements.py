@@ -96,6 +96,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:max-tokens": "maxTokens defaults to 8192",
     "2:settings": "a setting that breaks its row, or an unknown one, is -32602 naming key and rule",
     "2:context-block": "a context block becomes text in a fence that it cannot close",
+    "2:context-paths": "the model sees paths relative to the workspace folder or the working directory",
     "2:progress": "waits for anything but the answer are reported on the client's workDoneToken",
     "2:edit-start": "edit/start takes a target and an instruction, and streams and cancels like a chat",
     "2:edit-replacement": "replacement is the new text without fences and chatter, however it was split",

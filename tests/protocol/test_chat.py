@@ -296,6 +296,37 @@ async def test_a_context_block_is_sent_as_text_in_a_fence_that_it_cannot_close(
     assert "5" in sent
 
 
+@pytest.mark.requirement("2:context-paths")
+@pytest.mark.parametrize("has_folder", [True, False])
+async def test_the_provider_gets_the_paths_of_files_relative_to_the_clients_directory(
+    home: Path, upstream: FakeUpstream, tmp_path: Path, has_folder: bool
+) -> None:
+    upstream.default(Reply.events(completion_stream(["x"])))
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    files = [folder / "src" / "a b.py", folder.parent / "notes.md"]
+    blocks = [{"type": "context", "text": "x", "uri": file.as_uri()} for file in files]
+    content = [*blocks, {"type": "text", "text": "Explain."}]
+    folders = [{"uri": folder.as_uri(), "name": "my project"}] if has_folder else None
+    async with running_daemon(home, cwd=folder.parent if has_folder else folder) as daemon:
+        options = {"initializationOptions": {"config": provider(upstream.base_url)}, "capabilities": {}}
+        await daemon.request("initialize", {**options, "workspaceFolders": folders})
+        await daemon.request("chat/start", {"messages": [{"role": "user", "content": content}], "keep": True})
+        await daemon.request("edit/start", {"target": blocks[0], "instruction": "Change it."})
+        kept = (await daemon.request("conversations/list", {})).result["conversations"]
+        whole = (await daemon.request("conversations/get", {"id": kept[0]["id"]})).result
+
+    chat_request, edit_request = upstream.requests
+    assert "`src/a b.py`:" in str(chat_request.json["messages"])
+    assert "`../notes.md`:" in str(chat_request.json["messages"])
+    assert "`src/a b.py`:" in str(edit_request.json["messages"])
+    assert str(tmp_path) not in (chat_request.body + edit_request.body).decode()
+    assert [block.get("uri") for block in whole["messages"][0]["content"]] == [
+        *(file.as_uri() for file in files),
+        None,
+    ]
+
+
 @pytest.mark.requirement("2:degradation")
 async def test_tools_and_images_are_refused_for_a_model_that_does_not_take_them(
     home: Path, upstream: FakeUpstream

@@ -112,7 +112,7 @@ def _context(path: Path, lines: tuple[int, int | None] | None) -> Block:
         text = _read(path, LARGEST_FILE).decode("utf-8")
     except UnicodeDecodeError:
         raise CannotAttach(f"{path} is not UTF-8 text.") from None
-    block: Block = {"type": "context", "text": text, "uri": path.resolve().as_uri()}
+    block: Block = {"type": "context", "text": text, "uri": path.absolute().as_uri()}
     extension = path.suffix.removeprefix(".").lower()
     if language := _LANGUAGES.get(extension, extension):
         block["languageId"] = language

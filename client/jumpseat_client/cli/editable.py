@@ -135,7 +135,7 @@ def read_piece(argument: str, encoding: str | None) -> Piece:
         return _piece(None, sys.stdin.buffer.read(LARGEST_BYTES + 1), STDIN, encoding, None)
     match = None if Path(argument).exists() else _LINES.fullmatch(argument)
     name = argument if match is None else match["path"]
-    path = Path(name).resolve()
+    path = Path(name).absolute()
     try:
         if path.exists() and not path.is_file():
             raise CannotEdit(f"{name} is not a file.")

@@ -31,14 +31,17 @@ def _plain(name: str) -> str:
 
 
 def _name_of(uri: str | None) -> str:
-    if uri is None:
-        return ""
+    return path_of(uri) or uri or ""
+
+
+def path_of(uri: str | None) -> str | None:
+    """Return the path of a `file:` URI; None for any other."""
     try:
-        parts = urlsplit(uri)
+        parts = urlsplit(uri or "")
     except ValueError:
-        return uri
+        return None
     if parts.scheme != "file":
-        return uri
+        return None
     path = unquote(parts.path)
     # A Windows path is /C:/… in a URI.
     return path[1:] if re.match(r"/[A-Za-z]:", path) else path

@@ -7,6 +7,7 @@ from jumpseat.engine.edit import Edit, run_edit
 from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.reopened import restore_answers
+from jumpseat.engine.shown_paths import ShownPaths
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.turn import run_turn
 
@@ -15,6 +16,7 @@ __all__ = [
     "Edit",
     "Finding",
     "Keeper",
+    "ShownPaths",
     "Sink",
     "TokenCount",
     "TokenMemory",

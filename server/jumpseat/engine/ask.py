@@ -16,6 +16,7 @@ from jumpseat.chat import (
     ToolDefinition,
     WarningEvent,
 )
+from jumpseat.engine.shown_paths import ShownPaths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,9 @@ class TurnAsk:
     settings: Mapping[str, Any] = field(default_factory=dict)
     conversation_id: str | None = None
     initiator: Initiator | None = None
+    paths: ShownPaths | None = None
+    """Shortens the paths of context blocks; None leaves them as they are."""
+
     warnings: Sequence[WarningEvent] = ()
     """Warnings about the request, sent when the turn starts."""
 

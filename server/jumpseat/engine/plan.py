@@ -81,8 +81,9 @@ def plan(
     max_tokens, fallback = _max_tokens(
         ask, ask.max_tokens or defaults.get("max_tokens") or default_max_tokens, target
     )
+    messages = conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins)
     request = ChatRequest(
-        messages=conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins),
+        messages=messages if ask.paths is None else ask.paths.applied_to(messages),
         model=target.model,
         system=ask.system,
         tools=ask.tools,

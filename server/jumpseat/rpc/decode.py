@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jumpseat.chat import ContextBlock, JsonSchemaOutput, Message, NamedTool, ToolDefinition, WarningEvent
-from jumpseat.engine import TurnAsk
+from jumpseat.engine import ShownPaths, TurnAsk
 from jumpseat.rpc import params as wire
 from jumpseat.rpc.message_params import context_block
 from jumpseat.rpc.unknown_keys import warnings_of_unknown
 
 
-def ask_from_wire(params: wire.ChatStartParams) -> TurnAsk:
+def ask_from_wire(params: wire.ChatStartParams, paths: ShownPaths | None = None) -> TurnAsk:
     """The request of a `chat/start`."""
-    return _turn(params, params.messages)
+    return _turn(params, params.messages, paths)
 
 
-def edit_from_wire(params: wire.EditStartParams) -> tuple[TurnAsk, ContextBlock]:
+def edit_from_wire(
+    params: wire.EditStartParams, paths: ShownPaths | None = None
+) -> tuple[TurnAsk, ContextBlock]:
     """The request of an `edit/start`, without messages, and the text to rewrite."""
-    return _turn(params, ()), context_block(params.target)
+    return _turn(params, (), paths), context_block(params.target)
 
 
-def _turn(params: wire.TurnParams, messages: Sequence[Message]) -> TurnAsk:
+def _turn(params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None) -> TurnAsk:
     choice, output = params.tool_choice, params.output_mode
     return TurnAsk(
         messages=messages,
@@ -41,6 +43,7 @@ def _turn(params: wire.TurnParams, messages: Sequence[Message]) -> TurnAsk:
         settings={key: value for key, value in params.settings.items() if value is not None},
         conversation_id=params.conversation_id,
         initiator=params.initiator,
+        paths=paths,
         warnings=tuple(_warnings(params)),
     )
 

@@ -46,7 +46,7 @@ def keeper_of(
         messages=ask.messages if messages is None else messages,
         system=ask.system,
         settings=ask.settings,
-        directory=session.workspace or session.environment.directory,
+        directory=session.directory,
         client=None if client is None else client.name,
     )
     keeps = session.registry.config.conversations.keep

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from jumpseat.engine import BlockMemory, Keeper, TokenMemory
+from jumpseat.engine import BlockMemory, Keeper, ShownPaths, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.rpc.client_requests import ClientRequests
 from jumpseat.rpc.faults import RpcFault
@@ -136,6 +137,17 @@ class Session:
 
     def __post_init__(self) -> None:
         self.client_requests = ClientRequests(self.outbox)
+
+    @property
+    def directory(self) -> Path:
+        """The first workspace folder, else the working directory."""
+        return self.workspace or self.environment.directory
+
+    @property
+    def shown_paths(self) -> ShownPaths:
+        """How the model sees the paths of this client's files."""
+        directory = str(self.directory)
+        return ShownPaths(directory, os.path.realpath(directory), str(self.environment.expanded("~")))
 
     @property
     def registry(self) -> Registry:

@@ -45,7 +45,7 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
     """Run a turn, streaming its events, and answer with the whole response."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        ask = ask_from_wire(call.params)
+        ask = ask_from_wire(call.params, session.shown_paths)
         keeper = keeper_of(session, ask, turn_id) if call.params.keep else None
         with recorded_as_used(session, keeper):
             response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)

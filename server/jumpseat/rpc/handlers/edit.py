@@ -20,7 +20,7 @@ async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> Han
     """Run the turn that rewrites the target, streaming its events, and answer with the replacement too."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        ask, target = edit_from_wire(call.params)
+        ask, target = edit_from_wire(call.params, session.shown_paths)
         instruction = call.params.instruction
         keeper = None
         if call.params.keep:

@@ -17,7 +17,7 @@ async def chat_count_tokens(session: Session, call: MethodCall[CountTokensParams
     params = call.params
     counted = await count_tokens(
         session.registry,
-        ask_from_wire(params),
+        ask_from_wire(params, session.shown_paths),
         session.tokens,
         session.memory,
         allow_estimate=params.allow_estimate,

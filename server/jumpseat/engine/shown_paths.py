@@ -1,0 +1,68 @@
+"""Paths of context blocks as the model sees them, without the directories above the client's own."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
+
+from jumpseat.chat import ContextBlock, Message
+from jumpseat.dialects.context_text import path_of
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPaths:
+    """The directories of one client."""
+
+    directory: str
+    """The first workspace folder, or the working directory; absolute."""
+
+    real_directory: str
+    """The same without links: a client may name its folder by a link and its files without it."""
+
+    home: str
+    """The home directory; empty if it is not known."""
+
+    def applied_to(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the messages with the URIs of local files replaced by the paths to show."""
+        return [self._applied_to_one(message) for message in messages]
+
+    def _applied_to_one(self, message: Message) -> Message:
+        if not any(isinstance(block, ContextBlock) and block.uri for block in message.content):
+            return message
+        content = [
+            replace(block, uri=self.shown(block.uri)) if isinstance(block, ContextBlock) else block
+            for block in message.content
+        ]
+        return replace(message, content=tuple(content))
+
+    def shown(self, uri: str | None) -> str | None:
+        """Return the path of a local file relative to the client's directory; other URIs are unchanged.
+
+        A file that has only the root in common with that directory is shown as `~/…` if it is in the home
+        directory, else with its absolute path.
+        """
+        text = path_of(uri)
+        if not text:
+            return uri
+        path = _pure(text)
+        directory, real, home = (
+            type(path)(each) for each in (self.directory, self.real_directory, self.home)
+        )
+        if path.is_relative_to(real):
+            directory = real
+        is_in_home = home != type(path)(home.anchor) and path.is_relative_to(home)
+        if not is_in_home or directory.is_relative_to(home):
+            for up, ancestor in enumerate([directory, *directory.parents][:-1]):
+                if path.is_relative_to(ancestor):
+                    return "/".join([*[".."] * up, path.relative_to(ancestor).as_posix()])
+        return f"~/{path.relative_to(home).as_posix()}" if is_in_home else path.as_posix()
+
+
+def _pure(path: str) -> PurePath:
+    # Not `Path`, which would leave `..` in it.
+    if path.startswith("/"):
+        return PurePosixPath(posixpath.normpath(path))
+    return PureWindowsPath(ntpath.normpath(path))
