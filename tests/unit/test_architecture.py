@@ -61,6 +61,7 @@ CLI_MAY_IMPORT = (
     "jumpseat.adapters.local.install",
     "jumpseat.adapters.local.model",
     "jumpseat.system.environment",
+    "jumpseat.system.interrupts",
     "jumpseat.system.keyring_storage",
     "jumpseat.system.paths",
     "jumpseat.system.secrets.redact",

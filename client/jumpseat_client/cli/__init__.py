@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from jumpseat.system.interrupts import exit_on_interrupt
+
 
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
+    exit_on_interrupt()
     # Editors start the daemon with this command, and importing click would delay the start.
     match sys.argv[1:]:
         case ["attach", *arguments]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from jumpseat import __version__
+from jumpseat.system.interrupts import raise_on_interrupt
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
 from jumpseat_client.cli.first_word import CommandsOrQuestion
 from jumpseat_client.cli.groups import no_such_option
@@ -28,6 +29,7 @@ def run(argv: Sequence[str]) -> int:
 
         shells.register()
     try:
+        raise_on_interrupt()
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
         sys.stdout.flush()  # Here, where a failure is reported.
     except click.ClickException as error:

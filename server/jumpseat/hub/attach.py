@@ -54,9 +54,6 @@ def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
     from jumpseat.hub.names import installation_stamp
     from jumpseat.system.paths import places_of_process
 
-    # A Ctrl-C before the session has begun ends this process without a traceback.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Before the first socket is opened, which would get the number of a standard stream that is closed.
     blocking = _modes()
     try:
