@@ -6,11 +6,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from jumpseat.config.sources import shown_source, source_prefix
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import hidden, names_credential
+from jumpseat.system.secrets import credentials_in_url, hidden, names_credential
 
 HIDDEN = "***"
 
@@ -56,18 +55,9 @@ def _may_be_secret(path: tuple[str, ...], value: str, environment: Environment) 
     if path[:1] != ("providers",) or source_prefix(value) is not None or value in environment.variables:
         return False
     is_often_secret = any(name in path[2:-1] for name in _OFTEN_SECRET)
-    return is_often_secret or names_credential(path[-1]) or _password_in(value) is not None
+    return is_often_secret or names_credential(path[-1]) or bool(credentials_in_url(value))
 
 
 def _hide(value: str) -> None:
-    hidden(value)
-    if (password := _password_in(value)) is not None:
-        hidden(password)
-
-
-def _password_in(value: str) -> str | None:
-    """The password in a URL or in the address of a proxy."""
-    try:
-        return urlsplit(value if "://" in value else f"http://{value}").password
-    except ValueError:
-        return None
+    for each in (value, *credentials_in_url(value)):
+        hidden(each)

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, PARAMETERS, SettingRow
+from jumpseat.config.source_cache import SourceCache
 from jumpseat.config.templates import fault_of_address, marked
 from jumpseat.system.environment import Environment, empty_environment
 from jumpseat.system.secrets import names_credential
@@ -185,6 +186,9 @@ class TableOrigin:
     # Not compared: all tables of one client have the same.
     environment: Environment = field(default_factory=empty_environment, repr=False, compare=False)
     """The surroundings of the client that uses the table."""
+
+    cache: SourceCache = field(default_factory=SourceCache, repr=False, compare=False)
+    """The values of its slow sources, for all of its readers."""
 
     @property
     def directory(self) -> Path:

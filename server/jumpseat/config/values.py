@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from jumpseat.chat import ConfigError
 from jumpseat.config.schema import ProviderConfig
+from jumpseat.config.source_cache import SourceCache
 from jumpseat.config.sources import SourceError, failed, read_source, source_of, source_prefix
 from jumpseat.config.sources.environment import ENVIRONMENT
+from jumpseat.config.sources.file import FILE
 from jumpseat.config.sources.own_table import as_text, own_value
 from jumpseat.config.templates import (
     Template,
@@ -28,11 +30,13 @@ from jumpseat.config.templates import (
     pieces,
 )
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import Secret, hidden, names_credential
-from jumpseat.system.single_flight import SingleFlight
+from jumpseat.system.secrets import Secret, credentials_in_url, hidden, names_credential
 
 _TEMPLATES = ("base_url", "url")
 """Keys that a template may name and that are templates themselves."""
+
+_ADDRESSES = (*_TEMPLATES, "proxy")
+"""Keys whose values may have a credential in a URL."""
 
 MOST_CHARACTERS = 1024 * 1024
 """Of a text after its `${name}` are replaced."""
@@ -40,18 +44,8 @@ MOST_CHARACTERS = 1024 * 1024
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)")
 
 
-@dataclass(slots=True)
-class _Remembered:
-    value: Secret
-    changed: int
-    """The number of the first reading that gave this value, counted from 1."""
-
-    read: int
-    """The number of the last reading."""
-
-
 class Values:
-    """The values of one provider. The cache outlives an event loop."""
+    """The values of one provider."""
 
     def __init__(
         self,
@@ -59,21 +53,62 @@ class Values:
         table: ProviderConfig,
         *,
         source_keys: Collection[str] = (),
+        cache: SourceCache | None = None,
+        may_be_costly: bool = True,
     ) -> None:
         """
         Args:
             provider: the provider's id, for errors.
             table: its table.
             source_keys: the kind's own keys that hold a value source, like `api_key`.
+            cache: the values of slow sources; None for those of the table, which its readers share.
+            may_be_costly: whether to read costly sources. If not, one that the cache lacks has no value.
         """
         self._provider = provider
         self._table = table
         self._source_keys = {"api_key", *source_keys}
-        self._remembered: dict[str, _Remembered] = {}
+        self._cache = table.origin.cache if cache is None else cache
+        self._may_be_costly = may_be_costly
         self._held: dict[str, Secret] = {}
-        self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[_Remembered]] = {}
-        self.readings = 0
+
+    @property
+    def readings(self) -> int:
         """The number of slow reads; a caller whose request was refused passes it to `renewed`."""
+        return self._cache.readings
+
+    def forget(self) -> None:
+        """Read slow sources again when they are next needed."""
+        self._cache.forget()
+
+    async def read_credentials(self, model: str = "") -> None:
+        """Read every value of the table that may be a credential, so that it is redacted from now on.
+
+        Files are read again. A value that cannot be read is left out.
+
+        Args:
+            model: the request's, for `${model}`.
+        """
+        for key, text in self._possible_credentials():
+            with suppress(ConfigError):
+                if key.startswith("query.") or (source_of(text) is None and is_template(text)):
+                    value = self._as_filled(key, await self.filled(key, text, model))
+                else:
+                    if source_of(text) is FILE and not self._table.is_from_client:
+                        await self._slow(key, text, again=True)
+                    value = await self.resolve(key, text)
+                for each in credentials_in_url(value.reveal()):
+                    self._hidden(each, short_lived=True)
+
+    def _possible_credentials(self) -> Iterator[tuple[str, str]]:
+        table = self._table
+        for name, value in table:
+            if isinstance(value, str) and (name in _ADDRESSES or names_credential(name)):
+                yield name, value
+        for key in ("headers", "query", "env"):
+            for name, value in getattr(table, key).items():
+                yield f"{key}.{name}", as_text(value)
+        if table.client_cert is not None and table.client_cert.password is not None:
+            yield "client_cert.password", table.client_cert.password
 
     async def resolve(self, key: str, value: str) -> Secret:
         """The value of a configured text.
@@ -203,13 +238,10 @@ class Values:
         Returns:
             Whether any value has changed. A source that cannot be read keeps its value.
         """
-        for source in list(self._remembered):
-            if self._remembered[source].read <= since:
-                try:
-                    await self._slow("api_key", source, again=True)
-                except ConfigError:
-                    continue
-        return any(each.changed > since for each in self._remembered.values())
+        for source in self._cache.older_than(since):
+            with suppress(ConfigError):
+                await self._slow("api_key", source, again=True)
+        return self._cache.has_changed(since)
 
     # -- sources
 
@@ -219,7 +251,7 @@ class Values:
             return known
         source = source_of(value)
         if source is None or source.refer is None:
-            return (await self._slow(key, value)).value
+            return await self._slow(key, value)
         try:
             if value in path:
                 raise SourceError("that leads back to itself", "Name another key.")
@@ -230,32 +262,20 @@ class Values:
             return await self._resolved(key, text, (*path, value))
         return self._as_secret(key, text)
 
-    async def _slow(self, key: str, source: str, *, again: bool = False) -> _Remembered:
-        known = self._remembered.get(source)
+    async def _slow(self, key: str, source: str, *, again: bool = False) -> Secret:
+        known = self._cache.known(source)
         if known is not None and not again:
             return known
-        place = (asyncio.get_running_loop(), source)
-        flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))
+        if not self._may_be_costly and is_costly(source):
+            raise self._wrong(key, "is not read now")
         try:
-            return await flight.run(lambda: self._read(source))
+            return await self._cache.read(source, lambda: self._read(source))
         except SourceError as error:
             # A new error for each caller, with its own key.
             raise failed(self._provider, key, source, error) from None
-        finally:
-            if not flight.is_running and self._flights.get(place) is flight:
-                del self._flights[place]
 
-    async def _read(self, source: str) -> _Remembered:
-        value = self._hidden(await read_source(source, self._table), short_lived=True)
-        before = self._remembered.get(source)
-        self.readings += 1
-        changed = (
-            before.changed
-            if before is not None and before.value.reveal() == value.reveal()
-            else self.readings
-        )
-        self._remembered[source] = _Remembered(value, changed, self.readings)
-        return self._remembered[source]
+    async def _read(self, source: str) -> Secret:
+        return self._hidden(await read_source(source, self._table), short_lived=True)
 
     # -- templates
 
@@ -325,7 +345,7 @@ class Values:
 
     def _hidden(self, value: str, *, short_lived: bool = False) -> Secret:
         secret = hidden(value, short_lived=short_lived)
-        self._table.origin.environment.keep_back(secret)
+        self._table.origin.environment.keep_back(secret, short_lived=short_lived)
         return secret
 
     def _wrong(self, key: str, why: str) -> ConfigError:
@@ -351,7 +371,7 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
     Raises:
         ConfigError: the source has no value; names provider, key and source, never a value.
     """
-    values = Values(provider, table)
+    values = Values(provider, table, cache=SourceCache())
     known = values.at_once(key, value)
     if known is not None:
         return known

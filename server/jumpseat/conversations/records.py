@@ -15,6 +15,10 @@ from jumpseat.chat.json_form import to_json_form
 from jumpseat.conversations.directories import resolved
 from jumpseat.conversations.redaction import redacted_form
 from jumpseat.conversations.state import FORMAT_VERSION, State
+from jumpseat.system.secrets import KnownSecrets
+
+_STRUCTURE = frozenset(("type", "id", "forkOf", "turn", "owner", "at", "createdAt", "base", "turnEnds"))
+"""The keys of lines that refer to other lines and files. They are written as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class NewTurn:
     """Where its client works, absolute."""
 
     client: str | None = None
+    secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
+    """The client's; they are redacted in all that is kept of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,7 @@ class BegunTurn:
 def header_line(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str, Any]:
     """The first line of a new conversation."""
     return _form(
+        turn.secrets,
         version=FORMAT_VERSION,
         id=conversation_id,
         createdAt=now,
@@ -69,12 +76,14 @@ def fork_header_line(
     turn: NewTurn | None,
     conversation_id: str,
     now: datetime,
+    secrets: KnownSecrets,
 ) -> dict[str, Any]:
     """The first line of a fork: it has its own copy of the messages, so its parent may be deleted.
 
     `turn` is the one that it begins with; its client may be another than the parent's.
     """
     return _form(
+        secrets,
         version=FORMAT_VERSION,
         id=conversation_id,
         createdAt=now,
@@ -96,6 +105,7 @@ def begin_line(
 ) -> dict[str, Any]:
     """The line before a turn starts; `state` is that of the conversation, which keeps `base` messages."""
     line = _form(
+        turn.secrets,
         type="begin",
         turn=key,
         turnId=turn.turn_id,
@@ -106,7 +116,8 @@ def begin_line(
         provider=turn.provider,
         model=turn.model,
     )
-    system, settings = redacted_form(turn.system), redacted_form(to_json_form(turn.settings))
+    system = redacted_form(turn.system, turn.secrets)
+    settings = redacted_form(to_json_form(turn.settings), turn.secrets)
     if system != (state.system if state else None):
         line["system"] = system
     if settings != (state.settings if state else {}):
@@ -114,11 +125,12 @@ def begin_line(
     return line
 
 
-def end_line(key: str, response: Response, error: ChatError | None, now: datetime) -> dict[str, Any]:
+def end_line(begun: BegunTurn, response: Response, error: ChatError | None, now: datetime) -> dict[str, Any]:
     """The line after a turn has ended; `response` is its answer or its partial."""
     return _form(
+        begun.turn.secrets,
         type="end",
-        turn=key,
+        turn=begun.key,
         at=now,
         provider=response.provider,
         model=response.model,
@@ -132,14 +144,14 @@ def end_line(key: str, response: Response, error: ChatError | None, now: datetim
     )
 
 
-def title_line(title: str, now: datetime) -> dict[str, Any]:
+def title_line(title: str, now: datetime, secrets: KnownSecrets) -> dict[str, Any]:
     """The line of a new title."""
-    return _form(type="title", title=title, at=now)
+    return _form(secrets, type="title", title=title, at=now)
 
 
 def fork_line(fork: str, now: datetime) -> dict[str, Any]:
     """The line by which a conversation names its fork."""
-    return _form(type="fork", id=fork, at=now)
+    return _form(KnownSecrets(), type="fork", id=fork, at=now)
 
 
 def _directory(turn: NewTurn) -> str | None:
@@ -147,9 +159,7 @@ def _directory(turn: NewTurn) -> str | None:
     return None if turn.directory is None else resolved(str(turn.directory))
 
 
-def _form(**values: Any) -> dict[str, Any]:
+def _form(secrets: KnownSecrets, **values: Any) -> dict[str, Any]:
     """The values without those that are None, redacted."""
-    form: dict[str, Any] = redacted_form(
-        to_json_form({key: value for key, value in values.items() if value is not None})
-    )
-    return form
+    form: dict[str, Any] = to_json_form({key: value for key, value in values.items() if value is not None})
+    return {key: value if key in _STRUCTURE else redacted_form(value, secrets) for key, value in form.items()}

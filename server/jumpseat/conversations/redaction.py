@@ -1,4 +1,4 @@
-"""Redacts secrets in what is stored, as in logs."""
+"""Redacts the secrets of a client in what is stored for it."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from dataclasses import fields, replace
 from typing import Any
 
 from jumpseat.chat import ContentBlock, Message
-from jumpseat.system.secrets import redact
+from jumpseat.system.secrets import KnownSecrets
 
 
-def redacted_form(value: Any) -> Any:
+def redacted_form(value: Any, secrets: KnownSecrets) -> Any:
     """A JSON value with redacted texts and keys."""
     if isinstance(value, str):
-        return redact(value)
+        return secrets.redact(value)
     # Loops, because a comprehension would take two frames of the stack for each level of a deep value.
     if isinstance(value, Mapping):
         pairs = {}
         for key, item in value.items():
-            pairs[redact(key) if isinstance(key, str) else key] = redacted_form(item)
+            pairs[secrets.redact(key) if isinstance(key, str) else key] = redacted_form(item, secrets)
         return pairs
     if isinstance(value, list | tuple):
         items = []
         for item in value:
-            items.append(redacted_form(item))  # noqa: PERF401 - as above
+            items.append(redacted_form(item, secrets))  # noqa: PERF401 - as above
         return items
     return value
 
 
-def redacted_message(message: Message) -> Message:
+def redacted_message(message: Message, secrets: KnownSecrets) -> Message:
     """The message as it is stored; the same object if it holds no secret."""
-    content = tuple(_redacted_block(block) for block in message.content)
+    content = tuple(_redacted_block(block, secrets) for block in message.content)
     if all(after is before for after, before in zip(content, message.content, strict=True)):
         return message
     return Message(message.role, content)
 
 
-def _redacted_block(block: ContentBlock) -> ContentBlock:
+def _redacted_block(block: ContentBlock, secrets: KnownSecrets) -> ContentBlock:
     changed: dict[str, Any] = {}
     for field in fields(block):
         value = getattr(block, field.name)
         if isinstance(value, str | Mapping):
-            after = redacted_form(value)
+            after = redacted_form(value, secrets)
             if after != value:
                 changed[field.name] = after
     return replace(block, **changed) if changed else block

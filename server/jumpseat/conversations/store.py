@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import platform
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,8 +29,9 @@ from jumpseat.conversations.records import (
 )
 from jumpseat.conversations.redaction import redacted_message
 from jumpseat.conversations.rows import Kept, Row, texts_of
-from jumpseat.conversations.state import State, TurnState
-from jumpseat.system.process_life import is_alive
+from jumpseat.conversations.running import is_running, last_turn_of, open_here
+from jumpseat.conversations.state import State
+from jumpseat.system.secrets import KnownSecrets
 from jumpseat.system.state_file import StateError, StateFile, sync_directory
 from jumpseat.system.watch import Stamp
 
@@ -40,12 +39,6 @@ logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 5.0
 """How long a change waits for other daemons; each holds the lock for some milliseconds."""
-
-LONGEST_TURN = timedelta(days=1)
-"""An older turn without an end does not run any more; another process may have the id of its process now."""
-
-_open_here: set[str] = set()
-"""The keys of the turns that this process runs."""
 
 
 class UnknownConversationError(RequestError):
@@ -101,14 +94,14 @@ class ConversationStore:
             StateError: nothing was written.
         """
         key = secrets.token_hex(8)
-        _open_here.add(key)
+        open_here.add(key)
         try:
             # A killed daemon loses nothing that is written. Only the end of a turn is also safe from a power
             # failure, so that no chat waits for the disk before its request.
             with self._changing(synced=False):
                 return self._begin(turn, key)
         except BaseException:
-            _open_here.discard(key)
+            open_here.discard(key)
             raise
 
     def finish(self, begun: BegunTurn, response: Response, error: ChatError | None = None) -> None:
@@ -129,9 +122,9 @@ class ConversationStore:
                     begun = self._begin(begun.turn, begun.key)
                     read = self._opened(begun.id)
                 if read is not None:
-                    self._append(read, [end_line(begun.key, response, error, _now())])
+                    self._append(read, [end_line(begun, response, error, _now())])
         finally:
-            _open_here.discard(begun.key)
+            open_here.discard(begun.key)
 
     def get(self, conversation_id: str) -> Kept:
         """The whole conversation.
@@ -178,16 +171,19 @@ class ConversationStore:
         """Whether a living process runs a turn of it."""
         with self._reading, contextlib.suppress(OSError):
             read = self._files.read(conversation_id, cached=False)
-            return read is not None and any(map(_is_running, read.state.open_turns.values()))
+            return read is not None and any(map(is_running, read.state.open_turns.values()))
         return False
 
-    def fork(self, conversation_id: str, messages: int | None = None) -> Row:
+    def fork(
+        self, conversation_id: str, messages: int | None = None, known: KnownSecrets | None = None
+    ) -> Row:
         """Copy a conversation, or its beginning, into a new one.
 
         Args:
             conversation_id: the conversation.
             messages: how many to keep, from 1; None for all. A cut between a call and its result moves
                 before the call.
+            known: the client's secrets, which are redacted.
 
         Raises:
             UnknownConversationError: there is none.
@@ -197,11 +193,16 @@ class ConversationStore:
             parent = self._known(conversation_id).state
             kept = parent.messages[: cut(parent.messages, messages)]
             ends = [end for end in dict.fromkeys(parent.turn_ends) if end <= len(kept)]
-            fork = self._create_fork(parent, kept, ends, None, [])
+            fork = self._create_fork(parent, kept, ends, None, [], known or KnownSecrets())
             return fork.state.row
 
-    def rename(self, conversation_id: str, title: str) -> Row:
+    def rename(self, conversation_id: str, title: str, known: KnownSecrets | None = None) -> Row:
         """Give a conversation a title of the user's.
+
+        Args:
+            conversation_id: the conversation.
+            title: the title.
+            known: the client's secrets, which are redacted.
 
         Raises:
             UnknownConversationError: there is none.
@@ -209,7 +210,7 @@ class ConversationStore:
         """
         with self._changing():
             read = self._known(conversation_id)
-            self._append(read, [title_line(title, _now())])
+            self._append(read, [title_line(title, _now(), known or KnownSecrets())])
             return read.state.row
 
     def delete(self, conversation_id: str) -> bool:
@@ -251,8 +252,9 @@ class ConversationStore:
         return existed
 
     def _begin(self, turn: NewTurn, key: str) -> BegunTurn:
-        messages, now = tuple(map(redacted_message, turn.messages)), _now()
-        candidates = [(each, _placed(each.state, messages)) for each in self._family(turn.conversation_id)]
+        messages, now = tuple(redacted_message(each, turn.secrets) for each in turn.messages), _now()
+        family = self._family(turn.conversation_id)
+        candidates = [(each, _placed(each.state, messages, turn.secrets)) for each in family]
         if not candidates:
             line = begin_line(turn, key, 0, messages, None, now)
             self._create(turn.conversation_id, [header_line(turn, turn.conversation_id, now), line])
@@ -265,7 +267,7 @@ class ConversationStore:
             return BegunTurn(state.id, key, turn)
         kept = state.messages[: placing.base]
         ends = [end for end in dict.fromkeys(state.turn_ends) if end < placing.base + len(new)]
-        fork = self._create_fork(state, kept, ends, turn, [line])
+        fork = self._create_fork(state, kept, ends, turn, [line], turn.secrets)
         return BegunTurn(fork.state.id, key, turn, turn.conversation_id)
 
     def _create_fork(
@@ -275,10 +277,12 @@ class ConversationStore:
         ends: Sequence[int],
         turn: NewTurn | None,
         more: Sequence[dict[str, Any]],
+        known: KnownSecrets,
     ) -> ReadFile:
         now = _now()
         fork_id = new_id(now)
-        fork = self._create(fork_id, [fork_header_line(parent, messages, ends, turn, fork_id, now), *more])
+        header = fork_header_line(parent, messages, ends, turn, fork_id, now, known)
+        fork = self._create(fork_id, [header, *more])
         # Only a hint of where to look for what a turn continues: without it nothing is lost.
         with contextlib.suppress(OSError, StateError):
             if (read := self._opened(parent.id)) is not None:
@@ -372,26 +376,10 @@ class ConversationStore:
         return StateError(f"The conversations in {self.directory} cannot be {action}: {reason}.")
 
 
-def _placed(state: State, messages: Sequence[Message]) -> Placing:
-    last: Literal["none", "open", "unfinished", "finished"] = "finished"
-    if state.last is None:
-        last = "none"
-    elif _is_running(state.last):
-        last = "open"
-    elif state.last.is_open or state.last.failed:
-        last = "unfinished"
+def _placed(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
+    known = Known(state.inputs, state.answer, last_turn_of(state))
     # A secret may have become known after a message was stored.
-    return place(Known(state.inputs, state.answer, last), messages, redacted_message)
-
-
-def _is_running(turn: TurnState) -> bool:
-    if not turn.is_open or _now() - turn.at > LONGEST_TURN:
-        return False
-    if turn.owner.host != platform.node():
-        return True
-    if turn.owner.pid == os.getpid():
-        return turn.key in _open_here
-    return is_alive(turn.owner.pid)
+    return place(known, messages, lambda message: redacted_message(message, known_secrets))
 
 
 def _now() -> datetime:

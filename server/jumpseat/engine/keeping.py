@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jumpseat.chat import ChatCancelled, ChatError, Response, WarningEvent
+from jumpseat.providers import Registry
 from jumpseat.system.state_file import StateError
 
 if TYPE_CHECKING:
@@ -41,14 +42,15 @@ class Keeper:
         """The conversation that has the turn; None if it is not kept."""
         return None if self._begun is None else self._begun.id
 
-    async def begin(self, provider: str, model: str) -> Sequence[WarningEvent]:
-        """Write the turn's messages.
+    async def begin(self, registry: Registry, provider: str, model: str) -> Sequence[WarningEvent]:
+        """Read the credentials that must not be kept, and write the turn's messages.
 
         Raises:
             asyncio.CancelledError: the task was cancelled meanwhile; the turn is kept as a cancelled one.
         """
         if self.store is None:
             return self._not_kept("The configuration says conversations.keep = false.")
+        await registry.read_credentials(provider, model)
         store, turn = self.store, replace(self.turn, provider=provider, model=model)
         begun, was_cancelled = await self._to_its_end(lambda: store.begin(turn))
         if isinstance(begun, str):

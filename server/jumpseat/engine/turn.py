@@ -75,7 +75,7 @@ async def run_turn(
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
     if keeper is not None:
         # After every check: a refused turn is not kept. Before the start event, which names the conversation.
-        warnings = await keeper.begin(target.provider, target.model)
+        warnings = await keeper.begin(registry, target.provider, target.model)
         planned = replace(planned, warnings=[*planned.warnings, *warnings])
     try:
         response = await _run_started(target, planned, budget, sink, memory, keeper)

@@ -10,6 +10,7 @@ from jumpseat.adapters.base import Adapter, AuthStatus, ChecksSetup
 from jumpseat.adapters.base.optional import ChecksHosts
 from jumpseat.chat import ChatError, Check
 from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.source_cache import SourceCache
 from jumpseat.config.sources import shown_source, source_prefix
 from jumpseat.providers.checkup_values import credential_keys, sources_of
 from jumpseat.providers.registry import Registry
@@ -67,7 +68,7 @@ async def _in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:
 
 async def _credentials(provider: str, table: ProviderConfig) -> list[Check]:
     """Whether each source in the table has a value."""
-    values = Values(provider, table)
+    values = Values(provider, table, cache=SourceCache())  # A check reads each source itself.
     variables = table.origin.environment.variables
 
     async def check(path: tuple[str | int, ...], value: str) -> Check | None:

@@ -21,7 +21,7 @@ from jumpseat.adapters.base import (
 )
 from jumpseat.adapters.base.optional import SharesModels
 from jumpseat.chat import ChatError, ModelInfo, RequestError
-from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
+from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, Values, error_of
 from jumpseat.config.suggestions import alternatives
 from jumpseat.http import HttpClient
 from jumpseat.providers.changes import AuthChanged, Change, Changes, ModelsChanged, OnChange, ProvidersChanged
@@ -74,7 +74,11 @@ class Registry:
         """
         tables, faults, default = self._tables, self.config.faults, _default_of(self.config)
         self.config = config
-        self._tables = tables_of(config)
+        # An unchanged table stays, because it caches the values of its sources, as its adapter does.
+        self._tables = {
+            provider: tables[provider] if tables.get(provider) == table else table
+            for provider, table in tables_of(config).items()
+        }
         changed = [
             provider
             for provider in {**tables, **self._tables}
@@ -139,6 +143,19 @@ class Registry:
                 or f"Add a [providers.NAME] table to {self.config.file}.",
             )
         return table
+
+    async def read_credentials(self, provider: str | None = None, model: str = "") -> None:
+        """Read the credentials of the configuration, so that they are redacted in what is kept.
+
+        Args:
+            provider: all its sources are read; of the other providers only those that are not costly.
+            model: the model of the request to this provider.
+        """
+
+        async def read(each: str, table: ProviderConfig) -> None:
+            await Values(each, table, may_be_costly=each == provider).read_credentials(model)
+
+        await asyncio.gather(*(read(each, table) for each, table in self._tables.items()))
 
     def adapter(self, provider: str) -> Adapter:
         """The provider's adapter, created at its first use.

@@ -48,6 +48,7 @@ def keeper_of(
         settings=ask.settings,
         directory=session.directory,
         client=None if client is None else client.name,
+        secrets=session.environment.secrets,
     )
     keeps = session.registry.config.conversations.keep
     keeper = Keeper(session.conversations if keeps else None, turn, session.warned_not_kept)

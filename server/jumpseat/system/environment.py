@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jumpseat.system.paths import Places, places_of_process
-from jumpseat.system.secrets import SHORTEST_HIDDEN, Secret
+from jumpseat.system.secrets import SHORTEST_HIDDEN, KnownSecrets, Secret
 from jumpseat.system.shared import Shared
 
 _ROOT = Path(Path(sys.prefix).anchor)
@@ -41,13 +41,22 @@ class Environment:
     kept_back: set[str] = field(default_factory=set)
     """Names of variables that no command gets, because they hold providers' credentials. It only grows."""
 
+    secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
+    """The credentials of this client. They are redacted in the conversations that it keeps."""
+
     def get(self, name: str, default: str = "") -> str:
         """The value of an environment variable."""
         # Windows ignores the case of names; `os.environ` has them in upper case there.
         return self.variables.get(name.upper() if sys.platform == "win32" else name, default)
 
-    def keep_back(self, secret: Secret) -> None:
-        """No command gets the variables with this value from now on."""
+    def keep_back(self, secret: Secret, *, short_lived: bool = False) -> None:
+        """Neither commands nor kept conversations get this credential from now on.
+
+        Args:
+            secret: the credential.
+            short_lived: as in `KnownSecrets.add`.
+        """
+        self.secrets.add(secret, short_lived=short_lived)
         value = secret.reveal()
         if len(value) >= SHORTEST_HIDDEN:
             self.kept_back.update(name for name, each in self.variables.items() if each.strip() == value)

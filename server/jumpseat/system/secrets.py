@@ -8,13 +8,16 @@ import re
 import threading
 from collections import OrderedDict
 from typing import NoReturn
-from urllib.parse import quote, quote_plus
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from weakref import WeakValueDictionary
 
 SHORTEST_HIDDEN = 12
 """Shorter values occur in ordinary text, such as the key `ollama` for servers that need none."""
 
 _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
+
+_WITH_SCHEME = re.compile(rf"[A-Za-z][\w-]* +(?P<credential>\S{{{SHORTEST_HIDDEN},}})")
+"""The value of an authorization header: `Bearer` and the credential, which may also occur alone."""
 
 RECENT = 100
 """How many short-lived values that are not in use are still redacted."""
@@ -49,48 +52,90 @@ def names_credential(name: str) -> bool:
     return _CREDENTIAL.search(name) is not None
 
 
-_lock = threading.Lock()
-_forms: dict[str, frozenset[str]] = {}
-"""The forms in which each value is redacted."""
+class KnownSecrets:
+    """Secrets to redact: those of this process in logs and errors, those of one client in what it keeps."""
 
-_in_use: WeakValueDictionary[str, Secret] = WeakValueDictionary()
-_short_lived: OrderedDict[str, None] = OrderedDict()
-"""Values that may be forgotten, the least recently hidden first."""
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forms: dict[str, frozenset[str]] = {}
+        self._in_use: WeakValueDictionary[str, Secret] = WeakValueDictionary()
+        # Values that may be forgotten, the least recently added first.
+        self._short_lived: OrderedDict[str, None] = OrderedDict()
+        # The longest first. Replaced as a whole, because many threads redact.
+        self._redacted: tuple[str, ...] = ()
 
-_redacted: tuple[str, ...] = ()
-"""The longest first; replaced as a whole, because many threads write logs."""
+    def add(self, secret: Secret, *, short_lived: bool = False) -> Secret:
+        """Redact a secret from now on, also URL-encoded and as a JSON string.
+
+        Args:
+            secret: the secret; a text of fewer than `SHORTEST_HIDDEN` characters is not redacted.
+            short_lived: it is replaced after some time. It is forgotten when no `Secret` holds it any longer
+                and `RECENT` others have been added since.
+
+        Returns:
+            The `Secret` that holds this value already, or this one.
+        """
+        value = secret.reveal()
+        if len(value) < SHORTEST_HIDDEN:
+            return secret
+        with self._lock:
+            secret = self._in_use.setdefault(value, secret)
+            is_new = value not in self._forms
+            if short_lived and (is_new or value in self._short_lived):
+                self._short_lived[value] = None
+                self._short_lived.move_to_end(value)
+            else:
+                self._short_lived.pop(value, None)
+            if is_new:
+                self._forms[value] = _forms_of(value)
+                for old in [each for each in self._short_lived if each not in self._in_use][:-RECENT]:
+                    del self._short_lived[old], self._forms[old]
+                forms: set[str] = set().union(*self._forms.values())
+                self._redacted = tuple(sorted(forms, key=len, reverse=True))
+        return secret
+
+    def redact(self, text: str) -> str:
+        """The text with every secret replaced by `***`."""
+        for secret in self._redacted:
+            text = text.replace(secret, "***")
+        return text
+
+
+_of_process = KnownSecrets()
 
 
 def hidden(value: str, *, short_lived: bool = False) -> Secret:
-    """A credential. Logs and errors redact it from now on, also URL-encoded and as a JSON string.
+    """A credential that logs and errors redact from now on; `short_lived` as in `KnownSecrets.add`."""
+    return _of_process.add(Secret(value), short_lived=short_lived)
 
-    Args:
-        value: the credential itself.
-        short_lived: it is replaced after some time. It is forgotten when no `Secret` holds it any more and
-            `RECENT` others have been hidden since.
-    """
-    global _redacted
-    if len(value) < SHORTEST_HIDDEN:
-        return Secret(value)
-    with _lock:
-        secret = _in_use.setdefault(value, Secret(value))
-        is_new = value not in _forms
-        if short_lived and (is_new or value in _short_lived):
-            _short_lived[value] = None
-            _short_lived.move_to_end(value)
-        else:
-            _short_lived.pop(value, None)
-        if is_new:
-            _forms[value] = _forms_of(value)
-            for old in [each for each in _short_lived if each not in _in_use][:-RECENT]:
-                del _short_lived[old], _forms[old]
-            _redacted = tuple(sorted(set().union(*_forms.values()), key=len, reverse=True))
-    return secret
+
+def redact(text: str) -> str:
+    """The text with every secret that this process knows replaced by `***`."""
+    return _of_process.redact(text)
+
+
+def credentials_in_url(url: str) -> list[str]:
+    """The credentials in a URL or in the address of a proxy: a password, and parameters named like one."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+    except ValueError:
+        return []
+    values = [value for name, value in parse_qsl(parts.query) if names_credential(name)]
+    if parts.password:
+        values += [parts.password, unquote(parts.password)]
+    return values
 
 
 def _forms_of(value: str) -> frozenset[str]:
-    escaped = (json.dumps(value, ensure_ascii=each)[1:-1] for each in (True, False))
-    return frozenset((value, quote(value, safe=""), quote(value, safe="/:@"), quote_plus(value), *escaped))
+    """The forms in which a value is redacted."""
+    values = [value]
+    if (scheme := _WITH_SCHEME.fullmatch(value)) is not None:
+        values.append(scheme["credential"])
+    forms: set[str] = set()
+    for each in values:
+        escaped = (json.dumps(each, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
+        forms |= {each, quote(each, safe=""), quote(each, safe="/:@"), quote_plus(each), *escaped}
+    return frozenset(forms)
 
 
 class SecretFilter(logging.Filter):
@@ -108,14 +153,8 @@ class SecretFilter(logging.Filter):
         except Exception:  # An exception of a filter reaches the caller of the logger.
             message = f"{record.msg} {record.args}"
             record.msg, record.args = message, None
-        if any(secret in message or secret in (record.exc_text or "") for secret in _redacted):
-            record.msg, record.args = redact(message), None
-            record.exc_text = redact(record.exc_text) if record.exc_text else None
+        if (redacted := redact(message)) != message:
+            record.msg, record.args = redacted, None
+        if record.exc_text:
+            record.exc_text = redact(record.exc_text)
         return True
-
-
-def redact(text: str) -> str:
-    """The text with every secret resolved so far replaced by `***`."""
-    for secret in _redacted:
-        text = text.replace(secret, "***")
-    return text

@@ -304,3 +304,43 @@ def test_a_table_shows_no_value_that_may_be_secret() -> None:
     assert table.model_dump()["headers"] == {"A": "***"}
     assert table.model_dump()["base_url"] == "http://h/v1"
     assert table.model_dump()["parameters"]["max_tokens"] == 5
+
+
+CREDENTIALS = {
+    "api_key": "tk-of-the-api-key",
+    "headers": {"Authorization": "Bearer tk-of-the-header", "X-Title": "an ordinary title"},
+    "query": {"key": "tk-of-the-query", "text": f"{SOURCE}-as-text"},
+    "base_url": "http://me:tk-of-the-address@localhost/v1",
+    "proxy": "http://me:tk-of-the-proxy@localhost",
+    "env": {"token": "tk-of-the-table"},
+    "own_secret": "tk-of-a-plug-in",
+    "client_cert": {"cert": "cert.pem", "password": "tk-of-the-certificate"},
+}
+
+
+@pytest.mark.requirement("10:secrets")
+async def test_every_credential_of_a_table_is_read_for_its_client_alone(function: Function) -> None:
+    table = ProviderConfig(**CREDENTIALS).within(environment_with())
+    await Values("x", table).read_credentials()
+    kept = table.origin.environment.secrets.redact(str(CREDENTIALS))
+
+    assert "tk-" not in kept
+    assert "an ordinary title" in kept
+    assert environment_with().secrets.redact(str(CREDENTIALS)) == str(CREDENTIALS)
+    assert function.calls == 0
+
+
+@pytest.mark.requirement("10:secrets")
+async def test_a_costly_source_is_not_read_for_another_provider_but_known_values_count(
+    function: Function,
+) -> None:
+    function.value = "tk-of-the-function"
+    table = ProviderConfig(api_key=SOURCE, headers={"X-Key": "${api_key}"}).within(environment_with())
+    cautious = Values("x", table, may_be_costly=False)
+    await cautious.read_credentials()
+    assert function.calls == 0
+
+    await Values("x", table).read_credentials()
+    await cautious.read_credentials()
+    assert function.calls == 1
+    assert table.origin.environment.secrets.redact(function.value) == "***"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.conversations import BegunTurn, ConversationStore
-from jumpseat.conversations import store as store_module
+from jumpseat.conversations import BegunTurn, ConversationStore, running
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import answered, keep, said, texts, turn
 
@@ -21,7 +20,7 @@ SECOND = (*FIRST, *said("More"))
 
 def killed(begun: BegunTurn) -> None:
     """As if the process of the turn had been killed."""
-    store_module._open_here.discard(begun.key)
+    running.open_here.discard(begun.key)
 
 
 def whole(directory: Path) -> tuple[int, bytes]:

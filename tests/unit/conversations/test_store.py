@@ -14,7 +14,7 @@ import pytest
 from jumpseat.chat import ChatCancelled, ContextBlock, Usage, WarningEvent
 from jumpseat.conversations import Change, ConversationStore, UnknownConversationError
 from jumpseat.conversations.rows import title_of
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import KnownSecrets, Secret, hidden
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import (
     FAILED,
@@ -178,14 +178,15 @@ def test_files_are_the_users_own(store: ConversationStore, directory: Path) -> N
 @pytest.mark.requirement("10:secrets")
 def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, directory: Path) -> None:
     keep(store, [user("The key is sk-late-secret-1.")], "I see sk-late-secret-1.")
-    secret = hidden('sk-"quoted"-secret').reveal()
-    hidden("sk-late-secret-1")
+    known = KnownSecrets()
+    secret = known.add(Secret('sk-"quoted"-secret')).reveal()
+    known.add(Secret("sk-late-secret-1"))
     sent = [
         user("The key is sk-late-secret-1."),
         assistant("I see sk-late-secret-1."),
         user(f"And {secret}."),
     ]
-    begun = store.begin(turn(sent, system=f"Use {secret}.", settings={secret: [secret]}))
+    begun = store.begin(turn(sent, system=f"Use {secret}.", settings={secret: [secret]}, secrets=known))
     store.finish(begun, answered(call(key=secret, **{secret: {"deep": [secret]}})))
     assert begun.id == "a"
     new = "".join(json.dumps(line) for line in lines(directory)[3:])
@@ -194,7 +195,29 @@ def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, director
     assert texts(store)[2] == "And ***."
     assert store.get("a").system == "Use ***."
     # It is still a retry, and can be continued.
-    assert store.begin(turn(sent)).id == "a"
+    assert store.begin(turn(sent, secrets=known)).id == "a"
+    assert store.rename("a", f"Use {secret}.", known).title == "Use ***."
+    fork = store.fork("a", known=known)
+    assert texts(store, fork.id)[:2] == ["The key is ***.", "I see ***."]
+
+
+@pytest.mark.requirement("10:secrets", "10:byte-for-byte")
+def test_a_secret_of_another_client_is_kept(store: ConversationStore) -> None:
+    hidden("configuration")
+    keep(store, said("Explain the configuration file."), "The configuration file has tables.")
+    assert texts(store) == ["Explain the configuration file.", "The configuration file has tables."]
+
+
+@pytest.mark.requirement("10:secrets")
+def test_a_secret_that_is_a_word_of_the_format_damages_no_file(store: ConversationStore) -> None:
+    known = KnownSecrets()
+    known.add(Secret("conversation-a"))
+    for question in ("Hi", "Bye"):
+        begun = store.begin(turn(said(question), "conversation-a", secrets=known))
+        store.finish(begun, answered("Hello"))
+    assert store.get(begun.id).row.fork_of == "conversation-a"
+    more = store.begin(turn(said("Bye", "Hello", "Why?"), "conversation-a", secrets=known))
+    assert more.id == begun.id
 
 
 @pytest.mark.requirement("10:title")

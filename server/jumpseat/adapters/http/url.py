@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urlsplit
+from urllib.parse import quote, unquote_plus, urlsplit
 
-from jumpseat.system.secrets import Secret, hidden, names_credential
+from jumpseat.system.secrets import Secret, credentials_in_url, hidden
 
 
 def joined(base: str, path: str) -> str:
@@ -37,14 +37,7 @@ def hide_credentials(url: str) -> Sequence[Secret]:
     Returns:
         The credentials, to be held while the URL is used.
     """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ()  # Sending it raises the error.
-    values = [value for name, value in parse_qsl(parts.query) if names_credential(name)]
-    if parts.password:
-        values += [parts.password, unquote(parts.password)]
-    return [hidden(value, short_lived=True) for value in values]
+    return [hidden(value, short_lived=True) for value in credentials_in_url(url)]
 
 
 def host_of_template(url: str) -> str:

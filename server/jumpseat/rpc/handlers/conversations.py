@@ -65,8 +65,9 @@ async def conversations_get(session: Session, call: MethodCall[ConversationParam
 async def conversations_fork(session: Session, call: MethodCall[ConversationForkParams]) -> dict[str, Any]:
     """Copy a conversation, or its beginning."""
     _check_that_keeping_is_on(session)
-    params = call.params
-    return object_to_wire(await _in_store(session.conversations.fork, params.id, params.messages))
+    await session.registry.read_credentials()
+    params, secrets = call.params, session.environment.secrets
+    return object_to_wire(await _in_store(session.conversations.fork, params.id, params.messages, secrets))
 
 
 async def conversations_rename(
@@ -74,8 +75,9 @@ async def conversations_rename(
 ) -> dict[str, Any]:
     """Give a conversation another title."""
     _check_that_keeping_is_on(session)
-    params = call.params
-    return object_to_wire(await _in_store(session.conversations.rename, params.id, params.title))
+    await session.registry.read_credentials()
+    params, secrets = call.params, session.environment.secrets
+    return object_to_wire(await _in_store(session.conversations.rename, params.id, params.title, secrets))
 
 
 async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:

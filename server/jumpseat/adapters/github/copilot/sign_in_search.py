@@ -107,8 +107,7 @@ class SignInSearch:
         """Search again at the next use, also for what was rejected."""
         self._found = self._seen = None
         self._rejected.clear()
-        # A new reader: the old one caches what a `cmd:` has printed.
-        self._values = Values(self._hosts.provider, self._config, source_keys=SOURCE_KEYS)
+        self._values.forget()  # It caches what a `cmd:` has printed.
 
     async def _find(self, *, general: bool = True) -> FoundSignIns:
         raw = self._github_token

@@ -1,0 +1,72 @@
+"""The values of slow sources, read once for all readers of a table."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from jumpseat.system.secrets import Secret
+from jumpseat.system.single_flight import SingleFlight
+
+
+@dataclass(slots=True)
+class _Remembered:
+    value: Secret
+    changed: int
+    """The number of the first reading that gave this value, counted from 1."""
+
+    read: int
+    """The number of the last reading."""
+
+
+class SourceCache:
+    """The values by source. It outlives an event loop. A failure is not cached."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+        """The number of reads."""
+
+        self._remembered: dict[str, _Remembered] = {}
+        self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[None]] = {}
+
+    def known(self, source: str) -> Secret | None:
+        """The value of a source that was read."""
+        remembered = self._remembered.get(source)
+        return None if remembered is None else remembered.value
+
+    def older_than(self, since: int) -> list[str]:
+        """The sources that were last read before this number of reads."""
+        return [source for source, each in self._remembered.items() if each.read <= since]
+
+    def has_changed(self, since: int) -> bool:
+        """Whether a value has changed since this number of reads."""
+        return any(each.changed > since for each in self._remembered.values())
+
+    def forget(self) -> None:
+        """Read each source again when it is next needed."""
+        self._remembered.clear()
+
+    async def read(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> Secret:
+        """Read a source now. Concurrent callers share one read.
+
+        Raises:
+            SourceError: as `read` raises it. The value from before stays.
+        """
+        place = (asyncio.get_running_loop(), source)
+        flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))
+        try:
+            await flight.run(lambda: self._read(source, read))
+            return self._remembered[source].value
+        finally:
+            if not flight.is_running and self._flights.get(place) is flight:
+                del self._flights[place]
+
+    async def _read(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> None:
+        value = await read()
+        before = self._remembered.get(source)
+        self.readings += 1
+        is_same = before is not None and before.value.reveal() == value.reveal()
+        changed = before.changed if before is not None and is_same else self.readings
+        self._remembered[source] = _Remembered(value, changed, self.readings)

@@ -1,0 +1,37 @@
+"""Says which kept turns still run, in this process or in another one."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from jumpseat.conversations.state import State, TurnState
+from jumpseat.system.process_life import is_alive
+
+LONGEST_TURN = timedelta(days=1)
+"""An older turn without an end does not run any more; another process may have the id of its process now."""
+
+open_here: set[str] = set()
+"""The keys of the turns that this process runs."""
+
+
+def last_turn_of(state: State) -> Literal["none", "open", "unfinished", "finished"]:
+    """Whether the last turn of a conversation runs, and if not, how it ended."""
+    if state.last is None:
+        return "none"
+    if is_running(state.last):
+        return "open"
+    return "unfinished" if state.last.is_open or state.last.failed else "finished"
+
+
+def is_running(turn: TurnState) -> bool:
+    """Whether a living process runs the turn."""
+    if not turn.is_open or datetime.now(UTC) - turn.at > LONGEST_TURN:
+        return False
+    if turn.owner.host != platform.node():
+        return True
+    if turn.owner.pid == os.getpid():
+        return turn.key in open_here
+    return is_alive(turn.owner.pid)
