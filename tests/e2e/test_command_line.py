@@ -68,6 +68,19 @@ def test_status_names_the_default_provider(environment: dict[str, str]) -> None:
     assert status["default"] == "fake"
 
 
+def test_status_names_the_file_with_a_default_that_does_not_exist(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('default_provider = "lokal"\n', encoding="utf-8")
+    done = run(environment, "status", "--config", str(wrong))
+
+    assert done.returncode == 1
+    assert "default_provider is 'lokal', which does not exist; did you mean local?" in done.stderr
+    assert f"hint: Correct default_provider in {wrong}." in done.stderr
+    assert "Next:" not in done.stdout
+
+
 def test_a_configuration_file_can_be_given(environment: dict[str, str], tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from jumpseat_client import Client, ClientError
+from jumpseat_client import Client, ClientError, RequestFailed
 from jumpseat_client.cli.chat import daemon
-from jumpseat_client.cli.failures import OK, print_json
+from jumpseat_client.cli.failures import FAILED, OK, error_document, print_client_error, print_json
 from jumpseat_client.cli.lists import print_rows
 from jumpseat_client.cli.output import make_spinner
 from jumpseat_client.cli.terminal import can_print, clean_line
@@ -31,7 +31,7 @@ def has_sign_in(row: Mapping[str, Any]) -> bool:
 
 
 async def show_status(*, probe: bool, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print every provider with its authentication state and its quotas.
+    """Print every provider with its authentication state and its quotas, and return the exit code.
 
     Raises:
         ClientError: the daemon cannot be used.
@@ -42,19 +42,36 @@ async def show_status(*, probe: bool, daemon_command: Sequence[str], as_json: bo
             rows = await client.list_providers(probe=probe)
             # A probe has requested the accounts.
             providers = rows if probe else await asyncio.gather(*(_with_account(client, row) for row in rows))
+            fault = None if _default_of(rows) else await _fault_of_default(client)
     finally:
         spinner.stop()
     if as_json:
-        default = next((row.get("id") for row in providers if row.get("isDefault")), None)
-        print_json({"providers": providers, "default": default})
-        return OK
+        document = {"providers": providers, "default": (_default_of(providers) or {}).get("id")}
+        print_json(document if fault is None else {**document, "error": error_document(fault)})
+        return OK if fault is None else FAILED
     print_rows(("Provider", "Kind", "State", "Notes"), [_cells(row) for row in providers], stacks=True)
     for row in providers:
         for quota in (row.get("auth") or {}).get("quotas") or ():
             _print_quota(clean_line(f"{row.get('id')} {quota.get('name')}:"), clean_line(quota_line(quota)))
+    if fault is not None:
+        print_client_error(fault, as_json=False)
+        return FAILED
     print()
     print(clean_line(_next_step(providers)))
     return OK
+
+
+def _default_of(providers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    return next((row for row in providers if row.get("isDefault")), None)
+
+
+async def _fault_of_default(client: Client) -> RequestFailed | None:
+    """The error in the configuration that every chat without a provider's name would have."""
+    try:
+        await client.auth_status()
+    except RequestFailed as error:
+        return error if error.kind == "config" else None
+    return None
 
 
 async def _with_account(client: Client, row: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +142,7 @@ def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
     usable = [
         row for row in providers if (row.get("auth") or {}).get("state") in USABLE and row.get("configured")
     ]
-    default = next((row for row in providers if row.get("isDefault")), None)
+    default = _default_of(providers)
     if default is not None and default in usable:
         return f'Next: jumpseat chat "Hello"   (asks {default.get("name") or default.get("id")})'
     if default is not None:

@@ -21,6 +21,9 @@ def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
       jumpseat status
       jumpseat status --probe
       jumpseat status --json | jq '.providers[] | {id, state: .auth.state}'
+
+    Exit codes: 0 success; 1 the daemon cannot be used, or the configured default provider does not exist;
+    2 wrong usage.
     """
     from jumpseat_client.cli.status import show_status
 

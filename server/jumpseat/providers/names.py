@@ -52,8 +52,10 @@ async def default_provider(registry: Registry) -> str | None:
     named = registry.config.default_provider
     if named is not None:
         if named not in registry.ids:
+            in_file = registry.config.setting_values_of_file.get("default_provider") == named
             raise ConfigError(
-                f"default_provider is {named!r}, which does not exist{alternatives(named, registry.ids)}."
+                f"default_provider is {named!r}, which does not exist{alternatives(named, registry.ids)}.",
+                hint=f"Correct default_provider in {registry.config.file}." if in_file else None,
             )
         return named
     await registry.saved.loaded()

@@ -344,6 +344,22 @@ def test_status_says_what_to_do_next(tmp_path: Path, providers: list[dict[str, A
     assert expected in done.stdout.splitlines()[-1]
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_status_fails_with_the_error_of_a_faulty_default(tmp_path: Path, as_json: bool) -> None:
+    rows = [provider("one", "configured")]
+    data = {"kind": "config", "hint": "Correct the file."}
+    error = {"code": 1010, "message": "default_provider is 'won'.", "data": data}
+    answers = {"providers/list": {"providers": rows}, "auth/status": {"error": error}}
+    done = run(Scenario(tmp_path, answers=answers), "status", *(["--json"] if as_json else []))
+
+    assert done.returncode == 1
+    if as_json:
+        assert json.loads(done.stdout) == {"providers": rows, "default": None, "error": error}
+        return
+    assert done.stdout == "one\topenai\tconfigured\tMessage of one.\n"
+    assert done.stderr == "jumpseat: default_provider is 'won'.\nhint: Correct the file.\n"
+
+
 @pytest.mark.parametrize("state", ["signed_in", "not_authorized"])
 def test_a_logout_that_changes_nothing_says_why(tmp_path: Path, state: str) -> None:
     status = {"provider": "one", "state": state, "login": "octocat", "message": "octocat stays: unset it."}
