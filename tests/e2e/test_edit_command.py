@@ -208,15 +208,29 @@ def test_a_character_that_the_encoding_lacks_changes_nothing(
     assert file.read_bytes() == "ä\n".encode("latin-1")
 
 
-@pytest.mark.parametrize(("text", "reason"), [("```\nx", "length"), ("", "stop")])
+@pytest.mark.parametrize(
+    ("text", "reason", "message"),
+    [
+        ("```\nx", "length", "the answer reached the output limit."),
+        ("```\nx", "content_filter", "the provider's content filter cut the answer off."),
+        ("", "stop", "the answer has no new text."),
+    ],
+)
 def test_an_incomplete_answer_changes_nothing(
-    environment: dict[str, str], upstream: ThreadedUpstream, file: Path, text: str, reason: str
+    environment: dict[str, str],
+    upstream: ThreadedUpstream,
+    file: Path,
+    text: str,
+    reason: str,
+    message: str,
 ) -> None:
     answers(upstream, text, reason)
     done = run(environment, file, "--yes", "Change it.")
 
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"There is no replacement" in done.stderr
+    failure, hint = done.stderr.decode().splitlines()
+    assert failure == f"jumpseat: There is no replacement: {message}"
+    assert ("--max-tokens" in hint) == (reason == "length")
     assert file.read_bytes() == BEFORE
 
 

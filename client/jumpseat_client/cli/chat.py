@@ -16,6 +16,7 @@ from jumpseat_client.cli.failures import (
     say,
 )
 from jumpseat_client.cli.output import AnswerOutput, AnswerText, Spinner, make_spinner
+from jumpseat_client.cli.stop_reasons import warning_about
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.connection import OnNotification, OnRequest
 from jumpseat_client.results import ChatResult, Delta
@@ -220,7 +221,7 @@ def note_of(delta: Delta, spinner: Spinner) -> str | None:
         case "warning":
             return _warning(delta)
         case "done":
-            return _cut_off(delta.get("stopReason"))
+            return warning_about(delta.get("stopReason"))
     return None
 
 
@@ -231,17 +232,8 @@ def thinking_in(result: ChatResult) -> str:
 
 def notes_of(result: ChatResult) -> list[str]:
     """The warnings of an answer that was not streamed."""
-    return [*map(_warning, result.warnings), *filter(None, [_cut_off(result.stop_reason)])]
+    return [*map(_warning, result.warnings), *filter(None, [warning_about(result.stop_reason)])]
 
 
 def _warning(warning: Mapping[str, Any]) -> str:
     return f"warning: {clean_line(str(warning.get('message', '')))}"
-
-
-def _cut_off(stop_reason: str | None) -> str | None:
-    match stop_reason:
-        case "max_tokens":
-            return "warning: the answer reached the output limit; --max-tokens sets a higher one."
-        case "content_filter" | "refusal" | "context_exceeded":
-            return f"warning: the answer was cut off ({stop_reason})."
-    return None

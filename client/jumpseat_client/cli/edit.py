@@ -13,6 +13,7 @@ from jumpseat_client.cli.chat import daemon, wait_for_result
 from jumpseat_client.cli.editable import CannotEdit, Piece
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.output import make_spinner, print_text
+from jumpseat_client.cli.stop_reasons import warning_about, why_not_replaced
 from jumpseat_client.cli.terminal import clean
 from jumpseat_client.cli.terminal_questions import confirm
 
@@ -55,8 +56,10 @@ async def edit_piece(
         # The daemon ends the new text as the old one ended, and an empty file has no line end.
         result["replacement"] += "\n"
     replacement = result.replacement
+    known = warning_about(result.stop_reason) if replacement is None else None
     for note in notes if not as_json else ():
-        say(note)
+        if note != known:  # Its sentence is in the failure below.
+            say(note)
     if replacement is None:
         if as_json:
             print_json(result)
@@ -115,9 +118,5 @@ def _print(piece: Piece, replacement: str) -> None:
 
 
 def _print_no_replacement(result: Any) -> None:
-    ended_well = result.stop_reason == "end_turn"
-    why = "the answer has no new text" if ended_well else f"the answer ended with {result.stop_reason}"
-    print_failure(
-        f"There is no replacement: {why}.",
-        "Try again, with a higher --max-tokens if the answer was too long." if result.text else None,
-    )
+    why, hint = why_not_replaced(result.stop_reason)
+    print_failure(f"There is no replacement: {why}.", hint)

@@ -1,0 +1,55 @@
+"""Sentences for the reasons for which an answer ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class _Reason:
+    sentence: str
+    chat: str | None = None
+    """What helps in a chat; None for an answer that ended as it should."""
+
+    edit: str = "Try again."
+    """What helps with an edit."""
+
+
+_GO_ON = "the message `Go on.` continues it."
+_REPHRASE = "rephrase the question, or choose another model with --model."
+_CHANGE = "Change the instruction, or choose another model with --model."
+_REASONS = {
+    "end_turn": _Reason("the answer has no new text"),
+    "stop_sequence": _Reason("the answer ended at a stop sequence"),
+    "tool_use": _Reason("the model called a tool"),
+    "max_tokens": _Reason(
+        "the answer reached the output limit",
+        "--max-tokens sets a higher one.",
+        "Try again with a higher --max-tokens, or with fewer lines.",
+    ),
+    "content_filter": _Reason("the provider's content filter cut the answer off", _REPHRASE, _CHANGE),
+    "refusal": _Reason("the model refused to answer", _REPHRASE, _CHANGE),
+    "context_exceeded": _Reason(
+        "the chat no longer fits in the model's context",
+        "start a new one, or choose another model with --model.",
+        "Try again with fewer lines, or choose another model with --model.",
+    ),
+    "pause_turn": _Reason("the provider paused the answer", _GO_ON),
+    "max_rounds": _Reason("the answer reached the limit of tool calls", _GO_ON),
+}
+
+
+def warning_about(stop_reason: str | None) -> str | None:
+    """The warning after an answer that did not end as it should; None for any other."""
+    if stop_reason in (None, "cancelled", "error"):
+        return None  # An error says it.
+    reason = _REASONS.get(stop_reason) or _Reason(
+        f"the answer ended with {stop_reason}", "it may be cut off."
+    )
+    return reason.chat and f"warning: {reason.sentence}; {reason.chat}"
+
+
+def why_not_replaced(stop_reason: str | None) -> tuple[str, str]:
+    """Why an edit has no new text, as the end of a sentence, and a hint."""
+    reason = _REASONS.get(stop_reason or "end_turn") or _Reason(f"the answer ended with {stop_reason}")
+    return reason.sentence, reason.edit
