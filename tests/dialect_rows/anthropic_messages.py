@@ -62,6 +62,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
         "the history is the client's; the warning `refusal` asks for it",
     ),
     "usage-cumulative": "usage is overwritten field by field; absent and null fields keep their value",
+    "usage-iterations": "usage counts every iteration, such as a compaction",
     "usage-cache": "input counts cache creation and cache reads; reasoning is part of the output",
     "in-stream-error": "an error event after HTTP 200 is the error that its type says, the partial kept",
     "duplicate-start": "a second message_start before any content changes nothing",

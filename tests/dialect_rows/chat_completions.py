@@ -37,6 +37,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "refusal": "delta.refusal is text, and the stop reason is refusal though finish_reason is stop",
     "usage-inclusive": "input includes cached tokens, output includes reasoning",
     "usage-may-be-missing": "an answer without a usage chunk is complete",
+    "custom-calls": "a custom tool's call is a call whose text goes back as it came",
     "function-call": "the old function_call is a tool call",
     # Errors.
     "error-statuses": "401, 403, 404, 400, 429 and 5xx have their classes",

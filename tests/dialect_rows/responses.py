@@ -46,6 +46,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "empty-output": "the terminal event's output may be empty",
     "usage": "totals are inclusive; cached, written and reasoning tokens are parts of them",
     "incomplete": "incomplete reasons are stop reasons, the raw one kept",
+    "incomplete-without-reason": "is max_tokens at the limit of the request, else end_turn with a warning",
     "tool-use": "calls make the stop reason tool_use, as there is no finish reason for them",
     "failed": "a failed or cancelled response is an error that keeps the partial",
     "error-event": "an error event is an error, flat or nested",

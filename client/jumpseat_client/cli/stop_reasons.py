@@ -43,13 +43,12 @@ def warning_about(stop_reason: str | None) -> str | None:
     """The warning after an answer that did not end as it should; None for any other."""
     if stop_reason in (None, "cancelled", "error"):
         return None  # An error says it.
-    reason = _REASONS.get(stop_reason) or _Reason(
-        f"the answer ended with {stop_reason}", "it may be cut off."
-    )
+    unknown = _Reason(f"the answer ended with {stop_reason}", "it may be cut off.")
+    reason = _REASONS.get(stop_reason, unknown)
     return reason.chat and f"warning: {reason.sentence}; {reason.chat}"
 
 
 def why_not_replaced(stop_reason: str | None) -> tuple[str, str]:
     """Why an edit has no new text, as the end of a sentence, and a hint."""
-    reason = _REASONS.get(stop_reason or "end_turn") or _Reason(f"the answer ended with {stop_reason}")
+    reason = _REASONS.get(stop_reason or "end_turn", _Reason(f"the answer ended with {stop_reason}"))
     return reason.sentence, reason.edit

@@ -274,7 +274,7 @@ class BlockAssembler:
         usage: Usage | None = None,
         *,
         refused: bool = False,
-        unknown: StopReason = "end_turn",
+        known: StopReason | None = None,
     ) -> None:
         """Close every open block, and end the answer.
 
@@ -282,17 +282,17 @@ class BlockAssembler:
             raw: the provider's stop reason; None or empty if it reports none.
             usage: the tokens; None if the provider reports none.
             refused: the text is a refusal.
-            unknown: the stop reason if `raw` is not known; a warning says so.
+            known: the stop reason if `raw` is unknown. Without it such an answer gets a warning.
         """
         self.close_all()
-        stop = stop_reason_of(raw) if raw else "end_turn"
+        stop = (stop_reason_of(raw) or known) if raw else "end_turn"
         if raw and stop is None:
             provider = self._origin.provider
             message = (
                 f"{provider} reported an unknown stop reason ({plain_words(raw)}); the answer may be cut off."
             )
             self._events.append(WarningEvent("unknown_stop_reason", message))
-        stop = stop or unknown
+        stop = stop or "end_turn"
         if stop in ("end_turn", "tool_use"):
             # Many servers report "stop" after calls, or "tool_calls" without any.
             stop = "tool_use" if self._calls_started else "refusal" if refused else "end_turn"

@@ -35,7 +35,6 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "pause_turn": "pause_turn",
     # The server interrupted the turn to shorten the context; it continues when the answer is sent back.
     "compaction": "pause_turn",
-    "incomplete": "pause_turn",
     "max_messages": "pause_turn",
     "steered": "pause_turn",
     "content_filter": "content_filter",

@@ -26,6 +26,7 @@ from jumpseat.testing import answers as all_answers
 class Dialect:
     """How a dialect encodes an answer, decodes it, and encodes a request."""
 
+    name: str
     script: Script
     decoder: type[Decoder]
     encode: Callable[..., dict[str, Any]]
@@ -72,7 +73,7 @@ def _dialect(name: str) -> Dialect:
         body: dict[str, Any] = package.encode(request, facts(provider="acme", **known))
         return body
 
-    return Dialect(script(), decoder, encode)
+    return Dialect(name, script(), decoder, encode)
 
 
 DIALECTS = {module.name: _dialect(module.name) for module in iter_modules(dialects.__path__) if module.ispkg}

@@ -2,8 +2,9 @@
 
 import pytest
 
-from jumpseat.chat import ChatRequest, Message, ToolDefinition
+from jumpseat.chat import ChatRequest, Message, TextBlock, ToolDefinition
 from jumpseat.testing.checks.replay import assert_valid_in_next_chat
+from jumpseat.testing.recordings import strings_in
 from tests.unit.dialects.every_dialect import Answer, however_it_comes, in_every_dialect
 
 NAMELESS = ("c-1", "", ("",))
@@ -68,9 +69,7 @@ def test_an_unknown_stop_reason_has_a_warning(dialect, streamed):
     assert warning.code == "unknown_stop_reason"
     assert "Something_New" in warning.message
     got = dialect.read(said, streamed=streamed)
-    # Responses also reports that the answer is incomplete, which is `pause_turn`.
-    assert got.stop_reason in ("end_turn", "pause_turn")
-    assert got.raw_stop_reason == "Something_New"
+    assert (got.stop_reason, got.raw_stop_reason) == ("end_turn", "Something_New")
 
 
 LARGE = ["1e400", "-1E+999", '[1, {"b": 9e999}]']
@@ -132,3 +131,12 @@ def test_the_tools_of_a_providers_table_are_not_called_if_a_chat_wants_none(dial
     request = ChatRequest(messages=(Message.user("Hi"),), model="m", tool_choice="none")
     body = dialect.encode(request, parameters={"tools": [SEARCH]})
     assert "tools" not in body or body["tool_choice"] in ("none", {"type": "none"})
+
+
+@pytest.mark.requirement("2:text-parts")
+@in_every_dialect
+def test_texts_of_one_message_stay_apart_where_the_dialect_has_parts(dialect):
+    message = Message("user", (TextBlock("One."), TextBlock(""), TextBlock("Two.")))
+    body = dialect.encode(ChatRequest(messages=(message,), model="m"))
+    texts = [each for each in strings_in(body) if "One." in each or "Two." in each]
+    assert texts == (["One.\n\nTwo."] if dialect.name == "ollama_chat" else ["One.", "Two."])

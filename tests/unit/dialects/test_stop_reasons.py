@@ -52,7 +52,7 @@ def test_events_of_messages_with_two_stop_reasons(words):
 @pytest.mark.parametrize(
     ("event", "status", "details", "reason"),
     [
-        ("incomplete", "completed", None, "pause_turn"),
+        ("incomplete", "completed", None, "end_turn"),
         ("completed", "INCOMPLETE", {"reason": "length"}, "max_tokens"),
         ("completed", "completed", {"reason": "max_output_tokens"}, "max_tokens"),
         ("completed", "completed", {"reason": None}, "end_turn"),

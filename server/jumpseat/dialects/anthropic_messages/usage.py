@@ -1,7 +1,8 @@
 """Reads the token counts of this dialect.
 
 Source: `Usage` and `MessageDeltaUsage` of Anthropic's API reference: counts in a stream are cumulative, and
-`input_tokens` does not include cached tokens.
+`input_tokens` does not include cached tokens. `iterations` lists the usage of every sampling of the answer,
+including those that the totals beside it do not count, such as a compaction.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from jumpseat.chat import Cost, Usage
 from jumpseat.dialects.copilot_extras import cost_in
-from jumpseat.dialects.loose_values import count_in
+from jumpseat.dialects.loose_values import count_in, mappings_in
 
 _FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -33,8 +34,12 @@ class UsageCounter:
         if not isinstance(usage, Mapping):
             return
         # Overwritten, not added. For server tools, and from gateways, `message_start` has 0.
+        iterations = mappings_in(usage.get("iterations"))
         for name in _FIELDS:
             count = count_in(usage.get(name))
+            if iterations:
+                total = sum(count_in(each.get(name)) or 0 for each in iterations)
+                count = max(total, count or 0)
             if count is not None:
                 self._counts[name] = count
         details = usage.get("output_tokens_details")

@@ -252,8 +252,10 @@ class ChatCompletionsDecoder:
             whole: the list is that of a complete answer, in which every entry is a call.
         """
         function = mapping_in(call.get("function"))
-        call_id, name = text_in(call.get("id")), text_in(function.get("name"))
-        arguments = function.get("arguments")
+        custom = mapping_in(call.get("custom"))
+        call_id, name = text_in(call.get("id")), text_in(function.get("name") or custom.get("name"))
+        # The input of a custom tool is free text.
+        arguments = function.get("arguments") or custom.get("input")
         # Some servers send an object instead of text.
         arguments = arguments_text(arguments) if isinstance(arguments, dict) else text_in(arguments)
         if call_id or name or arguments:  # Snowflake adds an empty `function_call` to every text.
@@ -264,7 +266,8 @@ class ChatCompletionsDecoder:
 
         key = self._calls.key_of(call.get("index"), call_id, name, begins_again, whole=whole)
         extra = call.get("extra_content")
-        opaque = write_opaque({"extra_content": extra}) if extra else None
+        kept = {**({"extra_content": extra} if extra else {}), **({"type": "custom"} if custom else {})}
+        opaque = write_opaque(kept)
         self._blocks.tool_call(key, id=call_id, name=name, arguments=arguments, opaque=opaque)
         return key
 

@@ -63,6 +63,9 @@ class EndpointFacts:
     tool_ids: Literal["any", "nine_characters"] = "any"
     """The ids of tool calls that the endpoint accepts; Mistral's have exactly nine letters and digits."""
 
+    takes_text_parts: bool = True
+    """The endpoint accepts several texts in one message. If false, they are joined."""
+
     wants_reasoning_content: bool = False
     """The endpoint refuses an assistant's tool calls without `reasoning_content`, as DeepSeek does while it
     thinks. It is sent empty if the conversation does not have it."""
@@ -122,7 +125,8 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
     # Some chat templates refuse two messages of one role in a row.
     for role, group in groupby(sent, lambda message: message.role):
         run = list(group)
-        messages += _user(run, ids) if role == "user" else [_assistant(run, origin)]
+        is_user = role == "user"
+        messages += _user(run, ids, facts.takes_text_parts) if is_user else [_assistant(run, origin)]
     if facts.wants_reasoning_content:
         for message in messages:
             if "tool_calls" in message:
@@ -166,21 +170,19 @@ def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
             message["tool_call_id"] = ids.get(message["tool_call_id"], message["tool_call_id"])
 
 
-def _user(run: Sequence[Message], ids: Mapping[str, str]) -> Iterable[dict[str, Any]]:
+def _user(run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool) -> Iterable[dict[str, Any]]:
     # Results must follow their calls directly.
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             call_id = ids.get(block.tool_use_id, block.tool_use_id)
             yield {"role": "tool", "tool_call_id": call_id, "content": result_text(block)}
-    parts = [part for block in blocks if (part := _part(block)) is not None]
-    if all(part["type"] == "text" for part in parts):
-        # A plain string if possible, because many servers do not accept parts.
-        text = "\n\n".join(part["text"] for part in parts if part["text"])
-        if text or not any(isinstance(block, ToolResultBlock) for block in blocks):
-            yield {"role": "user", "content": text}
-    else:
+    parts = [part for block in blocks if (part := _part(block)) is not None and part.get("text") != ""]
+    if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and takes_text_parts):
         yield {"role": "user", "content": parts}
+    elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
+        # A plain string if possible, because every server accepts it.
+        yield {"role": "user", "content": "\n\n".join(part["text"] for part in parts)}
 
 
 def _part(block: ContentBlock) -> dict[str, Any] | None:
@@ -252,10 +254,12 @@ def _call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
     raw = block.raw
     if raw.strip() in ("", "null"):
         raw = json.dumps(block.arguments or {}, ensure_ascii=False)
-    function = {"name": block.name, "arguments": raw}
-    call = {"id": own_id(block, origin), "type": "function", "function": function}
-    if block.origin == origin:
-        extra = read_opaque(block.opaque).get("extra_content")
-        if extra:
-            call["extra_content"] = extra
+    known = read_opaque(block.opaque) if block.origin == origin else {}
+    call: dict[str, Any] = {"id": own_id(block, origin)}
+    if known.get("type") == "custom":
+        call |= {"type": "custom", "custom": {"name": block.name, "input": block.raw}}
+    else:
+        call |= {"type": "function", "function": {"name": block.name, "arguments": raw}}
+    if extra := known.get("extra_content"):
+        call["extra_content"] = extra
     return call

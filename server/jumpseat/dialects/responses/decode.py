@@ -24,7 +24,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import cost_in
-from jumpseat.dialects.loose_values import mapping_in, text_in
+from jumpseat.dialects.loose_values import limit_in, mapping_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
@@ -174,7 +174,7 @@ class ResponsesDecoder:
         self._items.end_all(response.get("output"))
         reason = text_in(mapping_in(response.get("incomplete_details")).get("reason"))
         if reason or "incomplete" in (status, named):
-            self._end(reason or "incomplete", usage)
+            self._end(reason or "incomplete", usage, reached=_limit_is_reached(response, usage))
         else:
             self._end(status, usage)
 
@@ -183,14 +183,19 @@ class ResponsesDecoder:
             return ProtocolError(f"{self._provider} cancelled the answer.", provider=self._provider)
         return error_from_fault(read_fault({"error": response.get("error") or {}}), self._provider)
 
-    def _end(self, raw: str | None, usage: Usage | None) -> None:
-        """End the answer. The items tell whether tools were called, or the model refused."""
+    def _end(self, raw: str | None, usage: Usage | None, *, reached: bool = False) -> None:
+        """End the answer. The items tell whether tools were called, or the model refused.
+
+        Args:
+            raw: the provider's stop reason, if there is one.
+            usage: the tokens, if the provider reports them.
+            reached: the answer is as long as the request allowed.
+        """
         self.complete = True
         self._blocks.close_all()
         if usage is not None:
             self._blocks.emit(UsageEvent(usage))
-        # An answer that does not end with `completed` is incomplete, whatever the reason.
-        self._blocks.end(raw, usage, refused=self._items.refused, unknown="pause_turn")
+        self._blocks.end(raw, usage, refused=self._items.refused, known="max_tokens" if reached else None)
 
     def _ended_by_mark(self) -> list[StreamEvent]:
         # OpenRouter and LM Studio may send `[DONE]` instead of a terminal event. That is enough if every item
@@ -222,6 +227,12 @@ class ResponsesDecoder:
         response_id = text_in(response.get("id"))
         self._blocks.mint_suffix = suffix_of(response_id)
         self._blocks.emit(ResponseEvent(text_in(response.get("model")) or self._model, response_id or None))
+
+
+def _limit_is_reached(response: Mapping[str, Any], usage: Usage | None) -> bool:
+    # The response repeats the limit of the request.
+    limit = limit_in(response.get("max_output_tokens"))
+    return limit is not None and usage is not None and usage.output_tokens >= limit
 
 
 def _number(value: Any) -> int:

@@ -135,14 +135,12 @@ def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> I
             kind = "custom_tool_call_output" if block.tool_use_id in custom else "function_call_output"
             call_id = call_id_of(ids.get(block.tool_use_id, block.tool_use_id))
             yield {"type": kind, "call_id": call_id, "output": result_text(block)}
-    parts = [part for block in blocks if (part := _part(block)) is not None]
-    if all(part["type"] == "input_text" for part in parts):
-        # A plain string if possible, because every compatible server accepts it.
-        text = "\n\n".join(part["text"] for part in parts if part["text"])
-        if text or not any(isinstance(block, ToolResultBlock) for block in blocks):
-            yield {"role": "user", "content": text}
-    else:
+    parts = [part for block in blocks if (part := _part(block)) is not None and part.get("text") != ""]
+    if len(parts) > 1 or any(part["type"] != "input_text" for part in parts):
         yield {"role": "user", "content": parts}
+    elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
+        # A plain string if possible, because every compatible server accepts it.
+        yield {"role": "user", "content": parts[0]["text"] if parts else ""}
 
 
 def _part(block: ContentBlock) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from jumpseat.chat import (
     Message,
     NamedTool,
     RequestError,
+    TextBlock,
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
@@ -160,6 +161,22 @@ async def test_the_form_of_tool_ids_is_learned_from_a_refusal(upstream, http):
     assert first[2]["tool_call_id"] == "call_1"
     assert re.fullmatch("[a-zA-Z0-9]{9}", second[2]["tool_call_id"])
     assert second == third
+
+
+@pytest.mark.requirement("2:text-parts")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Failed to deserialize the JSON body: messages[0]: invalid type: sequence, expected a string",
+        "messages.0.content: Input should be a valid string",
+    ],
+)
+async def test_texts_are_joined_for_an_endpoint_that_refuses_parts(upstream, http, words):
+    message = Message("user", (TextBlock("One."), TextBlock("Two.")))
+    reply = Reply.json({"error": {"message": words}}, 400)
+    first, second, third, _ = await learned(upstream, http, reply, "text_parts", messages=(message,))
+    assert [part["text"] for part in first[0]["content"]] == ["One.", "Two."]
+    assert second == third == [{"role": "user", "content": "One.\n\nTwo."}]
 
 
 @pytest.mark.requirement("chat:nine-character-ids")

@@ -208,6 +208,17 @@ def test_usage_is_overwritten_field_by_field_and_includes_the_cache():
     assert events[-1].usage == reported[-1]
 
 
+@pytest.mark.requirement("messages:usage-iterations")
+def test_every_sampling_of_an_answer_is_counted():
+    compaction = {"type": "compaction", "input_tokens": 60385, "output_tokens": 522}
+    message = {"type": "message", "input_tokens": 612, "output_tokens": 2819, "cache_read_input_tokens": 7}
+    totals = {"input_tokens": 612, "output_tokens": 2819, "cache_read_input_tokens": 7}
+    usage = {**totals, "iterations": [compaction, message]}
+    got = answer(raw(started(usage={"input_tokens": 60385, "output_tokens": 5}), *ended(usage=usage)))
+    assert got.usage == Usage(60385 + 612 + 7, 522 + 2819, 7)
+    assert answer(raw(started(), *ended(usage={**totals, "iterations": []}))).usage == Usage(619, 2819, 7)
+
+
 def test_the_usage_of_a_gateway_that_counts_only_at_the_end_is_used():
     zero = {"input_tokens": 0, "output_tokens": 0}
     got = answer(raw(started(usage=zero), *ended(usage={"input_tokens": 61, "output_tokens": 2})))

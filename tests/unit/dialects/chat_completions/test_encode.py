@@ -107,7 +107,7 @@ def test_messages_of_one_role_in_a_row_become_one():
     assert messages_of(
         Message.user("a"), Message.user("b"), Message.assistant("c"), Message.assistant("d")
     ) == [
-        {"role": "user", "content": "a\n\nb"},
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
         {"role": "assistant", "content": "c\n\nd"},
     ]
 
@@ -172,7 +172,8 @@ def test_an_image_is_a_part_with_a_url(image, url):
 @pytest.mark.requirement("chat:user-content")
 def test_a_context_block_is_text():
     (message,) = messages_of(Message("user", (TextBlock("Why?"), ContextBlock("x = 1", label="a.py"))))
-    assert message["content"] == "Why?\n\n`a.py`:\n```\nx = 1\n```"
+    context = "`a.py`:\n```\nx = 1\n```"
+    assert message["content"] == [{"type": "text", "text": "Why?"}, {"type": "text", "text": context}]
 
 
 @pytest.mark.requirement("chat:reasoning-content-replay")

@@ -143,5 +143,18 @@ def test_reasoning_between_tags_is_not_sent_back():
 )
 def test_an_empty_assistant_message_leaves_no_two_consecutive_user_messages(silent):
     assert sent(Message.user("a"), Message("assistant", silent), Message.user("b")) == [
-        {"role": "user", "content": "a\n\nb"}
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
     ]
+
+
+@pytest.mark.requirement("chat:custom-calls")
+def test_a_call_of_a_custom_tool_has_free_text_and_goes_back_as_it_came():
+    custom = {"id": "c-1", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    response = answer(body({"content": None, "tool_calls": [custom]}, "tool_calls"), "application/json")
+    (call_block,) = response.tool_calls
+    assert (call_block.name, call_block.raw, call_block.arguments) == ("sql", "SELECT 1", None)
+    assert (response.stop_reason, list(response.warnings)) == ("tool_use", [])
+    begun = {"index": 0, "id": "c-1", "type": "custom", "custom": {"name": "sql", "input": "SELE"}}
+    streamed = stream(calls(begun), calls({"index": 0, "custom": {"input": "CT 1"}}, finish="tool_calls"))
+    for data, form in ((body({"tool_calls": [custom]}), "application/json"), (streamed, "text/event-stream")):
+        assert sent_back(data, form)["tool_calls"] == [custom]

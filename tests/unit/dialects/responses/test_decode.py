@@ -243,13 +243,37 @@ def test_hosted_tools_are_other_blocks_and_their_events_are_skipped():
         ("content_filter", "content_filter"),
         ("max_messages", "pause_turn"),
         ("steered", "pause_turn"),
-        ("something_new", "pause_turn"),
+        ("something_new", "end_turn"),
     ],
 )
 def test_an_incomplete_answer_has_its_reason_as_stop_reason(reason, stop):
     end = completed(kind="incomplete", incomplete_details={"reason": reason})
     response = answer(CREATED, added(0, "message"), text("Hel"), end)
     assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hel", stop, reason)
+
+
+@pytest.mark.requirement("responses:incomplete-without-reason")
+@pytest.mark.parametrize("details", [None, {"reason": None}, {"reason": "something_new"}])
+@pytest.mark.parametrize(
+    ("limit", "stop", "codes"),
+    [
+        (None, "end_turn", ["unknown_stop_reason"]),
+        (9, "end_turn", ["unknown_stop_reason"]),
+        (8, "max_tokens", []),
+    ],
+)
+def test_an_incomplete_answer_without_a_known_reason_may_have_reached_the_limit(details, limit, stop, codes):
+    usage = {"input_tokens": 3, "output_tokens": 8}
+    end = completed(
+        kind="incomplete",
+        status="incomplete",
+        incomplete_details=details,
+        max_output_tokens=limit,
+        usage=usage,
+    )
+    response = answer(CREATED, added(0, "message"), text("Hel"), end)
+    assert (response.text, response.stop_reason) == ("Hel", stop)
+    assert [warning.code for warning in response.warnings] == codes
 
 
 @pytest.mark.requirement("responses:failed")

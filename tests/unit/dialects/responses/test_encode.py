@@ -142,7 +142,10 @@ def test_tools_and_the_choice_among_them():
 @pytest.mark.requirement("responses:input-items")
 def test_messages_of_one_role_in_a_row_become_one():
     assert items_of(Message.user("a"), Message.user("b"), Message.assistant("c"), Message.user("d")) == [
-        {"role": "user", "content": "a\n\nb"},
+        {
+            "role": "user",
+            "content": [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}],
+        },
         {
             "type": "message",
             "role": "assistant",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -23,6 +24,11 @@ _ESSENTIAL = frozenset({"model", "messages", "stream", "tools", "tool_choice", "
 
 _NINE_CHARACTERS = "must be a-z, a-z, 0-9, with a length of 9"
 """In the text of Mistral's error 3280, and of vLLM with Mistral's templates: the form of tool call ids."""
+
+_WANTS_STRING = re.compile(
+    r"expected a string|(must|should|has to) be a (valid )?string|str type expected|not a valid string"
+)
+"""In refusals of a message whose content is a list, as by DeepSeek."""
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 
@@ -81,6 +87,10 @@ class ChatCompletionsRoute(Route):
             return None
         words = fault.message.lower()
         facts = self._facts_of(model)
+        is_about_content = "content" in words or "messages" in words
+        if facts.takes_text_parts and is_about_content and _WANTS_STRING.search(words):
+            self._facts[model] = replace(facts, takes_text_parts=False)
+            return "text_parts"
         if _NINE_CHARACTERS in words and facts.tool_ids == "any":
             self._facts[model] = replace(facts, tool_ids="nine_characters")
             return "tool_call_ids"
