@@ -214,7 +214,9 @@ def edit(config: Path | None, *, as_json: bool) -> int:
     path = config or environment_of_process().places.config_file
     command = _editor()
     if command is None:
-        print_failure("No editor was found.", "Set VISUAL or EDITOR to the command of an editor.")
+        found = "No editor was found" if _is_terminal() else "There is no terminal for an editor"
+        hint = f"Set VISUAL or EDITOR to the command of an editor, or edit {path} yourself."
+        print_failure(f"{found}.", hint)
         return FAILED
     begun = False
     try:
@@ -240,14 +242,20 @@ def edit(config: Path | None, *, as_json: bool) -> int:
 
 
 def _editor() -> list[str] | None:
-    """The command of the editor: $VISUAL, $EDITOR, or one that most systems have."""
+    """The command of the editor: $VISUAL, $EDITOR, or one that most systems have and that can run here."""
     import shutil
 
     for name in ("VISUAL", "EDITOR"):
         if words := shlex.split(os.environ.get(name, ""), posix=os.name == "posix"):
             return words
+    if os.name != "nt" and not _is_terminal():
+        return None
     known = ("notepad",) if os.name == "nt" else ("sensible-editor", "nano", "vi")
     return next(([program] for program in known if shutil.which(program)), None)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 # -- check

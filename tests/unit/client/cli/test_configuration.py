@@ -208,3 +208,17 @@ def test_an_editor_that_fails_is_reported(home: Path, command: str, words: str) 
     done = config("edit", VISUAL=command)
     assert done.returncode == 1
     assert words in done.stderr
+
+
+def test_without_a_terminal_no_editor_is_chosen_for_the_user(home: Path, tmp_path: Path) -> None:
+    for name in ("sensible-editor", "nano", "vi"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho started >> {tmp_path / 'started'}\n")
+        program.chmod(0o755)
+    done = config("edit", VISUAL="", EDITOR="", PATH=str(tmp_path))
+
+    assert done.returncode == 1
+    assert "There is no terminal for an editor." in done.stderr
+    assert f"edit {home / 'config.toml'} yourself" in done.stderr
+    assert not (tmp_path / "started").exists()
+    assert not (home / "config.toml").exists()
