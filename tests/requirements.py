@@ -74,6 +74,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:warnings": "the result has the warnings, also without streaming; absent if there were none",
     "2:waiting-for-room": "a chat that waits because too many are running gets a warning",
     "2:conversation-id": "with keep, conversationId is 1 to 128 of [A-Za-z0-9._-], else -32602",
+    "2:cache-marks": "a turn of a Claude conversation pays only for what is new, unless cache = false",
     "2:stop-reasons": "stopReason of the contract with rawStopReason kept",
     "2:stop-reason-unknown": "an unknown stop reason is end_turn with a warning, and no edit's replacement",
     "2:stop-reason-twice": "of two stop reasons the one that reports a cut-off answer is used",

@@ -16,7 +16,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "no-empty-text": "text blocks that are empty or white space are left out, messages without any block too",
     "merging": "messages of one role in a row become one",
     "context-blocks": "context blocks are fenced text in the user message",
-    "cache-breakpoints": "cache_control is set by the configuration alone, so never more than four times",
+    "cache-breakpoints": "last tool, system prompt and two user messages are marked; configured marks win",
     "prefill": "a trailing assistant message is sent without trailing white space",
     "no-prefill": "where a model takes none, a line of the user's follows it, with a warning",
     "final-thinking": "thinking that nothing follows in its message is left out",

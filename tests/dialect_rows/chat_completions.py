@@ -12,6 +12,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
         "the contract's toolChoice has no sets; tools that are not allowed are simply not sent",
     ),
     "further-parameters": "parallel_tool_calls, seed, verbosity and the like come from the configuration",
+    "cache-marks": "with cache = true, and for Copilot's Claude models: the system prompt and two user turns",
     "response-format": "JSON mode is json_object, a schema is json_schema",
     "reasoning-effort": "thinking levels are reasoning_effort, off is none",
     "roles": "the system prompt is a system or developer message, by endpoint",

@@ -9,7 +9,8 @@ import re
 from typing import Any
 
 from tests.emulator.catalogue import Model
-from tests.emulator.conversation import Prompt, ToolUse, Turn
+from tests.emulator.conversation import Prompt, ToolUse, Turn, count
+from tests.emulator.prompt_cache import Segment
 from tests.emulator.refusals import Refused, coded, invalid_body
 from tests.emulator.seals import Sealer
 
@@ -53,12 +54,18 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
         stream=bool(body.get("stream")),
         stops=stop_sequences(body.get("stop")),
         json_schema=_schema(body.get("response_format")),
+        segments=_segments(messages, body.get("tools"), turns),
     )
 
 
 def stop_sequences(stop: Any) -> tuple[str, ...]:
     """A string or a list as a list; the dialects allow both."""
     return (stop,) if isinstance(stop, str) else tuple(stop or ())
+
+
+def _segments(messages: list[Any], tools: Any, turns: list[Turn]) -> list[Segment]:
+    said = [Segment(sent, count([turn])) for sent, turn in zip(messages, turns, strict=True)]
+    return [Segment(tools, 0), *said]
 
 
 def _schema(wanted: Any) -> Any:

@@ -72,7 +72,7 @@ def _usage(answer: Answer, model: Model) -> dict[str, Any]:
     usage = {
         "completion_tokens": said,
         "prompt_tokens": prompt,
-        "prompt_tokens_details": {"cached_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": answer.cache_read},
         "total_tokens": prompt + said + thinking,
         "reasoning_tokens": thinking,
     }

@@ -20,6 +20,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.emulator.prompt_cache import Segment
+
 _USE_TOOL = re.compile(r"use the tools? ([\w-]+(?:(?:, | and )[\w-]+)*)(?: with (\{.*\}))?", re.S | re.I)
 _COUNT = re.compile(r"count to (\d{1,6})", re.I)
 _MADE_UP = {"string": "example", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
@@ -60,11 +62,13 @@ class Prompt:
     stops: tuple[str, ...] = ()
     json_schema: Any = None
     """The schema of the answer; empty for any object."""
+    segments: list[Segment] = field(default_factory=list)
+    """The prompt for the prompt cache; empty in dialects without marks."""
 
     @property
     def words(self) -> int:
         """Its length in tokens."""
-        return sum(count_words(turn.text) + 10 * turn.images for turn in self.turns)
+        return count(self.turns)
 
     @property
     def images(self) -> int:
@@ -83,6 +87,15 @@ class Answer:
     prompt_tokens: int = 0
     stopped_by: str | None = None
     """The stop sequence before which it ended."""
+    cache_read: int = 0
+    """The tokens of the prompt that came from the prompt cache."""
+    cache_written: int = 0
+    """The tokens of the prompt that were added to it."""
+
+    @property
+    def uncached_tokens(self) -> int:
+        """The tokens of the prompt that were neither read from the cache nor added to it."""
+        return self.prompt_tokens - self.cache_read - self.cache_written
 
     @property
     def text(self) -> str:
@@ -108,6 +121,11 @@ class Answer:
 def count_words(text: str) -> int:
     """The emulator's tokens."""
     return len(text.split())
+
+
+def count(turns: list[Turn]) -> int:
+    """The tokens of messages."""
+    return sum(count_words(turn.text) + 10 * turn.images for turn in turns)
 
 
 def compose(prompt: Prompt) -> Answer:

@@ -15,9 +15,9 @@ _NANO_PER_PRICE = 1_000_000_000
 def copilot_usage(model: Model, answer: Answer) -> dict[str, Any]:
     """The member beside an answer's usage."""
     counts = {
-        "input": answer.prompt_tokens,
-        "cache_read": 0,
-        "cache_write": 0,
+        "input": answer.uncached_tokens,
+        "cache_read": answer.cache_read,
+        "cache_write": answer.cache_written,
         "output": answer.output_tokens + answer.thinking_tokens,
     }
     entry, output, read, write = model.prices

@@ -113,7 +113,10 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
         message = f"prompt token count of {prompt.words} exceeds the limit of {limit}"
         return coded(400, message, "model_max_prompt_tokens_exceeded")
     quotas = charge(state, entry, model, request)
-    reply: Reply = chat.write(prompt, compose(prompt), model, body, state.seals, state.clock.now())
+    answer = compose(prompt)
+    owner = (entry.account.login, model.id)
+    answer.cache_read, answer.cache_written = state.prompts.use(owner, prompt.segments)
+    reply: Reply = chat.write(prompt, answer, model, body, state.seals, state.clock.now())
     return dataclasses.replace(reply, headers={**reply.headers, **quotas})
 
 

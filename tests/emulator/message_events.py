@@ -72,11 +72,12 @@ def _message(model: Model, content: list[Block], usage: dict[str, Any]) -> dict[
 
 
 def _usage(answer: Answer) -> dict[str, Any]:
+    written = {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": answer.cache_written}
     return {
-        "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
-        "input_tokens": answer.prompt_tokens,
+        "cache_creation": written,
+        "cache_creation_input_tokens": answer.cache_written,
+        "cache_read_input_tokens": answer.cache_read,
+        "input_tokens": answer.uncached_tokens,
         "output_tokens": 1,
     }
 
@@ -84,9 +85,9 @@ def _usage(answer: Answer) -> dict[str, Any]:
 def _spent(answer: Answer) -> dict[str, Any]:
     thought = answer.thinking_tokens
     return {
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
-        "input_tokens": answer.prompt_tokens,
+        "cache_creation_input_tokens": answer.cache_written,
+        "cache_read_input_tokens": answer.cache_read,
+        "input_tokens": answer.uncached_tokens,
         "output_tokens": answer.output_tokens + thought,
         "output_tokens_details": {"thinking_tokens": thought},
     }

@@ -12,7 +12,8 @@ from typing import Any
 from jumpseat.testing.upstream import Reply
 from tests.emulator.catalogue import Model
 from tests.emulator.chat_completions import stop_sequences
-from tests.emulator.conversation import Prompt, ToolUse, Turn
+from tests.emulator.conversation import Prompt, ToolUse, Turn, count
+from tests.emulator.prompt_cache import Segment
 from tests.emulator.refusals import Refused, html_safe_json
 from tests.emulator.seals import Sealer
 
@@ -65,8 +66,11 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
         raise invalid("messages: at least one message is required")
     thinks = _thinking(body)
     turns = [Turn("system", _system(body["system"]))] if body.get("system") else []
+    segments = [Segment(body.get("tools"), 0), Segment(body.get("system"), count(turns))]
     for index, message in enumerate(body["messages"]):
-        turns += _turns(message, f"messages.{index}", model, seals, thinks)
+        said = _turns(message, f"messages.{index}", model, seals, thinks)
+        turns += said
+        segments.append(Segment(message, count(said)))
     if body["messages"][-1]["role"] == "assistant":
         raise invalid("This model does not support assistant message prefill.")
     _check_pairs(turns)
@@ -86,6 +90,7 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
         bool(body.get("stream")),
         stop_sequences(body.get("stop_sequences")),
         ((body.get("output_config") or {}).get("format") or {}).get("schema"),
+        segments,
     )
 
 

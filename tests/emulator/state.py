@@ -12,6 +12,7 @@ from tests.emulator.catalogue import Catalogue
 from tests.emulator.clock import Clock
 from tests.emulator.credentials import Credential, Credentials
 from tests.emulator.device_flow import DeviceFlow
+from tests.emulator.prompt_cache import PromptCache
 from tests.emulator.seals import Sealer
 
 GITHUB, API, COPILOT, PROXY, TELEMETRY = "github", "api", "copilot", "proxy", "telemetry"
@@ -48,6 +49,7 @@ class State:
     accounts: Accounts = field(default_factory=Accounts)
     seals: Sealer = field(default_factory=Sealer)
     models: Catalogue = field(default_factory=lambda: Catalogue(builtin_models()))
+    prompts: PromptCache = field(init=False)
     credentials: Credentials = field(init=False)
     devices: DeviceFlow = field(init=False)
     sessions: dict[str, Session] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class State:
     """Names that Editor-Version must not have."""
 
     def __post_init__(self) -> None:
+        self.prompts = PromptCache(self.clock.now)
         self.credentials = Credentials(self.clock)
         self.devices = DeviceFlow(self.clock, self.credentials)
 

@@ -277,6 +277,9 @@ class ProviderConfig(BaseModel):
         AfterValidator(_with_lists),
         AfterValidator(marked),
     ] = Field(default_factory=dict)
+    cache: bool | None = None
+    """Whether requests are marked for the prompt cache; None for what the kind does by itself."""
+
     roles: Roles = Field(default_factory=Roles)
     default_model: str | None = None
     models: list[Annotated[ConfiguredModel, BeforeValidator(_as_table)]] = Field(default_factory=list)

@@ -40,7 +40,9 @@ class AnthropicAdapter(EndpointAdapter):
         super().__init__(provider, config, http)
         # An address copied from an OpenAI set-up ends with /v1.
         self._base_url = self._base_url.removesuffix("/v1")
-        self._route = MessagesRoute(provider, parameters=config.parameters)
+        self._route = MessagesRoute(
+            provider, parameters=config.parameters, marks_cache=config.cache is not False
+        )
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         takes_sampling = headers["anthropic-version"] < VERSION_WITHOUT_SAMPLING

@@ -287,4 +287,5 @@ class HttpAdapter(EndpointAdapter):
             provider=self._provider,
             parameters=self._config.parameters,
             roles=self._config.roles.wire_names,
+            cache_marks="parts" if self._config.cache else "none",
         )

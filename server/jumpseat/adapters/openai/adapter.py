@@ -32,6 +32,7 @@ class OpenAIAdapter(EndpointAdapter):
             parameters=self._config.parameters,
             roles=self._config.roles.wire_names,
             tool_ids="nine_characters" if _is_under(host, "mistral.ai") else "any",
+            cache_marks="parts" if self._config.cache else "none",
         )
 
 

@@ -31,6 +31,7 @@ from jumpseat.chat import (
     ToolUseBlock,
     WarningEvent,
 )
+from jumpseat.dialects import cache_marks
 from jumpseat.dialects.anthropic_messages.blocks import assistant_part, tool_id, without_cut_off_calls
 from jumpseat.dialects.anthropic_messages.models import ModelRules, rules_of
 from jumpseat.dialects.anthropic_messages.thinking import (
@@ -62,6 +63,9 @@ class MessagesFacts:
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body: `tools` are added, others override the request."""
+
+    marks_cache: bool = False
+    """Whether the request is marked for the prompt cache, unless `parameters` sets marks."""
 
 
 def encode(request: ChatRequest, facts: MessagesFacts) -> dict[str, Any]:
@@ -104,7 +108,26 @@ def encode_with_warnings(
         body[name] = {**body.get(name, {}), **value} if is_merged else value
     drop_refused_effort(body, warnings)
     drop_refused_sampling(body, rules, warnings)
+    if facts.marks_cache and not _is_marked(body):
+        _mark(body)
     return body, warnings
+
+
+def _is_marked(body: Mapping[str, Any]) -> bool:
+    """Whether configured parameters have marks; the API counts all of them against its limit of four."""
+    rows = [body, *body.get("tools", ())]
+    if isinstance(body.get("system"), list):
+        rows += body["system"]
+    return any(cache_marks.NAME in row for row in rows)
+
+
+def _mark(body: dict[str, Any]) -> None:
+    if "tools" in body:
+        cache_marks.mark_last(body["tools"])
+    if "system" in body:
+        cache_marks.mark_part(body, "system")
+    for message in cache_marks.ends_of_user_turns(body["messages"], ["user"]):
+        cache_marks.mark_part(message)
 
 
 def _tool(tool: ToolDefinition) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from jumpseat.dialects import cache_marks
 from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, replayed_reasoning
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
@@ -69,6 +70,10 @@ class EndpointFacts:
     wants_reasoning_content: bool = False
     """The endpoint refuses an assistant's tool calls without `reasoning_content`, as DeepSeek does while it
     thinks. It is sent empty if the conversation does not have it."""
+
+    cache_marks: Literal["none", "parts", "messages"] = "none"
+    """Where marks for the prompt cache are: `cache_control` in a part of the content, as gateways to Claude
+    take it, or Copilot's `copilot_cache_control` in a message."""
 
 
 def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
@@ -133,12 +138,24 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
                 message.setdefault("reasoning_content", "")
     if facts.tool_ids == "nine_characters":
         _rename_calls(messages)
+    if facts.cache_marks != "none":
+        _mark(messages, facts)
     if facts.roles:
         # Last, because the code above uses the dialect's own names.
         for message in messages:
             role = "system" if message["role"] == "developer" else message["role"]
             message["role"] = facts.roles.get(role, message["role"])
     return messages
+
+
+def _mark(messages: Sequence[dict[str, Any]], facts: EndpointFacts) -> None:
+    """Mark the system prompt and the end of the user's last two turns, tool results included."""
+    systems = [message for message in messages[:1] if message["role"] == facts.system_role]
+    for message in [*systems, *cache_marks.ends_of_user_turns(messages, ["user", "tool"])]:
+        if facts.cache_marks == "parts":
+            cache_marks.mark_part(message)
+        else:
+            message[cache_marks.COPILOT_NAME] = cache_marks.MARK
 
 
 def _can_be_sent(message: Message) -> bool:

@@ -50,11 +50,12 @@ async def test_the_events_of_a_streamed_answer_keep_the_laws(upstream, http):
     assert "authorization" not in sent.headers
     assert sent.headers["anthropic-version"] == "2023-06-01"
     assert sent.headers["user-agent"].startswith("jumpseat/")
+    text = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}
     assert sent.json == {
         "model": MODEL,
         "max_tokens": 8192,
         "stream": True,
-        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+        "messages": [{"role": "user", "content": [text]}],
     }
 
 

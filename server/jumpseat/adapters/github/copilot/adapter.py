@@ -49,6 +49,7 @@ from jumpseat.chat import ChatError, ChatRequest, Check, ModelInfo, StreamEvent
 from jumpseat.chat.long import is_long
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.dialects import ProviderFault
+from jumpseat.dialects.anthropic_messages.models import family_and_version
 from jumpseat.dialects.chat_completions import EndpointFacts
 from jumpseat.dialects.responses import ResponsesFacts, without_item_ids
 from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
@@ -102,11 +103,11 @@ class CopilotAdapter(Adapter):
         self.account = CopilotAccount(
             http, self._hosts, config, headers=self._client_headers, catalogue=self._catalogue
         )
-        facts = EndpointFacts(provider=provider, parameters=config.parameters)
+        self._marks_cache = config.cache is not False
         self._routes: Mapping[str, Route] = {
-            CHAT_COMPLETIONS: ChatCompletionsRoute(provider, lambda model: facts),
+            CHAT_COMPLETIONS: ChatCompletionsRoute(provider, self._facts_of),
             RESPONSES: ResponsesRoute(ResponsesFacts(provider=provider, parameters=config.parameters)),
-            MESSAGES: MessagesRoute(provider, parameters=config.parameters),
+            MESSAGES: MessagesRoute(provider, parameters=config.parameters, marks_cache=self._marks_cache),
         }
         self._closed: dict[str, frozenset[str]] = {}
 
@@ -227,6 +228,14 @@ class CopilotAdapter(Adapter):
         """End requests under way."""
         await self._answers.aclose()
         await self.account.aclose()
+
+    def _facts_of(self, model: str) -> EndpointFacts:
+        is_marked = self._marks_cache and family_and_version(model) is not None
+        return EndpointFacts(
+            provider=self._provider,
+            parameters=self._config.parameters,
+            cache_marks="messages" if is_marked else "none",
+        )
 
     def _client_headers(self) -> dict[str, str]:
         return identity_headers(self._options, self.client_info)

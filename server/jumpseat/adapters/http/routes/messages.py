@@ -26,6 +26,7 @@ from jumpseat.dialects.anthropic_messages import (
     rules_of,
 )
 from jumpseat.dialects.anthropic_messages.models import with_listed
+from jumpseat.dialects.cache_marks import NAME as CACHE_MARK
 
 # The parameters of `count_tokens`, which refuses others of Messages, such as `max_tokens`.
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
@@ -36,14 +37,18 @@ class MessagesRoute(Route):
 
     path = "/v1/messages"
 
-    def __init__(self, provider: str, *, parameters: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, provider: str, *, parameters: Mapping[str, Any] | None = None, marks_cache: bool = True
+    ) -> None:
         """
         Args:
             provider: the configured provider's id.
             parameters: further parameters of the body.
+            marks_cache: whether requests are marked for the prompt cache.
         """
         super().__init__(provider)
         self._parameters = parameters or {}
+        self._marks_cache = marks_cache
         self._rules: dict[str, ModelRules] = {}
         self._refused_forms: dict[str, frozenset[str]] = {}
 
@@ -86,7 +91,12 @@ class MessagesRoute(Route):
         rules = self._rules_of(model)
         if not takes_sampling:
             rules = replace(rules, takes_sampling=False)
-        return MessagesFacts(provider=self._provider, rules=rules, parameters=self._parameters)
+        return MessagesFacts(
+            provider=self._provider,
+            rules=rules,
+            parameters=self._parameters,
+            marks_cache=self._marks_cache and CACHE_MARK not in self._refused_by(model),
+        )
 
     def _learn(
         self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
@@ -102,6 +112,8 @@ class MessagesRoute(Route):
         if limit is not None and limit < body["max_tokens"]:
             self._rules[model] = replace(rules, max_output_tokens=limit)
             return Replan("refused_parameter:max_tokens", error)
+        if CACHE_MARK in fault.message and self._facts(model, takes_sampling=True).marks_cache:
+            return self._remember(model, CACHE_MARK, error)
         name = refused_name(fault, error, body)
         if name is None:
             return None

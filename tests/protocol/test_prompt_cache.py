@@ -1,0 +1,51 @@
+"""The prompt cache of Claude models, as the emulated service counts it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.copilot import configure, copilot_daemon, table
+from tests.emulator import CopilotEmulator
+
+pytestmark = pytest.mark.slow
+
+MODEL = "claude-sonnet-4.6"
+COUNT = "Count to 3"
+LONG = " ".join(f"word{number}" for number in range(19_997))
+TOOL = {"name": "weather", "description": "", "parameters": {"type": "object"}}
+
+
+async def usages(home, endpoints, **keys):
+    """The usage of three turns that begin with a question of 20,000 tokens."""
+    async with CopilotEmulator() as emulator:
+        emulator.add_account()
+        emulator.models[MODEL].endpoints = endpoints
+        configure(home, table(emulator, github_token=emulator.issue_token("octocat"), **keys))
+        async with copilot_daemon(home) as daemon:
+            messages = [{"role": "user", "content": f"{LONG} {COUNT}"}]
+            found = []
+            for question in (COUNT, COUNT, COUNT):
+                params = {"model": f"copilot:{MODEL}", "system": "Be brief.", "tools": [TOOL]}
+                result = (await daemon.request("chat/start", {**params, "messages": messages})).result
+                found.append(result["usage"])
+                messages.append({"role": "assistant", "content": result["content"]})
+                messages.append({"role": "user", "content": question})
+        return found
+
+
+@pytest.mark.requirement("2:cache-marks")
+@pytest.mark.parametrize("endpoints", [("/v1/messages",), ("/chat/completions",)])
+async def test_later_turns_pay_only_for_what_is_new(home, endpoints):
+    first, second, third = await usages(home, endpoints)
+
+    assert first["cacheReadTokens"] == 0
+    assert (first["inputTokens"], second["cacheReadTokens"]) == (20_002, 20_002)
+    assert third["cacheReadTokens"] == second["inputTokens"]
+    # An answer and a question of three words each.
+    assert [usage["inputTokens"] - usage["cacheReadTokens"] for usage in (second, third)] == [6, 6]
+
+
+@pytest.mark.requirement("2:cache-marks")
+@pytest.mark.parametrize("endpoints", [("/v1/messages",), ("/chat/completions",)])
+async def test_without_the_cache_every_turn_pays_for_all(home, endpoints):
+    assert [usage["cacheReadTokens"] for usage in await usages(home, endpoints, cache=False)] == [0, 0, 0]
