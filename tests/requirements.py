@@ -256,7 +256,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "8:one-exchange-for-all-daemons": "daemons of one machine share one exchange",
     "8:token-expires": "a refused short-lived token is replaced once, without an error",
     "8:no-refresh-storm": "refusals do not cause repeated exchanges",
-    "8:status-and-chat-agree": "auth/status and a chat agree on a lost sign-in and on a lost seat",
+    "8:status-and-chat-agree": "auth/status and a chat agree on a lost sign-in or seat; the latest counts",
     "8:host-moves": "a 421 leads to the host that the account has now",
     "8:expired-sign-in": "a revoked sign-in is 1000 with the command that fixes it",
     # Section 9: attach.

@@ -256,6 +256,26 @@ async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
 
 
 @pytest.mark.requirement("8:status-and-chat-agree")
+@pytest.mark.parametrize("way", ["exchange", "direct"])
+async def test_a_sign_in_revoked_after_a_lost_seat_is_reported_by_status_and_chat(home, emulator, way):
+    if way == "direct":
+        configure(home, table(emulator, github_token=emulator.issue_token("octocat", kind="gho")))
+    async with copilot_daemon(home) as daemon:
+
+        async def findings() -> tuple[int, str]:
+            code = (await daemon.request("chat/start", CHAT)).error["code"]
+            return code, (await daemon.request("auth/status", {"provider": "copilot"})).result["state"]
+
+        remove_the_seat(emulator)
+        assert await findings() == (1001, "not_authorized")
+        revoke(emulator)
+        refreshed = await daemon.request("auth/status", {"provider": "copilot", "refresh": True})
+
+        assert refreshed.result["state"] == "expired"
+        assert [await findings() for _ in range(2)] == [(1000, "expired")] * 2
+
+
+@pytest.mark.requirement("8:status-and-chat-agree")
 async def test_a_seat_that_is_assigned_again_is_noticed_by_status_and_chat(home, emulator):
     async with copilot_daemon(home) as daemon:
         remove_the_seat(emulator)

@@ -67,6 +67,11 @@ class SharedRequest(Generic[T]):
         """Start the request in the background, unless it is under way."""
         self._flight.start(self._attempt)
 
+    def supersede(self, error: ChatError) -> None:
+        """Replace the kept failure, if there is one, by a later finding of another request."""
+        if self.failure is not None:
+            self._keep(error)
+
     async def aclose(self) -> None:
         """Cancel the request under way."""
         await self._flight.aclose()
@@ -75,12 +80,15 @@ class SharedRequest(Generic[T]):
         try:
             result = await self._work()
         except ChatError as error:
-            self._failure_counts_until = self._clock.monotonic() + self._pause_after(error)
+            self._keep(error)
             self._failures_in_a_row = min(self._failures_in_a_row + 1, _MOST_DOUBLINGS)
-            self._failure = error
             raise
         self._failure, self._failures_in_a_row = None, 0
         return result
+
+    def _keep(self, error: ChatError) -> None:
+        self._failure_counts_until = self._clock.monotonic() + self._pause_after(error)
+        self._failure = error
 
     def _pause_after(self, error: ChatError) -> float:
         if not error.retryable:

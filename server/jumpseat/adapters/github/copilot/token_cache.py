@@ -254,6 +254,8 @@ class TokenCache:
             if error.status_code == 401:
                 # The short-lived token outlives the sign-in, and must not be used without it.
                 self._token, self._discarded = None, self._token or self._discarded
+            if isinstance(error, AuthenticationError):
+                self._token_request.supersede(error)
             raise
         return self._account
 
@@ -301,7 +303,7 @@ class TokenCache:
         async with self._file.lock():
             token = await self._shared(self._discarded)
             if token is None:
-                token = await self._exchange()
+                token = await self._exchange_or_supersede()
         self._discarded = None
         self._keep(token)
         return token
@@ -323,6 +325,15 @@ class TokenCache:
             return None
         # Ours is not fresh here. The same token in the file looks fresh only if a clock was set back.
         return token if self._token is None or _differs(self._token, token) else None
+
+    async def _exchange_or_supersede(self) -> CopilotToken:
+        try:
+            return await self._exchange()
+        except ExchangeClosedError:
+            raise  # It is about the kind of token, not about the account.
+        except AuthenticationError as error:
+            self._account_request.supersede(error)
+            raise
 
     async def _exchange(self) -> CopilotToken:
         token = await exchange(
