@@ -135,6 +135,7 @@ def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
         "click": "jumpseat_client.cli",
         "rich": "jumpseat_client.cli",
         "tomlkit": "jumpseat_client.cli",
+        "jsonschema": "jumpseat_client.cli",
         "prompt_toolkit": "jumpseat_client.cli.repl",
     }
     return [

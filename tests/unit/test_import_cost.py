@@ -200,7 +200,7 @@ from jumpseat_client.cli.commands import jumpseat
 jumpseat.main(["chat", "--help"], standalone_mode=False)
 import jumpseat_client.cli.chat, jumpseat_client.cli.continuing, jumpseat_client.cli.question
 print("loaded:", *(name for name in sys.modules if name.startswith("jumpseat_client.cli.")))
-print("libraries:", *{"rich", "prompt_toolkit", "tomlkit", "pydantic"} & set(sys.modules))
+print("libraries:", *{"rich", "prompt_toolkit", "tomlkit", "pydantic", "jsonschema"} & set(sys.modules))
 """
 
 

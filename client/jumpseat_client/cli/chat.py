@@ -11,7 +11,9 @@ from jumpseat_client import ChatFailed, ChatStream, Client
 from jumpseat_client.cli.failures import (
     FAILED,
     OK,
+    client_error,
     print_client_error,
+    print_failure,
     print_json,
     say,
 )
@@ -101,7 +103,7 @@ async def ask(
             stream = client.chat(
                 messages, keep=keep, stream=form.streams, on_progress=spinner.progress, **merged
             )
-            return await _print_answer(stream, spinner, form)
+            return await _print_answer(stream, spinner, form, options.get("output_mode"))
     finally:
         spinner.stop()
 
@@ -150,14 +152,17 @@ async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatRes
     return await stream.response(), notes
 
 
-async def _print_answer(stream: ChatStream, spinner: Spinner, form: AnswerForm) -> int:
+async def _print_answer(
+    stream: ChatStream, spinner: Spinner, form: AnswerForm, output_mode: Any = None
+) -> int:
     began = time.monotonic()
     if form.as_json:
         result, _ = await wait_for_result(stream, spinner)
-        print_json(result)
+        fault = _fault_of(result, output_mode)
+        print_json(result if fault is None else {**result, "error": client_error(fault)})
         if form.shows_usage:
             _print_usage(result, began)
-        return OK
+        return OK if fault is None else FAILED
     deltas = aiter(stream)  # Sends the chat: rich is imported while the model answers.
     output = AnswerText(is_raw=form.is_raw)
     notes: list[str] = []
@@ -190,7 +195,18 @@ async def _print_answer(stream: ChatStream, spinner: Spinner, form: AnswerForm) 
     if failure is not None:
         print_client_error(failure, as_json=False)
         return FAILED
+    if (fault := _fault_of(await stream.response(), output_mode)) is not None:
+        print_failure(fault, None)
+        return FAILED
     return OK
+
+
+def _fault_of(result: Mapping[str, Any], output_mode: Any) -> str | None:
+    if output_mode is None:
+        return None
+    from jumpseat_client.cli.json_answers import fault_of_answer
+
+    return fault_of_answer(output_mode, result)
 
 
 def _print_usage(result: Mapping[str, Any], began: float) -> None:

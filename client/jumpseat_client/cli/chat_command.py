@@ -64,9 +64,13 @@ JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="A setting of the model's provider. Repeatable.",
 )
 @click.option(
-    "--schema", type=JSON_FILE, callback=schema_of, metavar="FILE", help="Answer in JSON by this JSON schema."
+    "--schema",
+    type=JSON_FILE,
+    callback=schema_of,
+    metavar="FILE",
+    help="Answer in JSON by this JSON schema; exit code 1 if it is broken.",
 )
-@click.option("--json-mode", is_flag=True, help="Answer in JSON.")
+@click.option("--json-mode", is_flag=True, help="Answer in JSON; exit code 1 if it is not.")
 @click.option(
     "--tool",
     "tools",

@@ -65,6 +65,10 @@ def schema_of(context: click.Context, parameter: click.Parameter, file: Path | N
     schema = _json_of(file)
     if not isinstance(schema, dict):
         raise click.BadParameter(f"{file} must have a JSON object.")
+    from jumpseat_client.cli.json_answers import fault_of_schema
+
+    if (fault := fault_of_schema(schema)) is not None:
+        raise click.BadParameter(f"{file} is not a JSON schema: {fault}")
     return schema
 
 

@@ -38,8 +38,7 @@ def print_failure(message: str, hint: str | None) -> None:
 
     context = click.get_current_context(silent=True)
     if context is not None and context.params.get("as_json"):
-        data = {"kind": "client"} | ({"hint": hint} if hint else {})
-        print_json({"error": {"code": None, "message": message, "data": data}})
+        print_json({"error": client_error(message, hint)})
         return
     say(f"jumpseat: {message}")
     if hint:
@@ -58,8 +57,13 @@ def error_document(error: ClientError) -> dict[str, Any]:
     """Return the error in the form of the wire."""
     if isinstance(error, RequestFailed):
         return error.as_dict()
-    data = {"kind": "client"} | ({"hint": error.hint} if error.hint else {})
-    return {"code": None, "message": str(error), "data": data}
+    return client_error(str(error), error.hint)
+
+
+def client_error(message: str, hint: str | None = None) -> dict[str, Any]:
+    """Return an error of the command line itself in the form of the wire."""
+    data = {"kind": "client"} | ({"hint": hint} if hint else {})
+    return {"code": None, "message": message, "data": data}
 
 
 def print_json(document: Any) -> None:

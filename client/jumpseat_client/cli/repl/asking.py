@@ -142,7 +142,12 @@ class Asker:
             )
 
         conversation = self._conversation
-        turn = TerminalTurn(chat, shows_thinking=conversation.shows_thinking, is_raw=conversation.is_raw)
+        turn = TerminalTurn(
+            chat,
+            output_mode=options.get("output_mode"),
+            shows_thinking=conversation.shows_thinking,
+            is_raw=conversation.is_raw,
+        )
         with self._interrupts.stopped_by(turn.stop):
             try:
                 outcome = await turn.run()

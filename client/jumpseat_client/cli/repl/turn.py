@@ -9,6 +9,7 @@ from typing import Any
 
 from jumpseat_client.cli.attachments import Block
 from jumpseat_client.cli.chat import note_of
+from jumpseat_client.cli.json_answers import fault_of_answer
 from jumpseat_client.cli.output import AnswerText, make_spinner
 from jumpseat_client.cli.repl.thinking import Thinking
 from jumpseat_client.connection import OnProgress
@@ -50,14 +51,21 @@ class TerminalTurn:
     """A turn that prints its answer. It is run once."""
 
     def __init__(
-        self, chat: Callable[[OnProgress], ChatStream], *, shows_thinking: bool, is_raw: bool
+        self,
+        chat: Callable[[OnProgress], ChatStream],
+        *,
+        output_mode: Any = None,
+        shows_thinking: bool,
+        is_raw: bool,
     ) -> None:
         """
         Args:
             chat: makes the chat, whose progress goes to the callback.
+            output_mode: the form that the answer must have; None for any.
             shows_thinking: print the thinking instead of one line about it.
             is_raw: print the answer without rendering its Markdown.
         """
+        self._output_mode = output_mode
         self._spinner = make_spinner("Waiting for the model")
         self._stream = chat(self._progress)
         self._thinking = Thinking(self._spinner, shown=shows_thinking)
@@ -73,7 +81,10 @@ class TerminalTurn:
         try:
             async for delta in self._stream:
                 self._take(delta)
-            self._end(await self._stream.response())
+            result = await self._stream.response()
+            self._end(result)
+            if fault := fault_of_answer(self._output_mode, result):
+                outcome.notes.append(f"warning: {fault}")
         except ChatFailed as error:
             self._end(error.partial or {})
             outcome.error = error

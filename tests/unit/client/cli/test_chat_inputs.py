@@ -151,6 +151,7 @@ def test_wrong_inputs_are_wrong_usage(jumpseat: CommandLine, arguments: tuple[st
     [
         (("--json-mode", "--schema"), "{}", "--schema and --json-mode exclude each other"),
         (("--schema",), "[]", "must have a JSON object"),
+        (("--schema",), '{"type": "text"}', "is not a JSON schema: $.type: 'text' is not valid"),
         (("--tool",), '{"name": "f"}', "--tool needs --json"),
         (("--json", "--tool"), '{"type": "function"}', "must have a tool, with name, description and"),
         (("--json", "--tool"), "[1]", "or a list of tools"),
@@ -273,6 +274,7 @@ def test_a_schema_thinking_and_tools_are_passed_on(jumpseat: CommandLine) -> Non
     tool.write_text('{"name": "f", "parameters": {}}', "utf-8")
     tools.write_text('[{"name": "g"}, {"name": "h"}]', "utf-8")
     offered = ("--json", "--tool", str(tool), "--tool", str(tools))
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, answer_steps("{}"), answers=ANSWERS))
     assert jumpseat("chat", "--schema", str(schema), "--thinking", "high", *offered, "x")[0] == 0
 
     params = jumpseat.asked
@@ -358,9 +360,32 @@ def test_an_answer_that_is_not_streamed_is_printed_whole_with_its_warnings(jumps
 
 @pytest.mark.parametrize("option", ["--raw", "--json-mode"])
 def test_raw_text_and_json_are_not_rendered_on_a_terminal(tmp_path: Path, option: str) -> None:
-    scenario = Scenario.chat(tmp_path, answer_steps("# *H*\n"))
+    scenario = Scenario.chat(tmp_path, answer_steps('"# *H*"\n'))
     code, output = Terminal(argv(scenario, "chat", option, "x")).finish()
     assert (code, "# *H*" in output) == (0, True)
+
+
+@pytest.mark.parametrize("form", [(), ("--no-stream",)])
+@pytest.mark.parametrize("text", ["Here you are: {}", '{"name": "Ad', '{"name": 1}'])
+def test_an_answer_that_breaks_the_schema_is_printed_and_fails(
+    jumpseat: CommandLine, form: tuple[str, ...], text: str
+) -> None:
+    schema = jumpseat.folder / "schema.json"
+    schema.write_text('{"properties": {"name": {"type": "string"}}}', "utf-8")
+    steps = answer_steps(text)
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, steps[-1:] if form else steps))
+    code, out, error = jumpseat("chat", "--schema", str(schema), *form, "x")
+
+    assert (code, out) == (1, f"{text}\n")
+    assert error.startswith("jumpseat: The answer ")
+
+
+def test_the_json_of_an_answer_that_is_not_json_has_the_error(jumpseat: CommandLine) -> None:
+    code, out, _ = jumpseat("chat", "--json-mode", "--json", "x")
+    document = json.loads(out)
+
+    assert (code, document["text"], document["error"]["data"]["kind"]) == (1, "ok", "client")
+    assert document["error"]["message"].startswith("The answer is not JSON: ")
 
 
 @pytest.mark.parametrize(
