@@ -6,11 +6,19 @@ import os
 import sys
 
 from jumpseat.system.interrupts import exit_on_interrupt
+from jumpseat.system.paths import NoHomeError
 
 
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
     exit_on_interrupt()
+    try:
+        _run()
+    except NoHomeError as error:
+        sys.exit(f"jumpseat: {error}")
+
+
+def _run() -> None:
     # Editors start the daemon with this command, and importing click would delay the start.
     match sys.argv[1:]:
         case ["attach", *arguments]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from jumpseat_client.cli.chat import daemon
@@ -50,7 +49,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _short_path(path: str) -> str:
-    home = str(Path.home())
+    home = os.path.expanduser("~")  # noqa: PTH111 - stays "~" if there is none
     return f"~{path[len(home) :]}" if path == home or path.startswith(home + os.sep) else path
 
 

@@ -13,6 +13,16 @@ from typing import NamedTuple
 _APP = "jumpseat"
 
 
+class NoHomeError(Exception):
+    """The user has no home directory and no variable names another place; the message says what to set."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No home directory was found: HOME is not set and the user has no account entry. "
+            "Set HOME, or set JUMPSEAT_HOME to a directory for the files of jumpseat."
+        )
+
+
 class Places(NamedTuple):  # A dataclass would cost `attach` 5 ms of import.
     """Where a user's files are; each path is absolute and may not exist yet."""
 
@@ -41,8 +51,15 @@ def make_private(directory: Path) -> None:
 
 
 def places_of_process() -> Places:
-    """The places that this process's environment variables and working directory determine."""
-    return Places(_config_file().absolute(), _state_dir().absolute(), _data_dir().absolute())
+    """The places that this process's environment variables and working directory determine.
+
+    Raises:
+        NoHomeError: a place depends on the home directory, and there is none.
+    """
+    try:
+        return Places(_config_file().absolute(), _state_dir().absolute(), _data_dir().absolute())
+    except RuntimeError:  # From pathlib and platformdirs.
+        raise NoHomeError from None
 
 
 def _home() -> Path | None:
