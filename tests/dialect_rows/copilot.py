@@ -23,6 +23,8 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "vision-header": "the vision header is sent while an image is in the history",
     "interaction-id": "the interaction id follows from the conversation's",
     "thinking-levels": "an unsupported level becomes the nearest one, with a warning",
+    "image-limit": "the oldest of too many images become a note; too many in the last message are 1004",
+    "interleaved-thinking": "Claude 4 to 4.5 with tools gets the beta that lets it think between calls",
     "errors": "refusals of every status and code have the right kind and a hint",
     "terms-not-accepted": "a model whose terms are not accepted is 1001 and says how to accept them",
     "fresh-list": "a list serves all chats for ten minutes and is requested once; a chat goes on without one",

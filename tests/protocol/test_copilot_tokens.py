@@ -49,7 +49,7 @@ async def test_the_api_version_is_sent_to_the_data_plane_only(home, emulator):
 
     versions = {request.path: request.headers.get("x-github-api-version") for request in emulator.requests()}
     assert versions[EXCHANGE] is None
-    assert versions["/models"] == versions["/chat/completions"] is not None
+    assert versions["/models"] == versions["/chat/completions"] == "2026-08-01"
 
 
 @pytest.mark.requirement("8:one-exchange-for-all-daemons")

@@ -16,6 +16,8 @@ class Billing:
     is_premium: bool | None = None
     multiplier: float | None = None
     token_prices: Mapping[str, Any] | None = None
+    restricted_to: Sequence[str] | None = None
+    """The provider's names of the plans that include the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +35,12 @@ class ModelInfo:
     max_context_tokens: int | None = None
     max_prompt_tokens: int | None = None
     max_output_tokens: int | None = None
+    max_prompt_images: int | None = None
     supports_vision: bool | None = None
     """None if the provider does not report it; its capabilities apply then. The same holds below."""
 
     supports_tool_use: bool | None = None
+    supports_parallel_tool_calls: bool | None = None
     supports_streaming: bool = True
     supports_thinking: bool | None = None
     supports_json: bool | None = None

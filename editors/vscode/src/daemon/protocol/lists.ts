@@ -13,8 +13,10 @@ export interface ModelInfo {
   maxContextTokens?: number;
   maxPromptTokens?: number;
   maxOutputTokens?: number;
+  maxPromptImages?: number;
   supportsVision: boolean;
   supportsToolUse: boolean;
+  supportsParallelToolCalls?: boolean;
   supportsStreaming: boolean;
   supportsThinking: boolean;
   supportsJson: boolean;
@@ -26,7 +28,7 @@ export interface ModelInfo {
   policy?: 'enabled' | 'disabled' | 'unconfigured';
   /** Markdown. */
   policyTerms?: string;
-  billing?: { isPremium?: boolean; multiplier?: number; tokenPrices?: Record<string, unknown> };
+  billing?: { isPremium?: boolean; multiplier?: number; tokenPrices?: Record<string, unknown>; restrictedTo?: string[] };
 }
 
 export interface Quota {

@@ -17,12 +17,19 @@ from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.copilot.catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
 from jumpseat.adapters.github.copilot.fitting import fitted
-from jumpseat.adapters.github.copilot.headers import API_VERSION, chat_headers, identity_headers, signed
+from jumpseat.adapters.github.copilot.headers import (
+    API_VERSION,
+    chat_headers,
+    identity_headers,
+    messages_headers,
+    signed,
+)
 from jumpseat.adapters.github.copilot.models import (
     CHAT_COMPLETIONS,
     MESSAGES,
     RESPONSES,
     included_model,
+    plans_hint,
 )
 from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
 from jumpseat.adapters.github.copilot.refusals import (
@@ -61,8 +68,6 @@ PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
 
 GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
 """For a model without a row: the routes of most models first."""
-
-ANTHROPIC_VERSION = "2023-06-01"
 
 
 class CopilotAdapter(Adapter):
@@ -147,7 +152,7 @@ class CopilotAdapter(Adapter):
         path = self._path(request.model, info)
         prepared = await compute(is_long(request.messages), self._routes[path].prepare, request)
         if path == MESSAGES:
-            headers["anthropic-version"] = ANTHROPIC_VERSION
+            headers |= messages_headers(prepared.body, headers.get("anthropic-beta"))
         refine = self._refine(request, prepared, path)
         url = f"{credential.data_host}{path}"
         signed_headers = signed(headers, credential, self._options)
@@ -284,6 +289,7 @@ class CopilotAdapter(Adapter):
             model=request.model,
             site=self._hosts.github,
             policy=row.policy if row is not None else None,
+            plans=plans_hint(row),
             fallback=included_model(self._catalogue.known),
         )
 

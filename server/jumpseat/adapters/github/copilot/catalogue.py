@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from jumpseat.adapters.github.copilot.models import CHAT_COMPLETIONS, read_models
+from jumpseat.adapters.github.copilot.models import CHAT_COMPLETIONS, plans_hint, read_models
 from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import AuthorizationError, ChatError, ModelInfo, ProtocolError, RequestError
 from jumpseat.system.clock import Moment
@@ -145,7 +145,7 @@ class CopilotCatalogue:
             raise AuthorizationError(
                 f"The terms of {model} were accepted, but it is still not enabled for this account.",
                 provider=self._provider,
-                hint="The plan does not include it, or an administrator has to enable it.",
+                hint=f"The plan does not include it, or an administrator has to enable it.{plans_hint(row)}",
             )
         return row
 

@@ -7,7 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jumpseat.chat import ChatRequest, ModelInfo, ThinkingLevel, WarningEvent
+from jumpseat.chat import (
+    ChatRequest,
+    ContentBlock,
+    ImageBlock,
+    Message,
+    ModelInfo,
+    RequestError,
+    TextBlock,
+    ThinkingLevel,
+    WarningEvent,
+)
+
+NOTE = "[An image was here, which is no longer sent.]"
+"""Replaces an image of an earlier message that is beyond the model's limit."""
 
 _RANK = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -18,6 +31,9 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
     Args:
         request: the turn.
         info: the model's row; None if no list has it.
+
+    Raises:
+        RequestError: the last message alone has more images than the model takes.
     """
     warnings: list[WarningEvent] = []
     if info is None:
@@ -33,7 +49,37 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
             result = f"{level!r} is requested instead" if level else "it is dropped"
             message = f"{info.model} does not have this thinking level; {result}."
             warnings.append(WarningEvent("thinking_dropped", message))
-    return request, warnings
+    return _with_fewer_images(request, info, warnings), warnings
+
+
+def _with_fewer_images(request: ChatRequest, info: ModelInfo, warnings: list[WarningEvent]) -> ChatRequest:
+    """The request with a note instead of the oldest images beyond the model's limit."""
+    counts = [_image_count(message) for message in request.messages]
+    limit = info.max_prompt_images
+    if limit is None or sum(counts) <= limit:
+        return request
+    if counts[-1] > limit:
+        raise RequestError(
+            f"The message has {counts[-1]} images; {info.model} takes at most {limit}.",
+            provider=info.provider,
+            hint="Send fewer images, or choose a model that takes more.",
+        )
+    excess = left = sum(counts) - limit
+    messages: list[Message] = []
+    for message in request.messages:
+        content: list[ContentBlock] = []
+        for block in message.content:
+            is_excess = left > 0 and message.role == "user" and isinstance(block, ImageBlock)
+            left -= is_excess
+            content.append(TextBlock(NOTE) if is_excess else block)
+        messages.append(Message(message.role, content))
+    text = f"{info.model} takes at most {limit} images; the oldest ({excess}) were left out."
+    warnings.append(WarningEvent("images_dropped", text))
+    return replace(request, messages=messages)
+
+
+def _image_count(message: Message) -> int:
+    return sum(message.role == "user" and isinstance(block, ImageBlock) for block in message.content)
 
 
 def _nearest(level: ThinkingLevel, info: ModelInfo) -> ThinkingLevel | None:

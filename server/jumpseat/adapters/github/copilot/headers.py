@@ -10,15 +10,21 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping
+from typing import Any
 
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
 from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest
+from jumpseat.dialects.anthropic_messages.models import family_and_version
 
-API_VERSION = "2026-06-01"
+API_VERSION = "2026-08-01"
 """Of the data plane: decides the shape of prices; both are read. The REST host has versions of its own."""
+
+ANTHROPIC_VERSION = "2023-06-01"
+INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
+"""Lets Claude 4 to 4.5 think between tool calls; newer models do so by themselves."""
 
 INTEGRATION_ID = "vscode-chat"
 INTEGRATION_ID_OF_PERSONAL_TOKENS = "copilot-developer-cli"
@@ -80,3 +86,18 @@ def chat_headers(request: ChatRequest) -> dict[str, str]:
         # Required as long as an image is anywhere in the history.
         headers["copilot-vision-request"] = "true"
     return headers
+
+
+def messages_headers(body: Mapping[str, Any], betas: str | None) -> dict[str, str]:
+    """The headers of Anthropic's Messages.
+
+    Args:
+        body: the request's body.
+        betas: the configured `anthropic-beta`.
+    """
+    headers = {"anthropic-version": ANTHROPIC_VERSION}
+    named = [beta.strip() for beta in (betas or "").split(",") if beta.strip()]
+    known = family_and_version(body["model"])
+    if body.get("tools") and known is not None and (4, 0) <= known[1] <= (4, 5):
+        named.append(INTERLEAVED_THINKING)
+    return {**headers, "anthropic-beta": ",".join(dict.fromkeys(named))} if named else headers

@@ -65,6 +65,12 @@ def included_model(models: Sequence[ModelInfo]) -> str | None:
     return next((model.model for model in offered if model.billing and cost(model) == 0), None)
 
 
+def plans_hint(model: ModelInfo | None) -> str:
+    """A sentence that names the plans with the model, after a space; empty if the list does not name any."""
+    plans = model.billing.restricted_to if model is not None and model.billing is not None else None
+    return f" Plans that include it: {', '.join(plans)}." if plans else ""
+
+
 def _model(row: Any, provider: str) -> ModelInfo | None:
     """One row; None if it is not a chat model.
 
@@ -96,8 +102,10 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         max_context_tokens=limit_in(limits.get("max_context_window_tokens")),
         max_prompt_tokens=limit_in(limits.get("max_prompt_tokens")),
         max_output_tokens=limit_in(limits.get("max_output_tokens")),
+        max_prompt_images=limit_in(mapping_in(limits.get("vision")).get("max_prompt_images")),
         supports_vision=supports.get("vision") is True if is_listed else None,
         supports_tool_use=supports.get("tool_calls") is True if is_listed else None,
+        supports_parallel_tool_calls=supports.get("parallel_tool_calls") is True if is_listed else None,
         supports_streaming=supports.get("streaming") is True if is_listed else True,
         supports_thinking=any(supports.get(key) for key in _THINKING) if is_listed else None,
         # The list has schemas only; it does not say whether plain JSON mode works.
@@ -119,12 +127,14 @@ def _billing(billing: Mapping[str, Any]) -> Billing | None:
     """Either shape, by API version: a multiplier of premium requests, or prices of tokens."""
     premium, multiplier = billing.get("is_premium"), billing.get("multiplier")
     prices = billing.get("token_prices")
-    if premium is None and multiplier is None and prices is None:
+    plans = texts_in(billing.get("restricted_to")) or None
+    if premium is None and multiplier is None and prices is None and plans is None:
         return None
     return Billing(
         is_premium=premium if isinstance(premium, bool) else None,
         multiplier=number_in(multiplier),
         token_prices=prices if isinstance(prices, Mapping) else None,
+        restricted_to=plans,
     )
 
 

@@ -69,6 +69,9 @@ class Place:
     policy: str | None = None
     """The model's policy in the list."""
 
+    plans: str = ""
+    """A sentence about the plans that include the model, after a space."""
+
     fallback: str | None = None
     """A model that the plan includes: suggested to the user, never used by itself."""
 
@@ -229,7 +232,8 @@ def _not_enabled(fault: ProviderFault, error: ChatError, place: Place) -> ChatEr
         AuthorizationError,
         _with_words(f"{place.model} is not enabled for this account", fault),
         f"Accept its terms: `jumpseat accept-terms {place.provider}:{place.model}`, or on "
-        f"{place.site}/settings/copilot/features; in an organization an administrator does that.",
+        f"{place.site}/settings/copilot/features; in an organization an administrator does that."
+        f"{place.plans}",
     )
 
 

@@ -41,10 +41,12 @@ def test_a_row_has_limits_capabilities_policy_and_warnings():
                     "max_context_window_tokens": 1_000_000,
                     "max_prompt_tokens": 936_000,
                     "max_output_tokens": 64_000,
+                    "vision": {"max_prompt_images": 5},
                 },
                 "supports": {
                     "streaming": True,
                     "tool_calls": True,
+                    "parallel_tool_calls": True,
                     "vision": True,
                     "structured_outputs": True,
                     "reasoning_effort": ["low", "medium", "high", "max"],
@@ -65,6 +67,8 @@ def test_a_row_has_limits_capabilities_policy_and_warnings():
     )
     assert model.supports_vision
     assert model.supports_tool_use
+    assert model.supports_parallel_tool_calls
+    assert model.max_prompt_images == 5
     assert model.supports_thinking
     assert model.supports_json
     assert model.thinking_levels == ["low", "medium", "high", "max"]
@@ -90,7 +94,8 @@ def test_unlisted_capabilities_are_false_and_without_a_list_unknown():
     ("billing", "expected"),
     [
         ({"is_premium": True, "multiplier": 0.33}, Billing(True, 0.33, None)),
-        ({"token_prices": PRICES, "restricted_to": ["pro"]}, Billing(None, None, PRICES)),
+        ({"token_prices": PRICES, "restricted_to": ["pro"]}, Billing(None, None, PRICES, ["pro"])),
+        ({"restricted_to": ["pro", "max"]}, Billing(restricted_to=["pro", "max"])),
         ({}, None),
         ({"multiplier": "1"}, Billing(None, None, None)),
     ],

@@ -109,11 +109,13 @@ def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_
     fault, error = refusal(
         400, {"message": "The requested model is not supported.", "code": "model_not_supported"}
     )
-    place = Place(provider="copilot", model="m", site="https://acme.ghe.com", policy="disabled")
+    plans = " Plans that include it: pro, max."
+    place = Place(provider="copilot", model="m", site="https://acme.ghe.com", policy="disabled", plans=plans)
 
     explanation = explained(fault, error, place)
 
     assert type(explanation) is AuthorizationError
+    assert explanation.hint.endswith(plans)
     assert "jumpseat accept-terms copilot:m" in explanation.hint
     assert "https://acme.ghe.com/settings/copilot" in explanation.hint
 

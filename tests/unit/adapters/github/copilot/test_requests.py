@@ -6,11 +6,27 @@ import pytest
 
 from jumpseat import __version__
 from jumpseat.adapters.base import ClientInfo
-from jumpseat.adapters.github.copilot.fitting import fitted
-from jumpseat.adapters.github.copilot.headers import chat_headers, editor_version, identity_headers, signed
+from jumpseat.adapters.github.copilot.fitting import NOTE, fitted
+from jumpseat.adapters.github.copilot.headers import (
+    INTERLEAVED_THINKING,
+    chat_headers,
+    editor_version,
+    identity_headers,
+    messages_headers,
+    signed,
+)
 from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
-from jumpseat.chat import ChatRequest, ImageBlock, Message, ModelInfo, ToolResultBlock, ToolUseBlock
+from jumpseat.chat import (
+    ChatRequest,
+    ImageBlock,
+    Message,
+    ModelInfo,
+    RequestError,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from jumpseat.system.secrets import Secret
 
 OURS = f"jumpseat/{__version__}"
@@ -135,3 +151,46 @@ def test_a_missing_thinking_level_is_replaced_by_the_nearest_with_a_warning(leve
 
     assert sent.thinking == expected
     assert [warning.code for warning in warnings] == ([] if expected == level else ["thinking_dropped"])
+
+
+def images(count):
+    return tuple(ImageBlock(f"AAA{number}", "image/png") for number in range(count))
+
+
+@pytest.mark.requirement("copilot:image-limit")
+def test_of_too_many_images_the_oldest_become_a_note_with_a_warning():
+    first, last = images(3), images(2)
+    sent, warnings = fitted(
+        request(Message("user", first), Message.assistant("Cats."), Message("user", last)),
+        info(max_prompt_images=3),
+    )
+
+    assert sent.messages[0].content == [TextBlock(NOTE), TextBlock(NOTE), first[2]]
+    assert tuple(sent.messages[2].content) == last
+    assert [warning.code for warning in warnings] == ["images_dropped"]
+
+
+@pytest.mark.requirement("copilot:image-limit")
+def test_more_images_in_the_last_message_than_the_model_takes_are_an_error():
+    with pytest.raises(RequestError, match="has 4 images; m takes at most 3"):
+        fitted(request(Message("user", images(4))), info(max_prompt_images=3))
+
+
+@pytest.mark.requirement("copilot:interleaved-thinking")
+@pytest.mark.parametrize(
+    ("model", "tools", "configured", "expected"),
+    [
+        ("claude-sonnet-4", True, None, INTERLEAVED_THINKING),
+        ("claude-haiku-4.5", True, None, INTERLEAVED_THINKING),
+        ("claude-opus-4.5", True, "a, b", f"a,b,{INTERLEAVED_THINKING}"),
+        ("claude-opus-4.5", True, INTERLEAVED_THINKING, INTERLEAVED_THINKING),
+        ("claude-sonnet-4.5", False, None, None),
+        ("claude-sonnet-4.6", True, None, None),
+        ("claude-3.7-sonnet", True, "a", "a"),
+    ],
+)
+def test_claude_4_to_4_5_with_tools_may_think_between_calls(model, tools, configured, expected):
+    headers = messages_headers({"model": model, "tools": [{"name": "f"}] if tools else []}, configured)
+
+    assert headers.get("anthropic-beta") == expected
+    assert headers["anthropic-version"] == "2023-06-01"
