@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jumpseat.adapters.base import Adapter, ChecksSetup
 from jumpseat.chat import ChatError, ConfigError
-from jumpseat.config import Config, check_settings
+from jumpseat.config import Config, ProviderConfig, check_settings
 from jumpseat.config.faults import Fault
 from jumpseat.config.load import warnings_of
 from jumpseat.config.places import KeyPath, line_of
@@ -52,7 +53,11 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
     errors = [fault for _, fault in found]
     warnings = list(warnings_of(config, config, source, KINDS))
     lines = source.lines()
-    async for key, message, is_error in _further_faults(config, [path for path, _ in found]):
+    prompts = source.tables.get("prompts")
+    further = _further_faults(
+        config, [path for path, _ in found], prompts if isinstance(prompts, Mapping) else {}
+    )
+    async for key, message, is_error in further:
         fault = Fault(str(file), ".".join(map(str, key)), message, line_of(key, lines))
         (errors if is_error else warnings).append(fault)
     for faults in (errors, warnings):
@@ -61,13 +66,14 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
 
 
 async def _further_faults(
-    config: Config, found: Collection[KeyPath]
+    config: Config, found: Collection[KeyPath], prompts: Mapping[str, Any]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
     """The faults that only the providers can find: key, message, and whether it is an error.
 
     Args:
         config: the configuration without invalid values.
         found: the paths of those values.
+        prompts: the tables of the prompts, unchecked.
     """
     registry = Registry(config)
     incomplete = {path[1] for path in found if path[0] == "providers" and len(path) > 1}
@@ -81,33 +87,82 @@ async def _further_faults(
         if model is not None and (mistyped := await fault_of_model(registry, model)) is not None:
             yield ("default_model",), mistyped, True
         for provider in config.providers:
-            table = registry.table(provider)
-            for path, message in faults_of_values(provider, table):
-                yield ("providers", provider, *path), message, True
-            for path, message in warnings_of_values(table):
-                yield ("providers", provider, *path), message, False
-            if provider in incomplete:
-                continue  # Its fault is known; the adapter would repeat it.
-            try:
-                for sentence in _check(registry.adapter(provider)):
-                    path, message = located(provider, sentence)
-                    yield ("providers", provider, *path), message, False
-            except ChatError as error:
-                path, message = located(provider, error.message)
-                yield ("providers", provider, *path), _with_hint(message, error), True
+            known = {path[2:] for path in found if path[:2] == ("providers", provider)}
+            async for path, message, is_error in _faults_of_table(config, provider, known):
+                yield ("providers", provider, *path), message, is_error
         if named is not None and named in registry.ids and named not in config.providers:
             # A built-in provider is checked only if the file names it.
             try:
                 _check(registry.adapter(named))
             except ChatError as error:
                 yield ("default_provider",), _with_hint(error.message.rstrip("."), error), True
-        for name, prompt in config.prompts.items():
-            if prompt.model is not None and (mistyped := await fault_of_model(registry, prompt.model)):
+        for name, prompt in prompts.items():
+            model = prompt.get("model") if isinstance(prompt, Mapping) else None
+            if isinstance(model, str) and (mistyped := await fault_of_model(registry, model)):
                 yield ("prompts", name, "model"), mistyped, True
         for path, message in _settings_faults(registry, incomplete):
             yield path, message, True
     finally:
         await registry.aclose()
+
+
+async def _faults_of_table(
+    config: Config, provider: str, known: Collection[KeyPath]
+) -> AsyncIterator[tuple[KeyPath, str, bool]]:
+    """The faults of one provider, in the form of `_further_faults`, with paths below its table.
+
+    An adapter reports one fault at a time, so the table is checked again without each value that has one.
+    """
+    table: ProviderConfig | None = config.providers[provider]
+    for path, message in warnings_of_values(config.providers[provider]):
+        yield path, message, False
+    seen = set(known)
+    while table is not None:
+        faults = list(faults_of_values(provider, table))
+        if not faults:
+            adapter_faults, notes = await _faults_of_adapter(config, provider, table)
+            for path, message in notes:
+                yield path, message, False
+            # Without a path the cause may be a value that was left out.
+            faults = [fault for fault in adapter_faults if fault[0] or not seen]
+        new = [fault for fault in faults if fault[0] not in seen]
+        if not new:
+            return
+        for path, message in new:
+            yield path, message, True
+            seen.add(path)
+            table = None if table is None else _without_value(table, path)
+
+
+async def _faults_of_adapter(
+    config: Config, provider: str, table: ProviderConfig
+) -> tuple[list[tuple[KeyPath, str]], list[tuple[KeyPath, str]]]:
+    """The fault because of which a provider's adapter cannot be made, if any, and what it warns of."""
+    registry = Registry(config.model_copy(update={"providers": {provider: table}}))
+    try:
+        await registry.prepare(provider)
+        return [], [located(provider, sentence) for sentence in _check(registry.adapter(provider))]
+    except ChatError as error:
+        path, message = located(provider, error.message)
+        return [(path, _with_hint(message, error))], []
+    finally:
+        await registry.aclose()
+
+
+def _without_value(table: ProviderConfig, path: KeyPath) -> ProviderConfig | None:
+    """The table without the value at a path; None if it has none there, or cannot do without it."""
+    key = str(path[0]) if path else "kind"
+    rest = table.model_copy()
+    if key in (rest.model_extra or {}):
+        del (rest.model_extra or {})[key]
+        return rest
+    if key == "kind" or key not in table.model_fields_set:
+        return None
+    value = getattr(table, key)
+    if len(path) > 1 and isinstance(value, Mapping) and path[1] in value:
+        return table.model_copy(update={key: {name: each for name, each in value.items() if name != path[1]}})
+    default = ProviderConfig.model_fields[key].get_default(call_default_factory=True)
+    return table.model_copy(update={key: default})
 
 
 def _check(adapter: Adapter) -> Sequence[str]:

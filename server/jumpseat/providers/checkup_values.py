@@ -133,8 +133,14 @@ def _unfillable(text: str, table: ProviderConfig) -> str | None:
         names = [name for _, name in pieces(text) if name is not None]
     except TemplateError as error:
         return str(error)
-    for name in names:
-        if name in table.env or name == "model" or isinstance(own_value(table, name), str | int | float):
-            continue
-        return f"uses ${{{name}}}, which is neither in env nor a text of this table"
-    return None
+    unknown = [
+        f"${{{name}}}"
+        for name in dict.fromkeys(names)
+        if name not in table.env
+        and name != "model"
+        and not isinstance(own_value(table, name), str | int | float)
+    ]
+    if not unknown:
+        return None
+    verb = "which is" if len(unknown) == 1 else "which are"
+    return f"uses {' and '.join(unknown)}, {verb} neither in env nor a text of this table"

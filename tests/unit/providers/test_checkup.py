@@ -116,6 +116,51 @@ async def test_an_invalid_host_is_reported_at_its_key_with_a_valid_example(home:
     assert '"github.com"' in fault.message
 
 
+async def test_every_mistake_of_a_table_is_reported(home: Path) -> None:
+    text = """\
+[providers.a]
+kind = "copilot"
+host = "a/b"
+github_url = "ftp://x"
+api_url = "ftp://y"
+timeout = 0
+[providers.b]
+kind = "opneai"
+timeout = 0
+[providers.c]
+timeout = 0
+[providers.d]
+kind = "openai"
+base_url = "https://${one}/${two}"
+ca_file = "/none/ca.pem"
+client_cert = { cert = "/none/cert.pem" }
+headers = { A = "cmd:", B = "file:" }
+[prompts.p]
+text = 3
+model = "opneai:x"
+"""
+    found = await checked(home, text)
+
+    assert [(fault.line, fault.key) for fault in found.errors] == [
+        (3, "providers.a.host"),
+        (4, "providers.a.github_url"),
+        (5, "providers.a.api_url"),
+        (6, "providers.a.timeout"),
+        (8, "providers.b.kind"),
+        (9, "providers.b.timeout"),
+        (10, "providers.c.kind"),
+        (11, "providers.c.timeout"),
+        (14, "providers.d.base_url"),
+        (15, "providers.d.ca_file"),
+        (16, "providers.d.client_cert"),
+        (17, "providers.d.headers.A"),
+        (17, "providers.d.headers.B"),
+        (19, "prompts.p.text"),
+        (20, "prompts.p.model"),
+    ]
+    assert "uses ${one} and ${two}, which are neither in env" in found.errors[8].message
+
+
 @pytest.mark.requirement("7:plugins")
 async def test_a_plug_in_reports_what_it_needs_and_what_it_ignores(home: Path, install: Install) -> None:
     body = """

@@ -159,6 +159,7 @@ kidn = "openai"
         (10, "providers.x.settings.t.type"),
         (11, "providers.x.settings.t.mapping"),
         (16, "providers.y.kind"),
+        (17, "providers.z.kind"),
         (18, "providers.z.max_retries"),
     ]
     assert [(fault.line, fault.key.rpartition(".")[2]) for fault in found.warnings] == [
