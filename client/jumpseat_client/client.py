@@ -189,7 +189,7 @@ class Client(Requests):
         stop_sequences: Sequence[str] | None = None,
         stream: bool = True,
         output_mode: str | Mapping[str, Any] | None = None,
-        thinking: Literal["off", "low", "medium", "high"] | None = None,
+        thinking: Literal["off", "minimal", "low", "medium", "high", "max"] | None = None,
         settings: Mapping[str, Any] | None = None,
         turn_id: str | None = None,
         conversation_id: str | None = None,

@@ -309,7 +309,7 @@ async def test_settings_rows_of_the_file_are_listed_checked_and_sent_where_they_
     sent = upstream.requests[-1].json
     assert (sent["max_tokens"], sent["reasoning_effort"]) == (5, "high")
 
-    wrong = {"stop_words": "x", "bias": [], "tier": "slow", "thinking": "max", "colour": 1}
+    wrong = {"stop_words": "x", "bias": [], "tier": "slow", "thinking": "much", "colour": 1}
     error = (await daemon.request("chat/start", {**CHAT, "settings": wrong})).error
     assert error["code"] == -32602
     assert [each["path"] for each in error["data"]["errors"]] == [f"settings.{key}" for key in wrong]

@@ -46,7 +46,7 @@ async def test_a_chat_streams_thinking_and_text(daemon: Daemon, server: FakeOlla
     assert "warning" not in exchange.delta_types
     (sent,) = server.chats
     assert sent["think"] is True
-    assert sent["options"] == {"num_predict": 8192, "num_ctx": 40_960, "temperature": 0.1, "top_k": 5}
+    assert sent["options"] == {"num_predict": 24_576, "num_ctx": 40_960, "temperature": 0.1, "top_k": 5}
 
 
 @pytest.mark.requirement("ollama:replay-in-tool-loop", "ollama:tool-result", "ollama:minted-ids")

@@ -24,7 +24,7 @@ from tests.unit.pages import CLIENT as CLIENT_PAGE
 from tests.unit.pages import names_in, table
 
 CHAT = """
-BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS AuthenticationError AuthorizationError Billing
+BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS THINKING_ROOM AuthenticationError AuthorizationError Billing
 BlockDoneEvent ChatCancelled ChatError ChatRequest Check CitationEvent ConfigError ConnectionError
 ContentBlock ContentFilterError ContextBlock ContextExceededError Cost DoneEvent Fold ImageBlock Initiator
 InvalidRequestError JsonSchemaOutput Message ModelInfo NamedTool Origin OtherBlock OutputMode PolicyState

@@ -10,7 +10,7 @@ import click
 
 from jumpseat_client.cli.chat_inputs import complete_file, complete_setting, schema_of, settings_of, tools_of
 from jumpseat_client.cli.completion import complete_conversation, complete_model, complete_prompt
-from jumpseat_client.cli.options import daemon_options, json_option, run_work
+from jumpseat_client.cli.options import THINKING_LEVELS, daemon_options, json_option, run_work
 
 JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -52,7 +52,7 @@ JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--no-stdin", is_flag=True, help="Do not read stdin.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer.")
-@click.option("--thinking", type=click.Choice(["off", "low", "medium", "high"]), help="How much to think.")
+@click.option("--thinking", type=click.Choice(THINKING_LEVELS), help="How much to think.")
 @click.option(
     "-o",
     "--option",

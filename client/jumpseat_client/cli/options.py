@@ -17,6 +17,8 @@ from jumpseat_client.errors import ClientError
 
 T = TypeVar("T")
 
+THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "max")
+
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 config_option = click.option(

@@ -101,8 +101,8 @@ test('a thinking model has a menu with the levels that it knows', () => {
   const menu = (facts: Partial<ModelInfo>) =>
     rowOf(model({ supportsThinking: true, ...facts })).configurationSchema?.properties.reasoningEffort;
 
-  assert.deepEqual(menu({})?.enum, ['default', 'off', 'low', 'medium', 'high']);
-  const some = menu({ thinkingLevels: ['medium', 'high', 'xhigh'] });
+  assert.deepEqual(menu({})?.enum, ['default', 'off', 'minimal', 'low', 'medium', 'high', 'max']);
+  const some = menu({ thinkingLevels: ['medium', 'high', 'unheard'] });
   assert.deepEqual(some?.enum, ['default', 'off', 'medium', 'high']);
   assert.deepEqual(some.enumItemLabels, ['As configured', 'Off', 'Medium', 'High']);
   assert.equal(some.enumDescriptions.length, 4);
@@ -113,7 +113,7 @@ test('the level of thinking is what the user, or an agent of VS Code, chose', ()
   const chosen = ['default', 'off', 'low', 'high', 'none', 'minimal', 'xhigh', 'unheard', 7, undefined];
   assert.deepEqual(
     chosen.map((reasoningEffort) => thinkingOf({ reasoningEffort })),
-    [undefined, 'off', 'low', 'high', 'off', 'low', 'high', undefined, undefined, undefined],
+    [undefined, 'off', 'low', 'high', 'off', 'minimal', 'max', undefined, undefined, undefined],
   );
   assert.equal(thinkingOf(undefined), undefined);
 });

@@ -65,6 +65,7 @@ from jumpseat.chat.fold import Fold
 from jumpseat.chat.models import Billing, ModelInfo, PolicyState
 from jumpseat.chat.request import (
     DEFAULT_MAX_TOKENS,
+    THINKING_ROOM,
     ChatRequest,
     Initiator,
     JsonSchemaOutput,
@@ -80,6 +81,7 @@ __all__ = [
     "BLOCK_CLASSES",
     "BLOCK_EVENTS",
     "DEFAULT_MAX_TOKENS",
+    "THINKING_ROOM",
     "AuthenticationError",
     "AuthorizationError",
     "Billing",

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.chat.blocks import Message
 from jumpseat.chat.tools import ToolChoice, ToolDefinition
 
-ThinkingLevel: TypeAlias = Literal["off", "low", "medium", "high"]
+ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "max"]
 Initiator: TypeAlias = Literal["user", "agent"]
 
 DEFAULT_MAX_TOKENS = 8192
-"""Limit of output tokens if neither the caller nor a saved setting has one."""
+"""Limit of output tokens if neither the caller nor a saved setting has one, without room for thinking."""
+
+THINKING_ROOM: Mapping[ThinkingLevel, int] = {
+    "off": 0,
+    "minimal": 1024,
+    "low": 4096,
+    "medium": 8192,
+    "high": 16_384,
+    "max": 32_768,
+}
+"""Tokens of thinking that each level allows: added to a default limit, and the budget of a model with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,11 @@ class ChatRequest:
     tools: Sequence[ToolDefinition] = ()
     tool_choice: ToolChoice = "auto"
     max_tokens: int = DEFAULT_MAX_TOKENS
+    """Limit of everything that the model generates, including thinking."""
+
+    answer_tokens: int | None = None
+    """The part of a default `max_tokens` that is for the answer; None if the user or client set the limit."""
+
     stop_sequences: Sequence[str] = ()
     stream: bool = True
     output_mode: OutputMode = "text"
@@ -47,6 +62,12 @@ class ChatRequest:
     initiator: Initiator | None = None
     state: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Data that an adapter's set-up hook leaves for the other hooks of the same attempt; never sent."""
+
+    def with_room_for_thinking(self) -> ChatRequest:
+        """The request for a model that thinks by default, with room for that in a default limit."""
+        if self.thinking is not None or self.max_tokens != self.answer_tokens:
+            return self
+        return replace(self, max_tokens=self.max_tokens + THINKING_ROOM["medium"])
 
     def effective_initiator(self) -> Initiator:
         """The caller's initiator; by default `user` if the last message is the user's, not tool results."""

@@ -7,10 +7,12 @@ openai-chat reference, "Request".
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from jumpseat.dialects.efforts import COMMON
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +28,46 @@ class ReasoningHabit:
     ever: bool = True
     """False for a model of the family that never reasons, and accepts no effort."""
 
+    efforts: Sequence[str] = COMMON
+    """The efforts that the model accepts."""
 
-_ON, _OFF = ReasoningHabit(True, True), ReasoningHabit(False, True)
-_ALWAYS, _NEVER = ReasoningHabit(True, False), ReasoningHabit(False, True, ever=False)
+
+_LEVELS = ("low", "medium", "high")
+_MORE = (*_LEVELS, "xhigh")
+_PRO = ("medium", "high", "xhigh")
+
+
+def _on(*efforts: str) -> ReasoningHabit:
+    return ReasoningHabit(True, True, efforts=("none", *efforts))
+
+
+def _off(*efforts: str) -> ReasoningHabit:
+    return ReasoningHabit(False, True, efforts=("none", *efforts))
+
+
+def _always(*efforts: str) -> ReasoningHabit:
+    return ReasoningHabit(True, False, efforts=efforts)
+
+
+_NEVER = ReasoningHabit(False, True, ever=False)
 
 HABITS: tuple[tuple[str, ReasoningHabit], ...] = (
-    ("gpt-5.6", _ON),
-    ("gpt-5.5-pro", _ALWAYS),
-    ("gpt-5.5", _ON),
-    ("gpt-5.4-pro", _ALWAYS),
-    ("gpt-5.4", _OFF),
-    ("gpt-5.3-chat", _ALWAYS),
-    ("gpt-5.3", _OFF),
-    ("gpt-5.2-pro", _ALWAYS),
-    ("gpt-5.2-chat", _ALWAYS),
-    ("gpt-5.2", _OFF),
-    ("gpt-5.1-codex", _ALWAYS),
-    ("gpt-5.1-chat", _ALWAYS),
-    ("gpt-5.1", _OFF),
+    ("gpt-5.6", _on(*_MORE, "max")),
+    ("gpt-5.5-pro", _always(*_PRO)),
+    ("gpt-5.5", _on(*_MORE)),
+    ("gpt-5.4-pro", _always(*_PRO)),
+    ("gpt-5.4", _off(*_MORE)),
+    ("gpt-5.3-chat", _always(*_LEVELS)),
+    ("gpt-5.3", _off(*_MORE)),
+    ("gpt-5.2-pro", _always(*_PRO)),
+    ("gpt-5.2-chat", _always(*_LEVELS)),
+    ("gpt-5.2", _off(*_MORE)),
+    ("gpt-5.1-codex", _always(*_LEVELS)),
+    ("gpt-5.1-chat", _always(*_LEVELS)),
+    ("gpt-5.1", _off(*_LEVELS)),
     ("gpt-5-chat", _NEVER),
-    ("gpt-5", _ALWAYS),
-    *((f"o{number}", _ALWAYS) for number in range(1, 10)),
+    ("gpt-5", _always("minimal", *_LEVELS)),
+    *((f"o{number}", _always(*_LEVELS)) for number in range(1, 10)),
 )
 """By prefix of the name; the first match wins."""
 
@@ -70,6 +91,12 @@ def habit_of(model: str) -> ReasoningHabit | None:
         if re.match(re.escape(prefix) + r"(?![a-z0-9])", model):
             return habit
     return None
+
+
+def efforts_of(model: str) -> Sequence[str]:
+    """The efforts of a model, by its name."""
+    habit = habit_of(model)
+    return COMMON if habit is None else habit.efforts
 
 
 def takes_only_max_completion_tokens(model: str) -> bool:

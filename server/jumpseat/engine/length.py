@@ -30,7 +30,8 @@ def refuses_limit(error: ChatError) -> bool:
 def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
     """The plan, with a warning if its prompt may be too long; one that certainly is too long is refused.
 
-    If the limit of the answer is the model's own, it becomes what the prompt leaves of the context.
+    A default limit of the answer that is higher than the usual one becomes what the prompt leaves of the
+    context.
 
     Raises:
         ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
@@ -67,8 +68,12 @@ def _with_room(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Pla
         return planned
     request = planned.request
     room = context - int(ROOM * memory.size(target.provider, request).tokens)
-    tokens = max(min(request.max_tokens, room), planned.fallback_max_tokens)
-    return replace(planned, request=replace(request, max_tokens=tokens))
+    if room >= request.max_tokens:
+        return planned
+    if room > planned.fallback_max_tokens:
+        return replace(planned, request=replace(request, max_tokens=room))
+    request = replace(request, max_tokens=planned.fallback_max_tokens, answer_tokens=None)
+    return replace(planned, request=request)
 
 
 def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:

@@ -12,13 +12,16 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import (
+    THINKING_ROOM,
     ChatRequest,
     InvalidRequestError,
     Origin,
     RequestError,
+    ThinkingLevel,
     WarningEvent,
 )
 from jumpseat.config import SettingRow, chat_params, check_settings, mapped
+from jumpseat.dialects.thinks_by_default import thinks_by_default
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.conversation import Conversation
 from jumpseat.engine.memory import BlockMemory
@@ -33,7 +36,7 @@ class Plan:
     request: ChatRequest
     warnings: Sequence[WarningEvent]
     fallback_max_tokens: int | None = None
-    """The limit of the answer where the provider refuses that of the request, which is the model's own."""
+    """The limit of the answer if the provider refuses the default one of the request, which is higher."""
 
 
 def plan(
@@ -78,9 +81,6 @@ def plan(
     warnings = list(ask.warnings)
     settings = _with_defaults(ask.settings, default_settings, rows)
     defaults = chat_params(settings, rows)
-    max_tokens, fallback = _max_tokens(
-        ask, ask.max_tokens or defaults.get("max_tokens") or default_max_tokens, target
-    )
     messages = conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins)
     request = ChatRequest(
         messages=messages if ask.paths is None else ask.paths.applied_to(messages),
@@ -88,7 +88,6 @@ def plan(
         system=ask.system,
         tools=ask.tools,
         tool_choice=ask.tool_choice,
-        max_tokens=max_tokens,
         stop_sequences=ask.stop_sequences,
         stream=ask.stream,
         output_mode=ask.output_mode,
@@ -98,18 +97,19 @@ def plan(
         # By the client's own messages: a result that was added for it is not an agent's.
         initiator=ask.initiator or ChatRequest(messages=ask.messages, model="").effective_initiator(),
     )
-    return Plan(_degraded(request, target, capabilities, warnings), warnings, fallback)
-
-
-def _max_tokens(ask: TurnAsk, named: int | None, target: ResolvedModel) -> tuple[int, int | None]:
-    """The limit of the answer, and the lower one that a provider may be asked for instead."""
+    request = _degraded(request, target, capabilities, warnings)
+    named = ask.max_tokens or defaults.get("max_tokens") or default_max_tokens
     limit = target.info.max_output_tokens if target.info else None
-    tokens = named or target.adapter.traits.default_max_tokens
-    if limit is None:
-        return tokens, None
-    if named is None and ask.max_tokens_default == "model" and limit > tokens:
-        return limit, tokens
-    return min(tokens, limit), None
+    if named is not None:
+        return Plan(replace(request, max_tokens=min(named, limit or named)), warnings)
+    answer_tokens = target.adapter.traits.default_max_tokens
+    can_think = capabilities.thinking and target.info is not None and target.info.supports_thinking is True
+    by_default: ThinkingLevel = "medium" if thinks_by_default(target.model, can_think) else "off"
+    tokens = answer_tokens + THINKING_ROOM[request.thinking or by_default]
+    if limit is not None:
+        tokens = limit if ask.max_tokens_default == "model" else min(tokens, limit)
+    request = replace(request, max_tokens=tokens, answer_tokens=answer_tokens)
+    return Plan(request, warnings, answer_tokens if tokens > answer_tokens else None)
 
 
 def _with_defaults(

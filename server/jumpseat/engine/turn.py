@@ -171,7 +171,7 @@ async def _attempts(
                 and budget.may_replan("max_tokens")
             ):
                 logger.info("a turn of %s is limited to %d tokens: %s", target.provider, fallback, error)
-                request = replace(request, max_tokens=fallback)
+                request = replace(request, max_tokens=fallback, answer_tokens=None)
                 fold.restart(target.provider, target.model)
                 continue
             # After output a retry would repeat text that the client already shows.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.chat import ChatError, ModelInfo, Response
+from jumpseat.chat import THINKING_ROOM, ChatError, ModelInfo, Response
 from jumpseat.chat.json_form import camel, to_json_form
 from jumpseat.config import SettingRow
 from jumpseat.providers import ProviderDescription
@@ -73,7 +74,17 @@ def model_to_wire(
         "supportsThinking": capabilities is not None and capabilities.thinking,
         "supportsJson": capabilities is not None and capabilities.json_mode,
     }
-    return {"id": model.id, **assumed, **to_wire(model), "isDefault": is_default}
+    row = {"id": model.id, **assumed, **to_wire(model), "isDefault": is_default}
+    if model.thinking_levels is not None:
+        row["thinkingLevels"] = _thinking_levels(model.thinking_levels)
+    return row
+
+
+def _thinking_levels(efforts: Sequence[str]) -> list[str]:
+    """The levels that a chat may request, for efforts in the provider's words."""
+    highest = {} if "max" in efforts else {"xhigh": "max"}
+    levels = [{"none": "off", **highest}.get(effort, effort) for effort in efforts]
+    return [level for level in levels if level in THINKING_ROOM]
 
 
 def setting_to_wire(key: str, row: SettingRow) -> dict[str, Any]:

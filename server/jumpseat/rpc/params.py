@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from jumpseat.chat import ThinkingLevel
 from jumpseat.rpc.message_params import ContextParam, Conversation
 from jumpseat.rpc.param_model import JsonObject, Params
 
@@ -47,7 +48,7 @@ class TurnParams(Params):
     stop_sequences: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     stream: bool = True
     output_mode: Literal["text", "json"] | SchemaOutputParam = "text"
-    thinking: Literal["off", "low", "medium", "high"] | None = None
+    thinking: ThinkingLevel | None = None
     settings: JsonObject = Field(default_factory=dict)
     turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     conversation_id: str | None = None

@@ -19,6 +19,7 @@ from jumpseat.chat import (
     RequestError,
     TextBlock,
     ThinkingBlock,
+    ThinkingLevel,
     ToolDefinition,
 )
 from jumpseat.config import SettingRow
@@ -239,6 +240,46 @@ def test_max_tokens_is_requested_else_saved_else_8192_and_at_most_the_models_lim
     plan = planned(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
 
     assert plan.request.max_tokens == sent
+
+
+@pytest.mark.requirement("2:max-tokens")
+@pytest.mark.parametrize(
+    ("model", "level", "facts", "sent"),
+    [
+        ("m", "off", {}, 8192),
+        ("m", "minimal", {}, 9216),
+        ("m", "low", {}, 12_288),
+        ("m", "medium", {}, 16_384),
+        ("m", "high", {}, 24_576),
+        ("m", "max", {}, 40_960),
+        ("m", "max", {"max_output_tokens": 16_000}, 16_000),
+        ("m", "high", {"supports_thinking": False}, 8192),
+        ("m", None, {}, 8192),
+        ("m", None, {"supports_thinking": True}, 16_384),
+        ("gpt-5", None, {}, 16_384),
+        ("openai/o3", None, {}, 16_384),
+        ("gpt-5.1", None, {"supports_thinking": True}, 8192),
+        ("gpt-5", "off", {}, 8192),
+        ("claude-sonnet-4-5", None, {"supports_thinking": True}, 8192),
+        ("claude-opus-5-5", None, {}, 16_384),
+    ],
+)
+def test_a_default_limit_has_room_for_the_level_that_was_asked_for(
+    model: str, level: ThinkingLevel | None, facts: dict[str, Any], sent: int
+) -> None:
+    target = ResolvedModel("fake", ScriptedAdapter(), model, model_info("fake", model, **facts))
+    request = plan(ask(thinking=level), target, Capabilities(), ROWS, {}, None).request
+
+    assert (request.max_tokens, request.answer_tokens) == (sent, 8192)
+
+
+@pytest.mark.requirement("2:max-tokens")
+@pytest.mark.parametrize("limits", [{"max_tokens": 1000}, {"saved": 1000}])
+def test_a_limit_of_the_client_or_the_user_gets_no_room_for_thinking(limits: dict[str, int]) -> None:
+    asked = ask(thinking="high", max_tokens=limits.get("max_tokens"))
+    request = planned(asked, saved_max_tokens=limits.get("saved")).request
+
+    assert (request.max_tokens, request.answer_tokens) == (1000, None)
 
 
 @pytest.mark.parametrize(

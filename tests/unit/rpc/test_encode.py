@@ -133,6 +133,21 @@ def test_known_facts_of_a_model_are_encoded() -> None:
     assert (wire["messages"], wire["isDefault"]) == ([], False)
 
 
+@pytest.mark.requirement("2:thinking-levels")
+@pytest.mark.parametrize(
+    ("efforts", "levels"),
+    [
+        (("none", "low", "high", "xhigh"), ["off", "low", "high", "max"]),
+        (("minimal", "xhigh", "max"), ["minimal", "max"]),
+        (("strange",), []),
+    ],
+)
+def test_the_levels_of_a_model_are_those_that_a_chat_may_request(efforts, levels) -> None:
+    wire = model_to_wire(model_info("p", "m", thinking_levels=efforts), is_default=False)
+
+    assert wire["thinkingLevels"] == levels
+
+
 @pytest.mark.requirement("8:auth-status")
 def test_an_auth_status_has_the_known_values_with_times_in_utc() -> None:
     until = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -13,8 +13,9 @@ from urllib.parse import unquote
 from jumpseat_client.cli.attachments import Block, CannotAttach, files_of, image_of
 from jumpseat_client.cli.failures import print_failure, say
 from jumpseat_client.cli.files import replace_file
+from jumpseat_client.cli.options import THINKING_LEVELS
 from jumpseat_client.cli.output import make_output
-from jumpseat_client.cli.repl.commands import COMMANDS, LEVELS
+from jumpseat_client.cli.repl.commands import COMMANDS
 from jumpseat_client.cli.repl.conversation import TerminalConversation, Totals
 from jumpseat_client.cli.repl.link import Link
 from jumpseat_client.cli.repl.notes import note, totals_text
@@ -130,11 +131,12 @@ class Actions:
         if argument in ("show", "hide"):
             self._conversation.shows_thinking = argument == "show"
             note("Thinking is shown." if argument == "show" else "Thinking is one line.")
-        elif argument in LEVELS:
+        elif argument in THINKING_LEVELS:
             self._conversation.options["thinking"] = argument
             note(f"The next answers are made with thinking {argument}.")
         elif argument:
-            print_failure(f"{argument} is neither show nor hide nor a level: {', '.join(LEVELS)}.", None)
+            levels = ", ".join(THINKING_LEVELS)
+            print_failure(f"{argument} is neither show nor hide nor a level: {levels}.", None)
         elif self._conversation.thinking:
             print_thinking(self._conversation.thinking)
         else:

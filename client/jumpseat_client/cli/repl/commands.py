@@ -11,9 +11,6 @@ from typing import Literal, TypeAlias
 Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option", "sign_in"]
 """What completes the argument of a command."""
 
-LEVELS = ("off", "low", "medium", "high")
-"""Of thinking, as the contract has them."""
-
 # One slash and a name that the text ends or white space follows: `/usr/bin` begins a question.
 _COMMAND = re.compile(r"/([A-Za-z?][A-Za-z0-9._-]*)(?:\s+(.*))?", re.DOTALL)
 

@@ -10,7 +10,8 @@ from typing import TypeAlias
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from jumpseat_client.cli.repl.commands import COMMANDS, LEVELS, Completes, command_named
+from jumpseat_client.cli.options import THINKING_LEVELS
+from jumpseat_client.cli.repl.commands import COMMANDS, Completes, command_named
 from jumpseat_client.cli.repl.conversation import TerminalConversation
 from jumpseat_client.cli.repl.link import Link
 from jumpseat_client.cli.status import has_sign_in
@@ -123,7 +124,7 @@ def lookups_of(link: Link, conversation: TerminalConversation) -> dict[Completes
         return [(row["name"], str(row.get("description", ""))) for row in rows or ()]
 
     async def thinking() -> Words:
-        return [("show", ""), ("hide", ""), *((level, "") for level in LEVELS)]
+        return [("show", ""), ("hide", ""), *((level, "") for level in THINKING_LEVELS)]
 
     async def settings() -> Words:
         model = conversation.options.get("model")

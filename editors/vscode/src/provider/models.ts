@@ -11,12 +11,14 @@ const THINKING_KEY = 'reasoningEffort';
 const UNSET = 'default';
 const LEVELS: Record<ThinkingLevel, string> = {
   off: 'Answers at once, where the model can',
+  minimal: 'Thinks as little as it can',
   low: 'Thinks briefly',
   medium: 'Thinks for some time',
   high: 'Thinks for long',
+  max: 'Thinks as long as it can',
 };
 /** The words of other providers for a level, which VS Code's agents may send. */
-const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', minimal: 'low', xhigh: 'high', max: 'high' };
+const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', xhigh: 'max' };
 
 export interface Limits {
   maxInputTokens: number;

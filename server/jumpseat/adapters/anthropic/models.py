@@ -12,8 +12,8 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.http.models import read_models
-from jumpseat.chat import ModelInfo
-from jumpseat.dialects.anthropic_messages.models import family_and_version, supported
+from jumpseat.chat import THINKING_ROOM, ModelInfo
+from jumpseat.dialects.anthropic_messages.models import EFFORTS, family_and_version, supported
 from jumpseat.dialects.loose_values import limit_in, text_in
 
 
@@ -57,7 +57,10 @@ def _with_row(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
 def _levels(row: Mapping[str, Any]) -> list[str] | None:
     if not supported(row, "thinking"):
         return None
-    levels = [level for level in ("low", "medium", "high") if supported(row, "effort", level) is not False]
+    if supported(row, "thinking", "types", "adaptive"):
+        levels = [level for level in EFFORTS if supported(row, "effort", level)]
+    else:  # A budget can express every level.
+        levels = [level for level in THINKING_ROOM if level != "off"]
     off = supported(row, "thinking", "types", "disabled") is not False
     return ["off", *levels] if off else levels
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jumpseat.chat import THINKING_ROOM
 from jumpseat.config import SettingRow
 
 
@@ -48,7 +49,7 @@ THINKING = row(
     "enum",
     21,
     "How much to think, for chats that set no level.",
-    choices=["off", "low", "medium", "high"],
+    choices=list(THINKING_ROOM),
     mapping="chat",
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,7 +11,9 @@ from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.refusals import unknown_model
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import Decoder, ProviderFault
+from jumpseat.dialects.efforts import effort_warning, efforts_after_refusal, nearest_effort
 from jumpseat.dialects.parameters import dropped_parameter, without
+from jumpseat.dialects.reasoning_models import efforts_of
 from jumpseat.http import Refine
 
 
@@ -42,6 +44,9 @@ class Route(ABC):
         """
         self._provider = provider
         self._refused: dict[str, frozenset[str]] = {}
+        self._efforts: dict[str, Collection[str]] = {}
+        self.listed_efforts: Callable[[str], Collection[str] | None] = lambda model: None
+        """The efforts in a model's row, if the provider lists them."""
 
     @abstractmethod
     def prepare(self, request: ChatRequest) -> Prepared:
@@ -68,6 +73,30 @@ class Route(ABC):
         """Leave a parameter out of this model's requests from now on."""
         self._refused[model] = self._refused_by(model) | {name}
         return Replan(f"refused_parameter:{name}", error)
+
+    def _efforts_of(self, model: str) -> Collection[str]:
+        """The efforts of a model: learned from a refusal, else listed, else those of its name."""
+        return self._efforts.get(model) or self.listed_efforts(model) or efforts_of(model)
+
+    def _effort_warnings(self, request: ChatRequest) -> list[WarningEvent]:
+        """The warning if the model has another effort for the level of the request, or none."""
+        if request.thinking is None:
+            return []
+        effort = nearest_effort(request.thinking, self._efforts_of(request.model))
+        warning = effort_warning(request.model, request.thinking, effort)
+        return [] if warning is None else [warning]
+
+    def _learn_efforts(
+        self, model: str, effort: Any, fault: ProviderFault, error: ChatError
+    ) -> Replan | None:
+        """Remember the efforts that a model accepts after a refusal; None if it refuses all efforts."""
+        if not isinstance(effort, str):
+            return None
+        efforts = efforts_after_refusal(fault.message, effort, self._efforts_of(model))
+        if not efforts:
+            return None
+        self._efforts[model] = efforts
+        return Replan(f"refused_effort:{effort}", error)
 
     def _without_refused(
         self,

@@ -111,7 +111,10 @@ class OllamaAdapter(EndpointAdapter):
         )
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
-        self._refuse_images(request, await self._show(request.model))
+        shown = await self._show(request.model)
+        self._refuse_images(request, shown)
+        if shown is not None and "thinking" in (shown.capabilities or ()):
+            request = request.with_room_for_thinking()
         return await super()._prepare(request, headers)
 
     def _refuse_images(self, request: ChatRequest, shown: ModelFacts | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 from jumpseat.dialects.loose_values import limit_in, mapping_in, texts_in
+from jumpseat.dialects.ollama_chat import LEVELS
 
 # A model's limit may be 256k tokens, and its cache takes about 100 KiB per token: with its full context, a
 # small model fills the memory of a large machine.
@@ -132,7 +133,7 @@ def model_info(
         supports_vision=None if can is None else "vision" in can,
         supports_tool_use=None if can is None else "tools" in can,
         supports_thinking=None if can is None else "thinking" in can,
-        thinking_levels=("low", "medium", "high") if has_levels else None,
+        thinking_levels=LEVELS if has_levels else None,
         # The server also lists models for embeddings, which cannot chat.
         picker_enabled=can is None or "completion" in can,
     )

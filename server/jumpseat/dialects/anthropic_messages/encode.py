@@ -100,7 +100,7 @@ def encode_with_warnings(
         message = "A stop sequence was left out: the API refuses one that is only whitespace."
         warnings.append(WarningEvent("parameter_dropped", message))
     if request.thinking is not None:
-        apply_thinking(body, request.thinking, rules, warnings)
+        apply_thinking(body, request.thinking, request.answer_tokens, rules, warnings)
     if request.output_mode != "text":
         _ask_for_json(body, request, rules, warnings)
     for name, value in extra.items():

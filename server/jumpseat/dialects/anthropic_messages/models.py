@@ -14,6 +14,9 @@ from typing import Any, Literal, TypeAlias
 ThinkingForm: TypeAlias = Literal["adaptive", "enabled", "none"]
 OffForm: TypeAlias = Literal["disabled", "between_tools", "low_effort", "absent"]
 
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+"""Every effort of the dialect."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRules:
@@ -81,7 +84,13 @@ def rules_of(model: str) -> ModelRules:
             max_output_tokens=32_000 if family == "opus" and version < (4, 5) else 64_000,
         )
     if version < (4, 7):
-        return ModelRules(thinking="adaptive", strict_thinking=True, takes_prefill=False, takes_schemas=True)
+        return ModelRules(
+            thinking="adaptive",
+            strict_thinking=True,
+            takes_prefill=False,
+            takes_schemas=True,
+            effort_levels=frozenset({"low", "medium", "high", "max"}),
+        )
     return ModelRules(
         thinking="adaptive",
         off=_off_form(family, version),
@@ -91,6 +100,7 @@ def rules_of(model: str) -> ModelRules:
         takes_prefill=False,
         takes_forced_tools=not (family == "mythos" or (family == "fable" and version == (5, 0))),
         takes_schemas=True,
+        effort_levels=frozenset(EFFORTS),
     )
 
 
@@ -128,7 +138,7 @@ def with_listed(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
         between = supported(row, "thinking", "types", "between_tools")
         rules = replace(rules, off="between_tools" if between else "low_effort")
     if (effort := supported(row, "effort")) is not None:
-        levels = {level for level in ("low", "medium", "high") if supported(row, "effort", level)}
+        levels = {level for level in EFFORTS if supported(row, "effort", level)}
         rules = replace(rules, effort_levels=frozenset(levels if effort else ()))
     return rules
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jumpseat.chat import ThinkingLevel, WarningEvent
+from jumpseat.chat import THINKING_ROOM, ThinkingLevel, WarningEvent
 from jumpseat.dialects.anthropic_messages.models import ModelRules
+from jumpseat.dialects.efforts import effort_warning, nearest_effort
 from jumpseat.dialects.parameters import dropped_parameter
-
-BUDGETS = {"low": 2048, "medium": 8192, "high": 16_384}
-"""Tokens of thinking, in addition to those of the answer: `max_tokens` counts both."""
 
 LEAST_BUDGET = 1024
 
@@ -23,14 +21,16 @@ SAMPLING = ("temperature", "top_p", "top_k")
 def apply_thinking(
     body: dict[str, Any],
     level: ThinkingLevel,
+    answer_tokens: int | None,
     rules: ModelRules,
     warnings: list[WarningEvent],
 ) -> None:
-    """Write `thinking` and `output_config.effort` into the body; raise `max_tokens` by the budget.
+    """Write `thinking` and `output_config.effort` into the body.
 
     Args:
         body: holds `max_tokens`, `messages`, and `tool_choice` if there is one.
         level: the requested level.
+        answer_tokens: as in `ChatRequest`.
         rules: what the model accepts.
         warnings: gets a warning for what is changed or left out.
     """
@@ -43,11 +43,7 @@ def apply_thinking(
         body["thinking"] = {"type": "adaptive"}
         if rules.hides_thinking:
             body["thinking"]["display"] = "summarized"
-        if level in rules.effort_levels:
-            body["output_config"] = {"effort": level}
-        else:
-            message = f"{model} has no effort {level!r}; it thinks with its default effort."
-            warnings.append(WarningEvent("thinking_adjusted", message))
+        _set_effort(body, level, rules, warnings)
     elif rules.strict_thinking and body.get("tool_choice", {}).get("type") in ("any", "tool"):
         message = f"Thinking was left out: {model} cannot think while a tool call is forced."
         warnings.append(WarningEvent("thinking_dropped", message))
@@ -55,7 +51,7 @@ def apply_thinking(
         message = f"Thinking was left out: {model} cannot start to think between tool calls."
         warnings.append(WarningEvent("thinking_dropped", message))
     else:
-        _set_budget(body, BUDGETS[level], rules, warnings)
+        _set_budget(body, level, answer_tokens, warnings)
 
 
 def _turn_off(body: dict[str, Any], rules: ModelRules, warnings: list[WarningEvent]) -> None:
@@ -68,23 +64,34 @@ def _turn_off(body: dict[str, Any], rules: ModelRules, warnings: list[WarningEve
         warnings.append(WarningEvent("thinking_adjusted", message))
     elif rules.off == "low_effort":
         body["thinking"] = {"type": "adaptive"}
-        if "low" in rules.effort_levels:
-            body["output_config"] = {"effort": "low"}
-        message = f"{model} cannot turn thinking off; the lowest effort was requested."
-        warnings.append(WarningEvent("thinking_adjusted", message))
+        _set_effort(body, "off", rules, warnings)
 
 
-def _set_budget(body: dict[str, Any], budget: int, rules: ModelRules, warnings: list[WarningEvent]) -> None:
-    total = body["max_tokens"] + budget
-    if rules.max_output_tokens is not None:
-        total = max(body["max_tokens"], min(total, rules.max_output_tokens))
-    # The budget must be below `max_tokens`. If both do not fit, half remains for the answer.
-    budget = min(budget, max(total - body["max_tokens"], total // 2))
+def _set_effort(
+    body: dict[str, Any], level: ThinkingLevel, rules: ModelRules, warnings: list[WarningEvent]
+) -> None:
+    effort = nearest_effort(level, rules.effort_levels)
+    if effort is not None:
+        body["output_config"] = {"effort": effort}
+        warning = effort_warning(body["model"], level, effort)
+    else:
+        message = f"{body['model']} has no effort for {level!r}; it thinks with its default effort."
+        warning = WarningEvent("thinking_adjusted", message)
+    if warning is not None:
+        warnings.append(warning)
+
+
+def _set_budget(
+    body: dict[str, Any], level: ThinkingLevel, answer_tokens: int | None, warnings: list[WarningEvent]
+) -> None:
+    limit = body["max_tokens"]
+    # A default limit has room for the answer besides the budget, unless the model's own limit is lower.
+    most = limit // 2 if answer_tokens is None else max(limit // 2, limit - answer_tokens)
+    budget = min(THINKING_ROOM[level], most)
     if budget < LEAST_BUDGET:
         message = f"Thinking was left out: {budget} tokens are too few for {body['model']} to think."
         warnings.append(WarningEvent("thinking_dropped", message))
         return
-    body["max_tokens"] = total
     body["thinking"] = {"type": "enabled", "budget_tokens": budget}
 
 

@@ -32,6 +32,7 @@ from jumpseat.dialects import cache_marks
 from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, replayed_reasoning
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.efforts import COMMON, nearest_effort
 from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
 from jumpseat.dialects.parameters import joined_lists, merge_parameters
 from jumpseat.dialects.user_parts import image_url, result_text
@@ -60,6 +61,9 @@ class EndpointFacts:
 
     dropped: Collection[str] = ()
     """Parameters that the endpoint refuses."""
+
+    efforts: Collection[str] = COMMON
+    """The efforts that the model accepts."""
 
     tool_ids: Literal["any", "nine_characters"] = "any"
     """The ids of tool calls that the endpoint accepts; Mistral's have exactly nine letters and digits."""
@@ -99,7 +103,9 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
     if request.stop_sequences:
         body["stop"] = list(request.stop_sequences)
     if request.thinking is not None:
-        body["reasoning_effort"] = "none" if request.thinking == "off" else request.thinking
+        effort = nearest_effort(request.thinking, facts.efforts)
+        if effort is not None:
+            body["reasoning_effort"] = effort
     if isinstance(request.output_mode, JsonSchemaOutput):
         # Not `strict`: the API refuses that for schemas with an optional property.
         schema = {"name": "output", "schema": dict(request.output_mode.schema)}

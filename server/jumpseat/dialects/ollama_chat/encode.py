@@ -29,6 +29,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.efforts import effort_warning, nearest_effort
 from jumpseat.dialects.opaque import own_id, own_ids
 from jumpseat.dialects.parameters import joined_lists, merge_parameters
 from jumpseat.dialects.user_parts import result_text
@@ -37,6 +38,9 @@ _B = TypeVar("_B")
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
 """Members of the body that are never dropped."""
+
+LEVELS = ("low", "medium", "high")
+"""The levels of models that think in levels (gpt-oss); they cannot turn thinking off."""
 
 TOP_LEVEL = frozenset(
     {"format", "keep_alive", "logprobs", "options", "shift", "think", "top_logprobs", "truncate"}
@@ -85,7 +89,8 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
     if request.tool_choice != "none" and (tools := joined_lists(map(_tool, _offered_tools(request)), added)):
         body["tools"] = tools
     if request.thinking is not None:
-        body["think"] = _think(request, facts)
+        thinks = request.thinking != "off"
+        body["think"] = nearest_effort(request.thinking, LEVELS) if facts.thinks_in_levels else thinks
     if isinstance(request.output_mode, JsonSchemaOutput):
         body["format"] = dict(request.output_mode.schema)
     elif request.output_mode == "json":
@@ -119,19 +124,14 @@ def losses(request: ChatRequest, facts: ServerFacts) -> list[WarningEvent]:
         offer = "only the named tool is offered" if isinstance(choice, NamedTool) else "it may call none"
         message = f"{model} cannot be forced to call a tool; {offer}."
         warnings.append(WarningEvent("tool_choice_dropped", message))
-    if request.thinking == "off" and facts.thinks_in_levels and "think" not in facts.dropped:
-        message = f"{model} cannot turn thinking off; the lowest level was requested."
-        warnings.append(WarningEvent("thinking_adjusted", message))
+    if request.thinking is not None and facts.thinks_in_levels and "think" not in facts.dropped:
+        level = nearest_effort(request.thinking, LEVELS)
+        warning = effort_warning(model, request.thinking, level)
+        warnings += [warning] if warning is not None else []
     if any(block.arguments is None for block in _blocks(request.messages, ToolUseBlock)):
         message = "A tool call was sent without its arguments, because they are not a JSON object."
         warnings.append(WarningEvent("tool_arguments_dropped", message))
     return warnings
-
-
-def _think(request: ChatRequest, facts: ServerFacts) -> bool | str:
-    if not facts.thinks_in_levels:
-        return request.thinking != "off"
-    return "low" if request.thinking in (None, "off") else request.thinking
 
 
 def _offered_tools(request: ChatRequest) -> Sequence[ToolDefinition]:

@@ -5,11 +5,12 @@ Source: POST /responses in OpenAI's API reference, and the openai-responses refe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
+from jumpseat.dialects.efforts import COMMON, nearest_effort
 from jumpseat.dialects.parameters import joined_lists, merge_parameters
 from jumpseat.dialects.responses.history import call_id_of, input_items
 from jumpseat.dialects.responses.refusals import may_reason
@@ -29,6 +30,9 @@ class ResponsesFacts:
 
     takes_unfollowed: bool = True
     """The endpoint accepts reasoning at the end of an earlier answer; OpenAI's own does not."""
+
+    efforts: Collection[str] = COMMON
+    """The efforts that the model accepts."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body: `tools` and `include` are joined, others override the request."""
@@ -60,10 +64,10 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         elif request.tool_choice != "auto":
             body["tool_choice"] = request.tool_choice
     body["max_output_tokens"] = request.max_tokens
-    if request.thinking == "off":
-        body["reasoning"] = {"effort": "none"}
-    elif request.thinking is not None:
-        body["reasoning"] = {"effort": request.thinking, "summary": "auto"}
+    effort = None if request.thinking is None else nearest_effort(request.thinking, facts.efforts)
+    if effort is not None:
+        summary = {} if request.thinking == "off" else {"summary": "auto"}
+        body["reasoning"] = {"effort": effort, **summary}
     if isinstance(request.output_mode, JsonSchemaOutput):
         # Not `strict`: the API refuses that for schemas with an optional property.
         schema = {"name": "output", "schema": dict(request.output_mode.schema), "strict": False}

@@ -60,13 +60,13 @@ async def test_a_refused_parameter_is_dropped_with_a_warning_and_remembered(
             "low",
             "adaptive thinking is not supported on this model",
             {"type": "adaptive"},
-            {"type": "enabled", "budget_tokens": 2048},
+            {"type": "enabled", "budget_tokens": 4096},
         ),
         (
             "custom-model",
             "low",
             '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".',
-            {"type": "enabled", "budget_tokens": 2048},
+            {"type": "enabled", "budget_tokens": 4096},
             {"type": "adaptive"},
         ),
         (

@@ -123,6 +123,29 @@ async def test_the_family_decides_the_form_of_thinking(server, http, model, thin
     assert server.chats[0]["think"] == think
 
 
+@pytest.mark.requirement("2:max-tokens")
+@pytest.mark.parametrize(("answer_tokens", "limit"), [(8192, 16_384), (None, 8192)])
+async def test_a_default_limit_has_room_if_the_server_says_that_the_model_thinks(
+    server, http, answer_tokens, limit
+):
+    server.models[:] = [FakeModel("qwen3:4b", "qwen3", capabilities=("completion", "thinking"))]
+    server.script(HELLO)
+    request = request_for(model="qwen3:4b", answer_tokens=answer_tokens)
+    await collect(adapter_for(server.base_url, http), request)
+    assert server.chats[0]["options"]["num_predict"] == limit
+
+
+@pytest.mark.requirement("2:thinking-levels")
+@pytest.mark.parametrize(("level", "think"), [("minimal", "low"), ("max", "high")])
+async def test_gpt_oss_gets_the_nearest_of_its_levels(server, http, level, think):
+    server.models[:] = [FakeModel("gpt-oss:20b", "gptoss")]
+    server.script(HELLO)
+    request = request_for(model="gpt-oss:20b", thinking=level)
+    events, _ = await collect(adapter_for(server.base_url, http), request)
+    assert server.chats[0]["think"] == think
+    assert codes(events) == ["thinking_adjusted"]
+
+
 @pytest.mark.requirement("ollama:think-levels")
 async def test_gpt_oss_is_known_by_its_name_where_the_server_does_not_say(server, http, upstream):
     upstream.script(error("no", 500), path="/api/show")

@@ -103,17 +103,37 @@ async def test_sampling_parameters_are_dropped_for_a_reasoning_model_with_warnin
 
 
 @pytest.mark.requirement("chat:effort-none")
-async def test_thinking_off_is_dropped_for_a_model_that_always_reasons(upstream, http):
+async def test_a_model_that_always_reasons_gets_its_lowest_effort_for_off(upstream, http):
     adapter = adapter_for(upstream.base_url, http)
     warnings, _ = await ask(adapter, model="o3", thinking="off")
-    assert [warning.code for warning in warnings] == ["thinking_dropped"]
-    assert "reasoning_effort" not in upstream.requests[0].json
+    assert [warning.code for warning in warnings] == ["thinking_adjusted"]
+    assert upstream.requests[0].json["reasoning_effort"] == "low"
     warnings, _ = await ask(adapter, model="gpt-5.1", thinking="off", settings={"temperature": 0})
     assert warnings == []
     assert (upstream.requests[1].json["reasoning_effort"], upstream.requests[1].json["temperature"]) == (
         "none",
         0,
     )
+
+
+@pytest.mark.requirement("2:thinking-levels")
+@pytest.mark.parametrize(
+    ("words", "sent", "then"),
+    [
+        ("Unsupported value: 'max'. Supported values are: 'minimal' and 'low'.", ["xhigh", "low"], "minimal"),
+        ("'xhigh' is not supported with this model.", ["xhigh", "high"], "low"),
+    ],
+)
+async def test_a_refused_effort_is_replaced_by_the_nearest_from_then_on(upstream, http, words, sent, then):
+    upstream.script(refusal(words, param="reasoning_effort", code="unsupported_value"))
+    adapter = adapter_for(upstream.base_url, http)
+    _, replan = await ask(adapter, model="gpt-5.4", thinking="max")
+    assert replan.reason == "refused_effort:xhigh"
+    warnings, error = await ask(adapter, model="gpt-5.4", thinking="max")
+    assert ([each.code for each in warnings], error) == (["thinking_adjusted"], None)
+    assert [each.json["reasoning_effort"] for each in upstream.requests] == sent
+    await ask(adapter, model="gpt-5.4", thinking="minimal")
+    assert upstream.requests[2].json["reasoning_effort"] == then
 
 
 @pytest.mark.requirement("chat:include-usage")

@@ -142,10 +142,24 @@ async def test_unsupported_parameters_are_dropped_with_warnings(upstream, adapte
     )
     events, error = await collect(adapter, request)
     assert error is None
-    assert warnings_in(events) == ["parameter_dropped", "thinking_dropped", "parameter_dropped"]
+    assert warnings_in(events) == ["parameter_dropped", "parameter_dropped", "thinking_adjusted"]
     sent = upstream.requests[0].json
-    assert sent.keys().isdisjoint({"stop", "temperature", "reasoning"})
+    assert sent.keys().isdisjoint({"stop", "temperature"})
+    assert sent["reasoning"] == {"effort": "low"}
     assert sent["verbosity"] == 1
+
+
+@pytest.mark.requirement("2:thinking-levels")
+async def test_a_refused_effort_is_replaced_by_one_that_the_refusal_lists(upstream, adapter):
+    words = "Unsupported value: 'low'. Supported values are: 'medium' and 'high'."
+    upstream.script(refusal(words, param="reasoning.effort"))
+    upstream.default(HI)
+    request = request_for(model="gpt-5-new", thinking="low")
+    _, replan = await collect(adapter, request)
+    assert replan.reason == "refused_effort:low"
+    events, error = await collect(adapter, request)
+    assert (error, warnings_in(events)) == (None, ["thinking_adjusted"])
+    assert upstream.requests[1].json["reasoning"]["effort"] == "medium"
 
 
 @pytest.mark.requirement("responses:refused-parameter")

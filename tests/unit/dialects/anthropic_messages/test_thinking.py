@@ -51,28 +51,35 @@ def test_names_are_recognised_in_every_spelling_of_gateways(name, expected):
 @pytest.mark.parametrize(
     "model", ["claude-3-7-sonnet-20250219", "claude-opus-4-5", "claude-haiku-4-5", "kimi-k2"]
 )
-def test_older_models_get_a_budget_on_top_of_the_answers_tokens(model):
-    body, warnings = encoded(model, thinking="medium", max_tokens=1000)
-    assert body["thinking"] == {"type": "enabled", "budget_tokens": 8192}
-    assert body["max_tokens"] == 9192
+def test_the_budget_of_older_models_is_the_levels_room_in_a_default_limit(model):
+    body, warnings = encoded(model, thinking="high", max_tokens=24_576, answer_tokens=8192)
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 16_384}
+    assert body["max_tokens"] == 24_576
     assert "output_config" not in body
     assert warnings == []
 
 
 @pytest.mark.requirement("messages:thinking-budget")
 @pytest.mark.parametrize(
-    ("limit", "asked", "total", "budget"),
-    [(32_000, 32_000, 32_000, 16_000), (32_000, 30_000, 32_000, 16_000)],
+    ("asked", "answer", "total", "budget"),
+    [
+        (20_000, None, 20_000, 10_000),
+        (40_000, None, 32_000, 16_000),
+        (40_960, 8192, 32_000, 23_808),
+        (2048, None, 2048, 1024),
+    ],
 )
-def test_the_models_limit_is_shared_between_thinking_and_answer(limit, asked, total, budget):
-    body, _ = encoded("x", rules=ModelRules(max_output_tokens=limit), thinking="high", max_tokens=asked)
+def test_a_budget_is_at_most_half_of_an_explicit_limit(asked, answer, total, budget):
+    rules = ModelRules(max_output_tokens=32_000)
+    body, _ = encoded("x", rules=rules, thinking="max", max_tokens=asked, answer_tokens=answer)
     assert (body["max_tokens"], body["thinking"]["budget_tokens"]) == (total, budget)
 
 
 @pytest.mark.requirement("messages:thinking-budget")
 def test_a_budget_below_the_minimum_is_not_requested():
-    body, warnings = encoded("x", rules=ModelRules(max_output_tokens=2000), thinking="low", max_tokens=2000)
+    body, warnings = encoded("x", thinking="low", max_tokens=1000)
     assert "thinking" not in body
+    assert body["max_tokens"] == 1000
     assert warnings == ["thinking_dropped"]
     assert encoded("claude-3-haiku-20240307", max_tokens=8192)[0]["max_tokens"] == 4096
 
@@ -90,7 +97,7 @@ def test_a_budget_below_the_minimum_is_not_requested():
         ("claude-mythos-5", SUMMARIZED),
     ],
 )
-def test_newer_models_get_an_effort(model, thinking):
+def test_newer_models_get_an_effort_and_exactly_the_limit_of_the_request(model, thinking):
     body, warnings = encoded(model, thinking="low", max_tokens=1000)
     assert body["thinking"] == thinking
     assert body["output_config"] == {"effort": "low"}
@@ -241,5 +248,20 @@ def test_the_list_of_models_overrides_the_rules_of_the_name():
     assert with_listed(base, row(True, False, False, False)).off == "low_effort"
     body, warnings = encoded("brand-new", rules=rules, thinking="low")
     assert body["thinking"] == {"type": "adaptive"}
-    assert "output_config" not in body
+    assert body["output_config"] == {"effort": "high"}
     assert warnings == ["thinking_adjusted"]
+
+
+@pytest.mark.requirement("2:thinking-levels")
+@pytest.mark.parametrize(
+    ("model", "level", "effort", "codes"),
+    [
+        ("claude-opus-4-6", "minimal", "low", ["thinking_adjusted"]),
+        ("claude-opus-4-6", "max", "max", []),
+        ("claude-opus-5", "max", "max", []),
+        ("claude-opus-5-5", "off", "low", ["thinking_adjusted"]),
+    ],
+)
+def test_a_level_becomes_the_nearest_effort_of_the_model(model, level, effort, codes):
+    body, warnings = encoded(model, thinking=level)
+    assert (body["output_config"], warnings) == ({"effort": effort}, codes)

@@ -96,7 +96,7 @@ export interface Tool {
   parameters?: object;
 }
 
-export type ThinkingLevel = 'off' | 'low' | 'medium' | 'high';
+export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'max';
 
 /** What `chat/start` and `edit/start` share. */
 export interface TurnParams {

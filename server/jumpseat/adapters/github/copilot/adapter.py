@@ -114,6 +114,8 @@ class CopilotAdapter(Adapter):
             RESPONSES: ResponsesRoute(ResponsesFacts(provider=provider, parameters=config.parameters)),
             MESSAGES: MessagesRoute(provider, parameters=config.parameters, marks_cache=self._marks_cache),
         }
+        for route in self._routes.values():
+            route.listed_efforts = self._listed_efforts
         self._closed: dict[str, frozenset[str]] = {}
 
     async def find_default_model(self) -> str | None:
@@ -241,6 +243,10 @@ class CopilotAdapter(Adapter):
             parameters=self._config.parameters,
             cache_marks="messages" if is_marked else "none",
         )
+
+    def _listed_efforts(self, model: str) -> Sequence[str] | None:
+        row = self._catalogue.row(model)
+        return row.thinking_levels if row is not None else None
 
     def _client_headers(self) -> dict[str, str]:
         return identity_headers(self._options, self.client_info)

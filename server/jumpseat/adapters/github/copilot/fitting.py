@@ -15,14 +15,12 @@ from jumpseat.chat import (
     ModelInfo,
     RequestError,
     TextBlock,
-    ThinkingLevel,
     WarningEvent,
 )
+from jumpseat.dialects.thinks_by_default import thinks_by_default
 
 NOTE = "[An image was here, which is no longer sent.]"
 """Replaces an image of an earlier message that is beyond the model's limit."""
-
-_RANK = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, list[WarningEvent]]:
@@ -38,17 +36,17 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
     warnings: list[WarningEvent] = []
     if info is None:
         return request, warnings
+    if request.thinking is not None and info.supports_thinking is False:
+        if request.thinking != "off":
+            message = f"{info.model} has no thinking levels; the level was left out."
+            warnings.append(WarningEvent("thinking_dropped", message))
+        request = replace(request, thinking=None)
+    elif thinks_by_default(info.model, info.supports_thinking):
+        request = request.with_room_for_thinking()
     if info.max_output_tokens is not None and request.max_tokens > info.max_output_tokens:
         request = replace(request, max_tokens=info.max_output_tokens)
     if request.stream and not info.supports_streaming:
         request = replace(request, stream=False)
-    if request.thinking is not None:
-        level = _nearest(request.thinking, info)
-        if level != request.thinking:
-            request = replace(request, thinking=level)
-            result = f"{level!r} is requested instead" if level else "it is dropped"
-            message = f"{info.model} does not have this thinking level; {result}."
-            warnings.append(WarningEvent("thinking_dropped", message))
     return _with_fewer_images(request, info, warnings), warnings
 
 
@@ -80,16 +78,3 @@ def _with_fewer_images(request: ChatRequest, info: ModelInfo, warnings: list[War
 
 def _image_count(message: Message) -> int:
     return sum(message.role == "user" and isinstance(block, ImageBlock) for block in message.content)
-
-
-def _nearest(level: ThinkingLevel, info: ModelInfo) -> ThinkingLevel | None:
-    """The level to request; None if the model has no similar one."""
-    levels = info.thinking_levels
-    if levels is None:
-        return None if info.supports_thinking is False else level
-    if level == "off":
-        return "off" if "none" in levels else None
-    known: list[ThinkingLevel] = [each for each in ("low", "medium", "high") if each in levels]
-    if level in known or not known:
-        return level if level in known else None
-    return min(known, key=lambda each: abs(_RANK.index(each) - _RANK.index(level)))

@@ -141,8 +141,10 @@ class LanguageServerAdapter(Adapter):
             self._refuse_unsupported(request)
             for warning in self._dropped(request):
                 yield warning
+            row = self._models.row(request.model)
+            efforts = None if row is None else row.thinking_levels
             try:
-                async with aclosing(self._conversations.stream(request)) as events:
+                async with aclosing(self._conversations.stream(request, efforts)) as events:
                     async for event in events:
                         yield event
                 return

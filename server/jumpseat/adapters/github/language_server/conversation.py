@@ -39,6 +39,7 @@ from jumpseat.chat import (
     StreamEvent,
     WarningEvent,
 )
+from jumpseat.dialects.efforts import COMMON, effort_warning, nearest_effort
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
 logger = logging.getLogger(__name__)
@@ -81,8 +82,14 @@ class Conversations:
         self._running: set[ProgressDecoder] = set()
         self._deletions: set[asyncio.Task[None]] = set()
 
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
+    async def stream(
+        self, request: ChatRequest, listed_efforts: Sequence[str] | None = None
+    ) -> AsyncGenerator[StreamEvent]:
         """One turn of a chat; closing the iterator cancels the server's request to GitHub at once.
+
+        Args:
+            request: the turn.
+            listed_efforts: the efforts in the model's row, if it has them.
 
         Raises:
             NoConversations: the server does not have these methods; nothing was yielded.
@@ -91,10 +98,13 @@ class Conversations:
         """
         connection = await self._server.connection()
         await self._prepare(connection)
-        chat = _Chat(connection, request, turns_of(request))
+        effort = None
+        if request.thinking is not None and (request.thinking != "off" or listed_efforts):
+            effort = nearest_effort(request.thinking, listed_efforts or COMMON)
+        chat = _Chat(connection, request, turns_of(request), effort)
         known = self._known.pop(fingerprint(chat.turns[:-1]), None)
         if known is not None:
-            decoder = self._decoder(request, known)
+            decoder = self._decoder(chat, known)
             more = {"conversationId": known, "message": chat.turns[-1].request}
             try:
                 async with aclosing(self._turn(chat, "conversation/turn", more, decoder)) as events:
@@ -106,7 +116,7 @@ class Conversations:
                     raise self._refusal(error, request, decoder) from error
                 # It no longer has the conversation, or cannot continue one; GitHub got no request.
                 logger.debug("%s begins a new conversation: %s", self._provider, error.message)
-        decoder = self._decoder(request, None)
+        decoder = self._decoder(chat, None)
         try:
             async with aclosing(
                 self._turn(chat, "conversation/create", _opening(chat.turns), decoder)
@@ -139,7 +149,7 @@ class Conversations:
         exchange = Exchange(
             chat.connection,
             method,
-            {"workDoneToken": token, **_common_params(chat.request), **more},
+            {"workDoneToken": token, **_common_params(chat), **more},
             token=token,
             provider=self._provider,
             silence_seconds=self._silence_seconds,
@@ -177,14 +187,14 @@ class Conversations:
             return Replan("expired_token", refused)
         return refused
 
-    def _decoder(self, request: ChatRequest, conversation_id: str | None) -> ProgressDecoder:
+    def _decoder(self, chat: _Chat, conversation_id: str | None) -> ProgressDecoder:
         if self._limit_ends is not None and self._limit_ends <= datetime.now(UTC):
             self._limit_ends = None
         decoder = ProgressDecoder(
             self._provider,
-            request.model,
-            list(_warnings(request)),
-            expects_thinking=request.thinking not in (None, "off"),
+            chat.request.model,
+            list(_warnings(chat)),
+            expects_thinking=chat.request.thinking not in (None, "off"),
             reset_at=self._limit_ends,
         )
         decoder.conversation_id = conversation_id
@@ -244,6 +254,8 @@ class _Chat(NamedTuple):
     connection: ServerConnection
     request: ChatRequest
     turns: Sequence[Turn]
+    effort: str | None
+    """The effort for the thinking level; None if none is requested."""
 
 
 def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -253,15 +265,15 @@ def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
-def _common_params(request: ChatRequest) -> dict[str, Any]:
+def _common_params(chat: _Chat) -> dict[str, Any]:
     """The params of both methods: the model by the names of all versions, and no editor context."""
-    model: dict[str, Any] = {"id": request.model}
-    if request.thinking not in (None, "off"):
-        model["reasoningEffort"] = request.thinking
+    model: dict[str, Any] = {"id": chat.request.model}
+    if chat.effort is not None:
+        model["reasoningEffort"] = chat.effort
     return {
         "source": "panel",
         "chatMode": "Ask",
-        "model": request.model,
+        "model": chat.request.model,
         "modelInfo": model,
         "workspaceFolders": [],
         "references": [],
@@ -270,13 +282,18 @@ def _common_params(request: ChatRequest) -> dict[str, Any]:
     }
 
 
-def _warnings(request: ChatRequest) -> Iterator[WarningEvent]:
+def _warnings(chat: _Chat) -> Iterator[WarningEvent]:
+    request = chat.request
     if ends_with_assistant(request):
         message = (
             "With the Copilot language server, no model can continue its own message; a user message "
             f"{GO_ON!r} was added."
         )
         yield WarningEvent("prefill_replaced", message)
-    if request.thinking == "off":
+    if request.thinking == "off" and chat.effort is None:
         message = "The Copilot language server cannot turn thinking off; the model decides."
         yield WarningEvent("thinking_dropped", message)
+    elif request.thinking is not None:
+        warning = effort_warning(request.model, request.thinking, chat.effort)
+        if warning is not None:
+            yield warning

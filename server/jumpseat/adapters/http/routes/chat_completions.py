@@ -56,10 +56,13 @@ class ChatCompletionsRoute(Route):
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without what is known to be refused."""
         model = request.model
-        full_body = encode(request, self._facts_of(model))
+        facts = replace(self._facts_of(model), efforts=self._efforts_of(model))
+        full_body = encode(request, facts)
         unsupported = refused_while_reasoning(model, full_body)
         body, warnings = self._without_refused(model, full_body, unsupported)
         decoder = ChatCompletionsDecoder(self._provider, model)
+        if "reasoning_effort" in body:
+            warnings += self._effort_warnings(request)
         return Prepared(body, warnings, decoder, self._refine(request, body))
 
     def _facts_of(self, model: str) -> EndpointFacts:
@@ -73,6 +76,9 @@ class ChatCompletionsRoute(Route):
         refused = refused_parameter(fault, error, body, _ESSENTIAL)
         if refused is not None:
             name = refused.partition(".")[0]
+            effort = body[name] if name == "reasoning_effort" else None
+            if replan := self._learn_efforts(model, effort, fault, error):
+                return replan
             facts = self._facts_of(model)
             # Both names may be refused. The old one is remembered too, so that it is renamed only once.
             if name == facts.max_tokens_field and _OTHER_FIELD[name] not in self._refused_by(model):

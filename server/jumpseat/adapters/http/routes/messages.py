@@ -85,7 +85,11 @@ class MessagesRoute(Route):
 
     def _rules_of(self, model: str) -> ModelRules:
         """The current rules of a model."""
-        return self._rules.get(model) or rules_of(model)
+        known = self._rules.get(model)
+        if known is not None:
+            return known
+        rules, listed = rules_of(model), self.listed_efforts(model)
+        return replace(rules, effort_levels=frozenset(listed)) if listed else rules
 
     def _facts(self, model: str, takes_sampling: bool) -> MessagesFacts:
         rules = self._rules_of(model)
@@ -122,6 +126,6 @@ class MessagesRoute(Route):
         if other is None or other == rules:
             return self._remember(model, name, error)
         self._rules[model] = other
-        form = str(body[name].get("type", "effort"))
+        form = str(body[name].get("type") or body[name].get("effort", "effort"))
         self._refused_forms[model] = refused | {form}
         return Replan(f"refused_parameter:{name}:{form}", error)

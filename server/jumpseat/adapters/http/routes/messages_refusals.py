@@ -22,6 +22,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.anthropic_messages import ModelRules
+from jumpseat.dialects.efforts import efforts_after_refusal
 
 # Dropping one of these would change the meaning of the request, so its refusal is an error.
 _ESSENTIAL = frozenset({"model", "messages", "max_tokens", "stream", "system", "tools", "tool_choice"})
@@ -68,7 +69,9 @@ def rules_after_refusal(
         # A gateway translated it to another dialect, whose model accepts no form of it.
         return replace(rules, thinking="none", off="absent", effort_levels=frozenset())
     if name == "output_config" and "effort" in fault.message.lower():
-        return replace(rules, effort_levels=frozenset())
+        sent = _object(body["output_config"]).get("effort")
+        remaining = efforts_after_refusal(fault.message, str(sent), rules.effort_levels)
+        return replace(rules, effort_levels=frozenset(remaining or ()))
     if name != "thinking":
         return None
     if "display" in fault.message and "display" in thinking:

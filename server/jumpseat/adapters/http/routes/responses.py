@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from jumpseat.adapters.base import Replan
@@ -38,6 +39,8 @@ _NOT_ITS_OWN = (
 _UNFOLLOWED = "without its required following item"
 """In refusals of reasoning at the end of an answer."""
 
+_EFFORT = ("reasoning", "reasoning.effort")
+
 # Parameters that the encoder adds by itself: dropping one that nobody configured causes no warning.
 _OWN_PARAMETERS = frozenset({"include", "prompt_cache_key", "reasoning.summary", "store", "stream_options"})
 
@@ -59,7 +62,7 @@ class ResponsesRoute(Route):
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without what is known to be refused."""
         model = request.model
-        full_body = encode(request, self._facts)
+        full_body = encode(request, replace(self._facts, efforts=self._efforts_of(model)))
         warnings: list[WarningEvent] = []
         takes_unfollowed = self._facts.takes_unfollowed and model not in self._refuses_unfollowed
         if not takes_unfollowed and (lost := _drop_unfollowed(full_body)):
@@ -75,13 +78,17 @@ class ResponsesRoute(Route):
             model, full_body, refused_by_model(model, full_body), silent=silent
         )
         decoder = ResponsesDecoder(self._provider, model)
+        if "reasoning" in body:
+            refused += self._effort_warnings(request)
         return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))
 
     def _learn(
         self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
     ) -> Replan | None:
         if name := _refused_name(fault, error, body):
-            return self._remember(request.model, name, error)
+            effort = body["reasoning"].get("effort") if name in _EFFORT else None
+            replan = self._learn_efforts(request.model, effort, fault, error)
+            return replan or self._remember(request.model, name, error)
         if self._learn_unfollowed(request.model, fault, error, body):
             return Replan(UNFOLLOWED, error)
         if not _is_about_encrypted_content(fault, error):

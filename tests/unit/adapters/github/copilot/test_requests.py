@@ -133,24 +133,19 @@ def test_a_request_is_adapted_to_the_models_limits():
 
 @pytest.mark.requirement("copilot:thinking-levels")
 @pytest.mark.parametrize(
-    ("level", "facts", "expected"),
+    ("level", "facts", "expected", "codes"),
     [
-        ("medium", {"thinking_levels": ["low", "medium"]}, "medium"),
-        ("high", {"thinking_levels": ["low", "medium"]}, "medium"),
-        ("low", {"thinking_levels": ["high", "max"]}, "high"),
-        ("low", {"thinking_levels": ["max"]}, None),
-        ("off", {"thinking_levels": ["none", "low"]}, "off"),
-        ("off", {"thinking_levels": ["low"]}, None),
-        ("high", {"supports_thinking": False}, None),
-        ("high", {"supports_thinking": True}, "high"),
-        ("high", {}, "high"),
+        ("high", {"supports_thinking": False}, None, ["thinking_dropped"]),
+        ("off", {"supports_thinking": False}, None, []),
+        ("high", {"supports_thinking": True}, "high", []),
+        ("high", {}, "high", []),
     ],
 )
-def test_a_missing_thinking_level_is_replaced_by_the_nearest_with_a_warning(level, facts, expected):
+def test_a_level_is_left_out_if_the_model_does_not_think(level, facts, expected, codes):
     sent, warnings = fitted(request(thinking=level), info(**facts))
 
     assert sent.thinking == expected
-    assert [warning.code for warning in warnings] == ([] if expected == level else ["thinking_dropped"])
+    assert [warning.code for warning in warnings] == codes
 
 
 def images(count):
@@ -194,3 +189,17 @@ def test_claude_4_to_4_5_with_tools_may_think_between_calls(model, tools, config
 
     assert headers.get("anthropic-beta") == expected
     assert headers["anthropic-version"] == "2023-06-01"
+
+
+@pytest.mark.requirement("2:max-tokens")
+@pytest.mark.parametrize(
+    ("facts", "answer_tokens", "limit"),
+    [
+        ({"supports_thinking": True}, 8192, 16_384),
+        ({"supports_thinking": True, "max_output_tokens": 10_000}, 8192, 10_000),
+        ({"supports_thinking": True}, None, 8192),
+        ({"supports_thinking": False}, 8192, 8192),
+    ],
+)
+def test_a_default_limit_gets_room_when_the_list_shows_that_the_model_thinks(facts, answer_tokens, limit):
+    assert fitted(request(answer_tokens=answer_tokens), info(**facts))[0].max_tokens == limit

@@ -1,0 +1,74 @@
+"""Efforts, with which most dialects express a thinking level: the nearest one that a model has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from jumpseat.chat import ThinkingLevel, WarningEvent
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Every effort of any dialect, lowest first; `none` turns thinking off."""
+
+COMMON = ("none", "low", "medium", "high")
+"""The efforts of a model that is not known."""
+
+_SUPPORTED = re.compile(r"(?<!un)supported values?(.*)", re.IGNORECASE | re.DOTALL)
+_QUOTED = re.compile(rf"['\"`]({'|'.join(EFFORTS)})['\"`]")
+
+
+def nearest_effort(level: ThinkingLevel, efforts: Collection[str]) -> str | None:
+    """The effort for a level: the nearest, or the lowest for `off` if the model always thinks.
+
+    Args:
+        level: the requested level.
+        efforts: the efforts of the model.
+
+    Returns:
+        None if the model has no effort for the level.
+    """
+    wanted = "none" if level == "off" else level
+    if wanted in efforts:
+        return wanted
+    rank = EFFORTS.index
+    known = [each for each in EFFORTS[1:] if each in efforts]
+    return min(known, key=lambda each: abs(rank(each) - rank(wanted)), default=None)
+
+
+def effort_warning(model: str, level: ThinkingLevel, effort: str | None) -> WarningEvent | None:
+    """The warning for a level that the model does not have.
+
+    Args:
+        model: the model's name.
+        level: the requested level.
+        effort: the result of `nearest_effort`.
+    """
+    if effort == ("none" if level == "off" else level):
+        return None
+    if level == "off":
+        if effort is None:
+            return None
+        message = f"{model} cannot turn thinking off; the lowest level {effort!r} was requested."
+    elif effort is None:
+        return WarningEvent("thinking_dropped", f"Thinking was left out: {model} has no thinking levels.")
+    else:
+        message = f"{model} has no thinking level {level!r}; {effort!r} was requested."
+    return WarningEvent("thinking_adjusted", message)
+
+
+def efforts_after_refusal(message: str, sent: str, efforts: Collection[str]) -> Collection[str] | None:
+    """The efforts that remain after an endpoint refused one; None if it refuses efforts altogether.
+
+    Args:
+        message: the text of the refusal; some list the supported values.
+        sent: the refused effort.
+        efforts: the efforts that the model was believed to have.
+    """
+    match = _SUPPORTED.search(message)
+    listed = _QUOTED.findall(match[1]) if match else []
+    if listed and sent not in listed:
+        return listed
+    # A refusal that quotes an unusual effort is about that value.
+    if sent not in ("low", "medium", "high") and sent in _QUOTED.findall(message):
+        return [each for each in efforts if each != sent]
+    return None
