@@ -63,6 +63,36 @@ async def test_what_the_user_wrote_survives_a_killed_daemon(home: Path, upstream
     assert kept(home) == ["Hi", "Hello", "More", "Hel", "Again", "Yes"]
 
 
+@pytest.mark.requirement("10:killed-daemon")
+async def test_a_killed_daemon_loses_at_most_the_last_seconds_of_an_answer(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    later = Gate()
+    events = completion_stream(["One ", "two ", "three"])
+    upstream.script(Reply.events([*events[:2], later, *events[2:4], Gate()]))
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        daemon.start("chat/start", said("Count."))
+        for expected in (["Count.", "One "], ["Count.", "One two three"]):
+            await daemon.read_delta("text_delta")
+            received = time.monotonic()
+            while kept(home) != expected:
+                assert time.monotonic() < received + 5
+                await asyncio.sleep(0.05)
+            later.open()
+        daemon.process.kill()
+        await daemon.exit_code()
+    assert kept(home) == ["Count.", "One two three"]
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        upstream.script(answer("four"))
+        result = (await daemon.request("chat/start", said("Count.", "One two thr", "More"))).result
+        assert result["conversationId"] == "a"
+        found = await daemon.request("conversations/list", {"query": "four"})
+        assert [row["id"] for row in found.result["conversations"]] == ["a"]
+    assert kept(home) == ["Count.", "One two thr", "More", "four"]
+
+
 @pytest.mark.requirement("10:client-dies")
 @pytest.mark.parametrize("way", ["pipes", "signal"])
 async def test_the_partial_of_a_killed_attached_client_is_kept(

@@ -76,6 +76,9 @@ class ReadFile:
 
     head: bytes = b""
     is_damaged: bool = False
+    unannounced: int = 0
+    """The bytes at the end of the file that no change has announced."""
+
     new_texts: list[str] = field(default_factory=list)
     """What the last reading or writing has added, for a search."""
 
@@ -175,8 +178,13 @@ class Files:
         _fold(read, _read_rest(descriptor, status.st_size - read.offset))
         return read
 
-    def append(self, read: ReadFile, new: Sequence[Mapping[str, Any]]) -> int:
+    def append(self, read: ReadFile, new: Sequence[Mapping[str, Any]], *, announced: bool = True) -> int:
         """Append lines and return the file's descriptor, which the caller syncs and closes.
+
+        Args:
+            read: the conversation.
+            new: the lines.
+            announced: whether the caller announces a change.
 
         Raises:
             OSError: the file cannot be written; it is unchanged.
@@ -190,6 +198,7 @@ class Files:
             )
         data = lines.seam(read.tail) + lines.encoded(new)
         descriptor = lines.append(read.path, data, size=read.size)
+        read.unannounced = 0 if announced else read.unannounced + len(data)
         read.offset, read.tail = read.size + len(data), b""
         self._written(read, new, descriptor)
         return descriptor
@@ -262,7 +271,7 @@ def _read_rest(descriptor: int, size: int) -> bytes:
 def _fold(read: ReadFile, data: bytes) -> None:
     """Fold new bytes behind the file's offset."""
     start = read.offset
-    read.new_texts = []
+    read.new_texts, read.unannounced = [], 0
     for end, line in lines.decoded(data):
         try:
             if line is None:

@@ -8,9 +8,13 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from jumpseat.chat import ContentBlock, Message, ToolResultBlock, ToolUseBlock
-from jumpseat.conversations.same_content import Extent, extent_of, has_content, is_same_content
+from jumpseat.conversations.same_content import Extent, begins_alike, extent_of, has_content, is_same_content
 
 Clean: TypeAlias = Callable[[Message], Message]
+
+Last: TypeAlias = Literal["none", "open", "lost", "unfinished", "finished"]
+"""A conversation's last turn runs in a living process (open), its process was killed (lost), it failed or was
+cancelled (unfinished), or it ended with a whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +27,8 @@ class Known:
     answer: Message | None
     """The last turn's answer or partial."""
 
-    last: Literal["none", "open", "unfinished", "finished"]
-    """The last turn: open in a living process; failed, cancelled or lost; ended with a whole answer."""
+    last: Last
+    """The last turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,24 @@ def place(known: Known, messages: Sequence[Message], clean: Clean = lambda messa
     if known.last != "open":
         if len(ours) in common:
             return Placing("continue", len(ours), common[len(ours)])
-        if end is not None and known.last == "unfinished" and messages[end].role == "user":
+        if end is not None and _replaces(known, messages[end], clean):
             return Placing("continue", inputs, end)
     base = max(common)
     return Placing("fork", base, common[base])
+
+
+def _replaces(known: Known, message: Message, clean: Clean) -> bool:
+    """Whether a message may follow the last question in the place of the kept partial."""
+    if known.last not in ("lost", "unfinished"):
+        return False
+    if message.role == "user":
+        return True
+    # A killed process may have kept less of the answer than it sent, or more.
+    return (
+        known.last == "lost"
+        and known.answer is not None
+        and begins_alike(message.content, clean(known.answer).content)
+    )
 
 
 def _says_anything(messages: Sequence[Message]) -> bool:

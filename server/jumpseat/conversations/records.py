@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jumpseat.chat import ChatError, Message, Response
+from jumpseat.chat import ChatError, ContentBlock, Message, Response, TextBlock
 from jumpseat.chat.json_form import to_json_form
 from jumpseat.conversations.directories import resolved
-from jumpseat.conversations.redaction import redacted_form
+from jumpseat.conversations.redaction import redacted_form, redacted_message
 from jumpseat.conversations.state import FORMAT_VERSION, State
 from jumpseat.system.secrets import KnownSecrets
 
@@ -123,6 +123,45 @@ def begin_line(
     if settings != (state.settings if state else {}):
         line["settings"] = settings
     return line
+
+
+def partial_line(
+    begun: BegunTurn, known: Sequence[ContentBlock], content: Sequence[ContentBlock], now: datetime
+) -> dict[str, Any] | None:
+    """The line that continues the answer of a running turn; None if there is nothing new.
+
+    Args:
+        begun: the turn.
+        known: the answer as the lines before have it.
+        content: the answer so far.
+        now: the time.
+    """
+    secrets = begun.turn.secrets
+    # The next line may complete a secret that this one would begin.
+    whole = [
+        replace(block, text=secrets.without_open_end(block.text)) if isinstance(block, TextBlock) else block
+        for block in content
+    ]
+    blocks = redacted_message(Message("assistant", whole), secrets).content
+    if blocks == tuple(known):
+        return None
+    kept = 0
+    while kept < min(len(known), len(blocks)) and known[kept] == blocks[kept]:
+        kept += 1
+    text = None
+    if kept < min(len(known), len(blocks)):
+        before, after = known[kept], blocks[kept]
+        if (
+            isinstance(before, TextBlock)
+            and isinstance(after, TextBlock)
+            and after.text.startswith(before.text)
+            and replace(after, text=before.text) == before
+        ):
+            text = after.text.removeprefix(before.text)
+            kept += 1
+    return _form(
+        secrets, type="partial", turn=begun.key, at=now, blocks=kept, text=text, content=blocks[kept:]
+    )
 
 
 def end_line(begun: BegunTurn, response: Response, error: ChatError | None, now: datetime) -> dict[str, Any]:

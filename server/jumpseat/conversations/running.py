@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import platform
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
+from jumpseat.conversations.placing import Last
 from jumpseat.conversations.state import State, TurnState
 from jumpseat.system.process_life import is_alive
 
@@ -17,13 +17,15 @@ open_here: set[str] = set()
 """The keys of the turns that this process runs."""
 
 
-def last_turn_of(state: State) -> Literal["none", "open", "unfinished", "finished"]:
+def last_turn_of(state: State) -> Last:
     """Whether the last turn of a conversation runs, and if not, how it ended."""
     if state.last is None:
         return "none"
     if is_running(state.last):
         return "open"
-    return "unfinished" if state.last.is_open or state.last.failed else "finished"
+    if state.last.is_open:
+        return "lost"
+    return "unfinished" if state.last.failed else "finished"
 
 
 def is_running(turn: TurnState) -> bool:

@@ -58,6 +58,16 @@ def extent_of(blocks: Iterable[ContentBlock]) -> Extent:
     return len(parts) - len(texts), sum(len(word) for text in texts for word in "".join(text).split())
 
 
+def begins_alike(one: Iterable[ContentBlock], other: Iterable[ContentBlock]) -> bool:
+    """Whether the texts of one message begin with all texts of the other one; white space does not count."""
+    first, second = ("".join(_texts(blocks).split()) for blocks in (one, other))
+    return first.startswith(second) or second.startswith(first)
+
+
+def _texts(blocks: Iterable[ContentBlock]) -> str:
+    return "".join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
 def is_same_content(role: Role, theirs: Iterable[ContentBlock], ours: Iterable[ContentBlock]) -> bool:
     """Whether two messages of a role say the same; thinking and provider data do not count."""
     their_parts, our_parts = _parts(theirs), _parts(ours)

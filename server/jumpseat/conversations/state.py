@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from jumpseat.chat import Message
+from jumpseat.chat import ContentBlock, Message, TextBlock
 from jumpseat.chat.json_form import message_from_json_form
 from jumpseat.conversations.rows import Row, texts_of, title_of
 
@@ -47,6 +47,9 @@ class TurnState:
     answered: bool = False
     """It ended with content of its own."""
 
+    partial: list[ContentBlock] = field(default_factory=list)
+    """While it is open, the answer so far."""
+
 
 @dataclass(slots=True)
 class State:
@@ -70,8 +73,8 @@ class State:
     inputs: list[Message] = field(default_factory=list)
     """All messages up to the last turn's; without its answer."""
 
-    answer: Message | None = None
-    """The answer of the last turn, or its partial; while it has none, the answer that it replaces."""
+    ended_answer: Message | None = None
+    """The answer of the last turn that has ended, or its partial."""
 
     forks: list[str] = field(default_factory=list)
     open_turns: dict[str, TurnState] = field(default_factory=dict)
@@ -80,6 +83,13 @@ class State:
     last: TurnState | None = None
     turn_ends: list[int] = field(default_factory=list)
     """For each turn, also a retry, the number of messages before its answer."""
+
+    @property
+    def answer(self) -> Message | None:
+        """The answer of the last turn, or its partial; while it has none, the answer that it replaces."""
+        if self.last is not None and self.last.is_open and self.last.partial:
+            return Message("assistant", tuple(self.last.partial))
+        return self.ended_answer
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -116,6 +126,8 @@ class State:
             match line["type"]:
                 case "begin":
                     return self._begin(line)
+                case "partial":
+                    self._continue(line)
                 case "end":
                     return self._end(line)
                 case "title":
@@ -159,13 +171,29 @@ class State:
         settings = _settings(line) if "settings" in line else self.settings
         model = f"{line['provider']}:{line['model']}"
         is_retry = base == len(self.inputs) and not new and self.last is not None
-        if not is_retry:
-            self.inputs, self.answer = [*messages[:base], *new], None
+        if is_retry:
+            self.ended_answer = self.answer
+        else:
+            self.inputs, self.ended_answer = [*messages[:base], *new], None
         self.last = self.open_turns[turn.key] = turn
         self.turn_ends.append(turn.inputs)
         self.system, self.settings, self.model = system, settings, model
         self._touch(line)
         return texts_of(new)
+
+    def _continue(self, line: Mapping[str, Any]) -> None:
+        content = message_from_json_form({"role": "assistant", "content": line["content"]}).content
+        kept, text = int(line["blocks"]), _text(line, "text")
+        turn = self.open_turns.get(str(line["turn"]))
+        if turn is None:
+            return
+        partial = turn.partial[:kept]
+        if text is not None:
+            last = partial[-1]
+            if not isinstance(last, TextBlock):
+                raise DamagedError("a text continues a block that is not a text")
+            partial[-1] = replace(last, text=last.text + text)
+        turn.partial = [*partial, *content]
 
     def _end(self, line: Mapping[str, Any]) -> list[str]:
         content = message_from_json_form({"role": "assistant", "content": line["content"]})
@@ -181,8 +209,9 @@ class State:
         is_latest = turn is last or (
             last is not None and turn.inputs == last.inputs == len(self.inputs) and not last.answered
         )
+        turn.partial = []
         if is_latest and turn.answered:
-            self.answer = content
+            self.ended_answer = content
         return texts_of([content])
 
     def _touch(self, line: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from jumpseat.chat import ChatError, Message, RequestError, Response
+from jumpseat.chat import ChatError, ContentBlock, Message, RequestError, Response
 from jumpseat.conversations import lines
 from jumpseat.conversations.directories import refuse_unsafe
 from jumpseat.conversations.files import Files, ReadFile, new_id
@@ -25,6 +25,7 @@ from jumpseat.conversations.records import (
     fork_header_line,
     fork_line,
     header_line,
+    partial_line,
     title_line,
 )
 from jumpseat.conversations.redaction import redacted_message
@@ -103,6 +104,21 @@ class ConversationStore:
         except BaseException:
             open_here.discard(key)
             raise
+
+    def save_partial(self, begun: BegunTurn, content: Sequence[ContentBlock]) -> None:
+        """Write the answer so far of a running turn, in case that this process is killed.
+
+        Raises:
+            StateError: nothing was written.
+        """
+        with self._changing(synced=False):
+            read = self._opened(begun.id)
+            if read is None or (turn := read.state.open_turns.get(begun.key)) is None:
+                return
+            line = partial_line(begun, turn.partial, content, _now())
+            if line is not None:
+                # The end of the turn announces the whole answer.
+                self._unsynced.append(self._files.append(read, [line], announced=False))
 
     def finish(self, begun: BegunTurn, response: Response, error: ChatError | None = None) -> None:
         """Write the end of a turn: its answer, or its partial and why it ended.
@@ -197,12 +213,7 @@ class ConversationStore:
             return fork.state.row
 
     def rename(self, conversation_id: str, title: str, known: KnownSecrets | None = None) -> Row:
-        """Give a conversation a title of the user's.
-
-        Args:
-            conversation_id: the conversation.
-            title: the title.
-            known: the client's secrets, which are redacted.
+        """Give a conversation a title of the user's, in which the client's `known` secrets are redacted.
 
         Raises:
             UnknownConversationError: there is none.
@@ -356,7 +367,7 @@ class ConversationStore:
         return read
 
     def _append(self, read: ReadFile, lines: Sequence[Mapping[str, Any]]) -> None:
-        size_before = read.size
+        size_before = read.size - read.unannounced
         self._unsynced.append(self._files.append(read, lines))
         self._changed(read, size_before)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jumpseat.chat import ChatCancelled, ChatError, Response, WarningEvent
+from jumpseat.chat import ChatCancelled, ChatError, Fold, Response, WarningEvent
 from jumpseat.providers import Registry
 from jumpseat.system.state_file import StateError
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from jumpseat.conversations import BegunTurn, ConversationStore, NewTurn
 
 logger = logging.getLogger(__name__)
+
+PARTIAL_SECONDS = 3.0
+"""How long after an event the answer so far is written. A daemon that is killed loses at most 5 s of it."""
 
 T = TypeVar("T")
 
@@ -36,6 +39,7 @@ class Keeper:
 
     _begun: BegunTurn | None = None
     _writing: asyncio.Future[Any] | None = None
+    _saving: asyncio.Task[None] | None = None
 
     @property
     def conversation_id(self) -> str | None:
@@ -65,6 +69,21 @@ class Keeper:
             raise asyncio.CancelledError
         return warnings
 
+    def save_soon(self, fold: Fold) -> None:
+        """Write the answer so far within `PARTIAL_SECONDS`."""
+        if self._begun is not None and self._saving is None:
+            self._saving = asyncio.create_task(self._save(fold))
+
+    async def _save(self, fold: Fold) -> None:
+        await asyncio.sleep(PARTIAL_SECONDS)
+        if self.store is None or self._begun is None:
+            return
+        store, begun, content = self.store, self._begun, fold.partial().content
+        problem = await asyncio.to_thread(_guarded, lambda: store.save_partial(begun, content))
+        if problem is not None:
+            logger.warning("the answer so far was not kept: %s", problem)
+        self._saving = None
+
     async def finish(self, response: Response, error: ChatError | None = None) -> Sequence[WarningEvent]:
         """Write the end of a turn that was begun: its answer, or its partial with the error.
 
@@ -72,6 +91,8 @@ class Keeper:
         """
         if self.store is None or self._begun is None:
             return ()
+        if self._saving is not None:
+            self._saving.cancel()
         store, begun = self.store, self._begun
         problem, was_cancelled = await self._to_its_end(lambda: store.finish(begun, response, error))
         if was_cancelled and (task := asyncio.current_task()) is not None:
@@ -96,17 +117,7 @@ class Keeper:
         Returns:
             Its result, or the sentence that says why it failed; and whether the task was cancelled meanwhile.
         """
-
-        def guarded() -> T | str:
-            try:
-                return work()
-            except StateError as error:
-                return " ".join(filter(None, (error.message, error.hint)))
-            except Exception:
-                logger.exception("a turn could not be kept")
-                return "The daemon failed while it wrote the turn; its log has the details."
-
-        writing = asyncio.ensure_future(asyncio.to_thread(guarded))
+        writing = asyncio.ensure_future(asyncio.to_thread(_guarded, work))
         self._writing = writing
         was_cancelled = False
         while True:
@@ -116,6 +127,17 @@ class Keeper:
                 if writing.cancelled():
                     raise
                 was_cancelled = True
+
+
+def _guarded(work: Callable[[], T]) -> T | str:
+    """The result of work of the store, or the sentence that says why it failed."""
+    try:
+        return work()
+    except StateError as error:
+        return " ".join(filter(None, (error.message, error.hint)))
+    except Exception:
+        logger.exception("a turn could not be kept")
+        return "The daemon failed while it wrote the turn; its log has the details."
 
 
 def _forked(begun: BegunTurn) -> Sequence[WarningEvent]:

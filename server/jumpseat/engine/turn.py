@@ -106,7 +106,7 @@ async def _run_started(
         for warning in planned.warnings:
             fold.add(warning)
             sink.send(warning)
-        done = await _attempts(target, planned, budget, fold, sink, memory)
+        done = await _attempts(target, planned, budget, fold, sink, memory, keeper)
     except asyncio.CancelledError:
         raise await _ended(ChatCancelled("The chat was cancelled."), fold, sink, keeper) from None
     except ChatError as error:
@@ -129,6 +129,7 @@ async def _attempts(
     fold: Fold,
     sink: Sink,
     memory: BlockMemory | None,
+    keeper: Keeper | None,
 ) -> DoneEvent:
     """Attempt the turn until one attempt ends well or the budget is spent."""
     request = planned.request
@@ -147,6 +148,8 @@ async def _attempts(
                             origin = Origin(target.provider, target.model)
                             memory.refusals.note(sent, request.messages, origin)
                         return event  # Not sent here: `done` comes after the turn is kept.
+                    if keeper is not None:
+                        keeper.save_soon(fold)
                     output = output or isinstance(event, BLOCK_EVENTS)
                     counted = counted or isinstance(event, ResponseEvent)
                     sink.send(event)

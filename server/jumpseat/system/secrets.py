@@ -14,6 +14,9 @@ from weakref import WeakValueDictionary
 SHORTEST_HIDDEN = 12
 """Shorter values occur in ordinary text, such as the key `ollama` for servers that need none."""
 
+SHORTEST_BEGINNING = 6
+"""Fewer characters of a secret tell nothing about it; many begin with `sk-`."""
+
 _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
 
 _WITH_SCHEME = re.compile(rf"[A-Za-z][\w-]* +(?P<credential>\S{{{SHORTEST_HIDDEN},}})")
@@ -99,6 +102,16 @@ class KnownSecrets:
         for secret in self._redacted:
             text = text.replace(secret, "***")
         return text
+
+    def without_open_end(self, text: str) -> str:
+        """The text without the beginning of a secret at its end, which a later text may complete."""
+        start = len(text)
+        for secret in self._redacted:
+            for length in range(min(len(secret) - 1, len(text)), SHORTEST_BEGINNING - 1, -1):
+                if text.endswith(secret[:length]):
+                    start = min(start, len(text) - length)
+                    break
+        return text[:start]
 
 
 _of_process = KnownSecrets()

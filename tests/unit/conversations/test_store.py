@@ -362,5 +362,5 @@ def test_a_reader_sees_no_half_of_a_turn(store: ConversationStore, monkeypatch: 
         reading = reader.submit(store.get, "a")
         with pytest.raises(TimeoutError):
             reading.result(timeout=0.05)
-        state.answer = None
+        state.ended_answer = None
     assert len(reading.result(timeout=20).messages) == 3

@@ -15,13 +15,14 @@ from jumpseat.chat import (
     ChatCancelled,
     ChatError,
     ConnectionError,
+    ContentBlock,
     DoneEvent,
     Response,
     StartEvent,
     WarningEvent,
 )
 from jumpseat.conversations import BegunTurn, ConversationStore, NewTurn
-from jumpseat.engine import Keeper, run_turn
+from jumpseat.engine import Keeper, keeping, run_turn
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import said, texts
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of
@@ -158,6 +159,27 @@ async def test_a_second_cancel_does_not_lose_the_partial(tmp_path: Path) -> None
     assert await asyncio.to_thread(store.arrived.acquire, timeout=20)
     task.cancel()
     store.go_on.release()
+    assert isinstance(await task, ChatCancelled)
+    assert texts(store) == ["Hi", "Hel"]
+
+
+@pytest.mark.requirement("10:killed-daemon")
+async def test_an_answer_in_progress_is_written_before_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Telling(ConversationStore):
+        def save_partial(self, begun: BegunTurn, content: Sequence[ContentBlock]) -> None:
+            super().save_partial(begun, content)
+            if content:
+                saved.set()
+
+    monkeypatch.setattr(keeping, "PARTIAL_SECONDS", 0.01)
+    store, saved, stalled = Telling(tmp_path / "c"), threading.Event(), asyncio.Event()
+    task = asyncio.ensure_future(run([*streamed("Hel")[:2], stalled], keeper_in(store)))
+    assert await asyncio.to_thread(saved.wait, 20)
+    assert texts(store) == ["Hi", "Hel"]
+    assert store.in_use("a")
+    task.cancel()
     assert isinstance(await task, ChatCancelled)
     assert texts(store) == ["Hi", "Hel"]
 

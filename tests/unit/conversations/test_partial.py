@@ -1,0 +1,177 @@
+"""The answer so far of a running turn, which a killed process leaves behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jumpseat.chat import ChatError, ContentBlock, TextBlock
+from jumpseat.conversations import BegunTurn, Change, ConversationStore, running
+from jumpseat.conversations.index import ConversationIndex
+from jumpseat.system.secrets import KnownSecrets, Secret
+from tests.unit.conversations.support import (
+    FAILED,
+    HERE,
+    answered,
+    call,
+    keep,
+    said,
+    texts,
+    thought,
+    turn,
+)
+
+pytestmark = pytest.mark.requirement("10:killed-daemon")
+
+
+def killed(begun: BegunTurn) -> None:
+    """As if the process of the turn had been killed."""
+    running.open_here.discard(begun.key)
+
+
+def so_far(*texts: str) -> list[ContentBlock]:
+    """Text blocks, as a provider's answer has them."""
+    return [TextBlock(text, origin=HERE) for text in texts]
+
+
+def lines_of(directory: Path) -> list[dict[str, object]]:
+    """The lines of the conversation."""
+    return [json.loads(line) for line in (directory / "a.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_a_killed_turn_has_its_answer_so_far(store: ConversationStore, directory: Path) -> None:
+    begun = store.begin(turn(said("Hi")))
+    for length in range(1, 6):
+        store.save_partial(begun, so_far("Hello"[:length]))
+    store.save_partial(begun, so_far("Hello"))
+    assert texts(store) == ["Hi", "Hello"]
+    killed(begun)
+    after = ConversationStore(directory)
+    assert texts(after) == ["Hi", "Hello"]
+    assert keep(after, said("Hi", "Hello", "More"), "Yes").id == "a"
+    assert texts(after) == ["Hi", "Hello", "More", "Yes"]
+
+
+def test_a_client_may_continue_a_killed_turn_without_its_answer(store: ConversationStore) -> None:
+    begun = store.begin(turn(said("Hi")))
+    store.save_partial(begun, so_far("Hel"))
+    killed(begun)
+    keep(store, [*said("Hi"), *said("More")], "Yes")
+    assert texts(store) == ["Hi", "More", "Yes"]
+
+
+@pytest.mark.parametrize("seen", ["He", "Hello wor"])
+def test_a_client_may_have_seen_more_or_less_of_a_killed_turn(store: ConversationStore, seen: str) -> None:
+    begun = store.begin(turn(said("Hi")))
+    store.save_partial(begun, so_far("Hello"))
+    killed(begun)
+    assert keep(store, said("Hi", seen, "More"), "Yes").id == "a"
+    assert texts(store) == ["Hi", seen, "More", "Yes"]
+
+
+def test_another_answer_than_that_of_a_killed_turn_is_a_fork(store: ConversationStore) -> None:
+    begun = store.begin(turn(said("Hi")))
+    store.save_partial(begun, so_far("Hello"))
+    killed(begun)
+    assert keep(store, said("Hi", "Good day", "More"), "Yes").id != "a"
+    assert texts(store) == ["Hi", "Hello"]
+
+
+def test_each_line_has_only_what_is_new(store: ConversationStore, directory: Path) -> None:
+    begun = store.begin(turn(said("Hi")))
+    blocks: list[ContentBlock] = [thought("Hm."), *so_far("One. ")]
+    for content in (
+        blocks,
+        [thought("Hm."), *so_far("One. Two.")],
+        [thought("Hm."), *so_far("One. Two. Three."), call()],
+        [thought("Hm."), *so_far("One. Two. Three."), call(), *so_far("Four.")],
+        so_far("Again."),
+    ):
+        store.save_partial(begun, content)
+        assert ConversationStore(directory).get("a").messages[1].content == tuple(content)
+    partial = [line for line in lines_of(directory) if line.get("type") == "partial"]
+    assert [(line["blocks"], line.get("text")) for line in partial] == [
+        (0, None), (2, "Two."), (2, " Three."), (3, None), (0, None)
+    ]  # fmt: skip
+    assert [len(line["content"]) for line in partial] == [2, 0, 1, 1, 1]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [None, FAILED])
+def test_the_end_of_a_turn_replaces_the_answer_so_far(
+    store: ConversationStore, directory: Path, error: ChatError | None
+) -> None:
+    begun = store.begin(turn(said("Hi")))
+    store.save_partial(begun, so_far("Hello wor"))
+    store.finish(begun, answered("Hello world"), error)
+    store.save_partial(begun, so_far("Hello wor"))  # It came too late.
+    for each in (store, ConversationStore(directory)):
+        assert texts(each) == ["Hi", "Hello world"]
+
+
+def test_a_killed_retry_shows_the_old_answer_until_it_has_one(store: ConversationStore) -> None:
+    keep(store, said("Hi"), "Old")
+    begun = store.begin(turn(said("Hi")))
+    assert texts(store) == ["Hi", "Old"]
+    store.save_partial(begun, so_far("Ne"))
+    killed(begun)
+    assert texts(store) == ["Hi", "Ne"]
+    third = store.begin(turn(said("Hi")))
+    assert texts(store) == ["Hi", "Ne"]
+    store.finish(third, answered("Newest"))
+    assert texts(store) == ["Hi", "Newest"]
+
+
+@pytest.mark.requirement("10:secrets")
+def test_a_secret_is_not_divided_between_two_lines(store: ConversationStore, directory: Path) -> None:
+    known = KnownSecrets()
+    secret = known.add(Secret("tk-0123456789-secret")).reveal()
+    begun = store.begin(turn(said("Hi"), secrets=known))
+    answer = f"The key is {secret}, I think."
+    for length in range(1, len(answer) + 1):
+        store.save_partial(begun, so_far(answer[:length]))
+    killed(begun)
+    assert texts(ConversationStore(directory)) == ["Hi", "The key is ***, I think."]
+    added = "".join(str(line.get("text", "")) for line in lines_of(directory))
+    assert "0123" not in added
+
+
+def test_a_deleted_conversation_stays_deleted_while_its_turn_runs(store: ConversationStore) -> None:
+    begun = store.begin(turn(said("Hi")))
+    store.delete("a")
+    store.save_partial(begun, so_far("Hello"))
+    assert store.row("a") is None
+
+
+@pytest.mark.requirement("10:list")
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_search_finds_the_words_of_an_answer_that_was_saved_in_parts(
+    store: ConversationStore, directory: Path, ends: bool
+) -> None:
+    index = ConversationIndex(store)
+    store.listeners.append(index.add)
+    begun = store.begin(turn(said("Hi")))
+    store.save_partial(begun, so_far("Hello wor"))
+    store.save_partial(begun, so_far("Hello worldwide"))
+    if ends:
+        store.finish(begun, answered("Hello worldwide"))
+    else:
+        killed(begun)
+    index.close()
+    fresh = ConversationIndex(ConversationStore(directory))
+    assert [row.id for row in fresh.page(query="worldwide").conversations] == ["a"]
+    fresh.close()
+
+
+def test_the_end_of_a_turn_is_indexed_without_reading_the_file_again(store: ConversationStore) -> None:
+    changes: list[Change] = []
+    store.listeners.append(changes.append)
+    begun = store.begin(turn(said("Hi")))
+    store.save_partial(begun, so_far("Hel"))
+    store.save_partial(begun, so_far("Hello"))
+    store.finish(begun, answered("Hello"))
+    first, last = changes
+    assert first.stamp is not None
+    assert last.size_before == first.stamp[2]
+    assert last.texts == ("Hello",)
