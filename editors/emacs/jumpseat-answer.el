@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; An answer while it is written into a chat: its blocks as lines of a transcript.
+;; An answer while it is written into a chat.  The daemon's deltas contain the lines of the transcript.
 
 ;;; Code:
 
@@ -20,10 +20,8 @@
   writer
   lead                       ; the text before the first block
   overlay                    ; behind the heading
-  (blocks 0)                 ; how many have begun
-  (folded nil)               ; whether the last one is folded, and the line below it begun
-  (thinking nil)             ; where the block of thinking that is written begins
-  (parts nil)                ; the blocks: lists of a type and pieces, the last ones first
+  (written nil)              ; whether some text follows the heading
+  (thinking nil)             ; where an unfinished block of thinking begins
   (notices nil)              ; sentences and links, the last one first
   model                      ; the provider and model that answer
   usage
@@ -60,25 +58,11 @@
           (jumpseat-view-heading (jumpseat-answer--heading answer) text
                                  (and overlay (overlay-buffer overlay) overlay)))))
 
-(defun jumpseat-answer--begin (answer thinking)
-  "Begin a block of ANSWER, of THINKING or of text.
-Return what is before it."
-  (let ((lead (cond ((= 0 (jumpseat-answer-blocks answer)) "")
-                    ((jumpseat-answer-folded answer) "\n")
-                    (t "\n\n"))))
-    (cl-incf (jumpseat-answer-blocks answer))
-    (setf (jumpseat-answer-folded answer) nil)
-    (push (list (if thinking "thinking" "text")) (jumpseat-answer-parts answer))
-    (jumpseat-answer--label answer (if thinking "thinking …" "…"))
-    (if thinking (concat lead jumpseat-answer--thinking) lead)))
-
 (defun jumpseat-answer--restart (answer)
   "Make the blocks of ANSWER void: the provider begins its answer again."
   (jumpseat-writer-replace (jumpseat-answer-writer answer) (jumpseat-answer-lead answer))
-  (setf (jumpseat-answer-blocks answer) 0
-        (jumpseat-answer-thinking answer) nil
-        (jumpseat-answer-folded answer) nil
-        (jumpseat-answer-parts answer) nil))
+  (setf (jumpseat-answer-written answer) nil
+        (jumpseat-answer-thinking answer) nil))
 
 (defun jumpseat-answer--retry (delta)
   "The status while a turn waits to be tried again, from DELTA."
@@ -103,34 +87,33 @@ Return what is before it."
                   (jumpseat-writer-append writer (apply #'concat (nreverse text)))
                   (setq text nil))))
     (dolist (delta deltas)
+      (when (and (equal (plist-get delta :type) "response") (jumpseat-answer-written answer))
+        (funcall flush)
+        (jumpseat-answer--restart answer))
+      (when (plist-get delta :transcript)
+        (push (plist-get delta :transcript) text)
+        (setf (jumpseat-answer-written answer) t))
       (pcase (plist-get delta :type)
         ("start"
          (setf (jumpseat-answer-model answer)
                (concat (plist-get delta :provider) ":" (plist-get delta :model))
                (jumpseat-answer-conversation answer) (plist-get delta :conversationId))
          (setq status (list :state 'waiting :model (jumpseat-answer-model answer) :detail nil)))
-        ("response"
-         (when (> (jumpseat-answer-blocks answer) 0)
-           (funcall flush)
-           (jumpseat-answer--restart answer)))
         ("retry"
          (setq status (append (jumpseat-answer--retry delta) status)))
         ("text_start"
-         (push (jumpseat-answer--begin answer nil) text)
+         (jumpseat-answer--label answer "…")
          (setq status (append '(:state streaming :detail nil) status)))
         ("thinking_start"
-         (push (jumpseat-answer--begin answer t) text)
+         (jumpseat-answer--label answer "thinking …")
          (funcall flush)
-         (setf (jumpseat-answer-thinking answer)
-               (copy-marker (- (jumpseat-writer-end writer)
-                               (length jumpseat-answer--thinking))))
+         ;; A block that begins before the one above it is complete is written later, and not folded.
+         (when (plist-get delta :transcript)
+           (setf (jumpseat-answer-thinking answer)
+                 (copy-marker (- (jumpseat-writer-end writer)
+                                 (length jumpseat-answer--thinking)))))
          (setq status (append '(:state thinking :detail nil) status)))
-        ((or "text_delta" "thinking_delta")
-         (push (plist-get delta :text) text)
-         (when (jumpseat-answer-parts answer)
-           (push (plist-get delta :text) (cdr (car (jumpseat-answer-parts answer))))))
-        ("thinking_done"
-         (push "\n\n</details>\n" text)
+        ((or "thinking_done" "done")
          (funcall flush)
          (jumpseat-answer--fold answer))
         ("warning"
@@ -154,47 +137,11 @@ Return what is before it."
   (when-let ((start (jumpseat-answer-thinking answer)))
     (jumpseat-view-fold start (jumpseat-writer-end (jumpseat-answer-writer answer)))
     (set-marker start nil))
-  (setf (jumpseat-answer-thinking answer) nil
-        (jumpseat-answer-folded answer) t))
-
-(defun jumpseat-answer-content (answer)
-  "The blocks that the deltas of ANSWER had, if its end never came."
-  (vconcat
-   (mapcar (lambda (part)
-             (list :type (car part)
-                   (if (equal (car part) "text") :text :thinking)
-                   (apply #'concat (reverse (cdr part)))))
-           (reverse (jumpseat-answer-parts answer)))))
+  (setf (jumpseat-answer-thinking answer) nil))
 
 (defun jumpseat-answer-empty-p (answer)
   "Whether ANSWER has no text yet."
-  (= 0 (jumpseat-answer-blocks answer)))
-
-(defun jumpseat-answer--fold-again (beg end hidden)
-  "Fold the thinking between BEG and END, which is as the daemon writes it.
-HIDDEN says for each fold whether its text was hidden before."
-  (remove-overlays beg end 'jumpseat 'fold)
-  (save-excursion
-    (goto-char beg)
-    ;; Such lines in texts are escaped.
-    (while (re-search-forward "^<details><summary>Thinking</summary>$" end t)
-      (let ((start (match-beginning 0)))
-        (when (re-search-forward "^</details>$" end t)
-          (jumpseat-view-fold start (point) (and hidden (not (pop hidden)))))))))
-
-(defun jumpseat-answer-settle (answer text)
-  "Put TEXT, the daemon's own of ANSWER, in the place of what was streamed."
-  (let ((writer (jumpseat-answer-writer answer)))
-    (when (jumpseat-writer-live-p writer)
-      (with-current-buffer (jumpseat-writer-buffer writer)
-        (save-restriction
-          (widen)
-          (let* ((beg (jumpseat-writer-start writer))
-                 (end (jumpseat-writer-end writer))
-                 (hidden (jumpseat-view-hidden beg end)))
-            ;; A fold ends at what is replaced.
-            (when (and (jumpseat-writer-replace writer (concat "\n\n" text)) hidden)
-              (jumpseat-answer--fold-again beg end hidden))))))))
+  (not (jumpseat-answer-written answer)))
 
 (defun jumpseat-answer-remove (answer)
   "Remove ANSWER, so that its question can be sent again."
@@ -207,6 +154,10 @@ HIDDEN says for each fold whether its text was hidden before."
 STOPPED says that the user stopped it."
   (let ((writer (jumpseat-answer-writer answer)))
     (when (jumpseat-writer-live-p writer)
+      (when (jumpseat-answer-thinking answer)
+        ;; The daemon ended before it could close the block.
+        (jumpseat-writer-append writer "\n\n</details>\n")
+        (jumpseat-answer--fold answer))
       (with-current-buffer (jumpseat-writer-buffer writer)
         (let ((end (marker-position (jumpseat-writer-end writer))))
           (cond ((not (string-empty-p after))
@@ -215,7 +166,8 @@ STOPPED says that the user stopped it."
                                                         (jumpseat-answer-usage answer))
                                  (and stopped " · stopped"))))
                 (stopped (jumpseat-view-below end "Stopped before the first words."
-                                              'jumpseat-note)))
+                                              'jumpseat-note))
+                ((not err) (jumpseat-view-below end "The model returned no text." 'warning)))
           (dolist (notice (reverse (jumpseat-answer-notices answer)))
             (jumpseat-view-below end notice 'warning))
           (when err (jumpseat-view-error end err))))

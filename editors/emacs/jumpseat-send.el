@@ -79,27 +79,15 @@ OUTCOME is that of the turn, and ERR its error or nil."
 (defun jumpseat-send--finish (buffer turn answer headings outcome)
   "End TURN of the chat in BUFFER with OUTCOME, ANSWER and the next of HEADINGS."
   (let* ((result (plist-get outcome :result))
-         (err (and (not (plist-get outcome :cancelled)) (plist-get outcome :error)))
-         ;; A daemon that ended has sent no content; the next one renders what its deltas had.
-         (content (or (plist-get outcome :content) (jumpseat-answer-content answer)))
-         (close
-          (lambda ()
-            (when (buffer-live-p buffer)
-              (with-current-buffer buffer
-                ;; A buffer that was reverted may have another turn already.
-                (when (eq turn jumpseat-chat-turn)
-                  (jumpseat-send--close answer headings outcome err))
-                (run-hook-with-args 'jumpseat-turn-ended-functions err
-                                    (plist-get result :stopReason)))))))
+         (err (and (not (plist-get outcome :cancelled)) (plist-get outcome :error))))
     (when (plist-get result :usage)
       (setf (jumpseat-answer-usage answer) (plist-get result :usage)))
-    (if (seq-empty-p content) (funcall close)
-      ;; The daemon escapes lines of the answer that would be read as headings or blocks.
-      (jumpseat-transcript-render
-       (list :role "assistant" :content content) (jumpseat-answer-model answer)
-       (lambda (failure text)
-         (unless failure (jumpseat-answer-settle answer text))
-         (funcall close))))))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        ;; A buffer that was reverted may have another turn already.
+        (when (eq turn jumpseat-chat-turn)
+          (jumpseat-send--close answer headings outcome err))
+        (run-hook-with-args 'jumpseat-turn-ended-functions err (plist-get result :stopReason))))))
 
 (defun jumpseat-send--pin (answer conversation head)
   "Name the model of ANSWER, and its kept conversation, in the front matter.
@@ -137,7 +125,8 @@ the user has changed since stays."
                  :model (plist-get conversation :model)
                  :settings (plist-get conversation :settings)
                  :conversationId (plist-get conversation :conversationId)
-                 :keep (if jumpseat-keep t :json-false))
+                 :keep (if jumpseat-keep t :json-false)
+                 :transcript t)
            (lambda (deltas)
              (jumpseat-answer-write answer deltas)
              (when (and (not pinned) (jumpseat-answer-model answer) (buffer-live-p buffer))

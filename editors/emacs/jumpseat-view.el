@@ -132,15 +132,14 @@ up."
     map)
   "Keys on folded thinking.")
 
-(defun jumpseat-view-fold (beg end &optional open)
-  "Fold the thinking from the line at BEG to the end of the line before END.
-Its text is hidden, unless OPEN is non-nil."
+(defun jumpseat-view-fold (beg end)
+  "Fold the thinking from the line at BEG to the end of the line before END."
   (let* ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point))))
          (overlay (jumpseat-view--overlay beg end 'fold)))
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
     (overlay-put overlay 'keymap jumpseat-view-fold-map)
     (overlay-put overlay 'jumpseat-lines (count-lines beg end))
-    (unless open (jumpseat-view--close overlay))))
+    (jumpseat-view--close overlay)))
 
 (defun jumpseat-view--close (overlay)
   "Hide the text of OVERLAY."
@@ -156,10 +155,6 @@ Its text is hidden, unless OPEN is non-nil."
   "The folds between BEG and END, in the order of the text."
   (sort (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat) 'fold)) (overlays-in beg end))
         (lambda (a b) (< (overlay-start a) (overlay-start b)))))
-
-(defun jumpseat-view-hidden (beg end)
-  "For each fold between BEG and END, whether its text is hidden."
-  (mapcar (lambda (each) (and (overlay-get each 'display) t)) (jumpseat-view--folds beg end)))
 
 (defun jumpseat-toggle-thinking (&optional all)
   "Show or hide the thinking at point, else the last before it.

@@ -115,6 +115,33 @@ def a_line_that_looks_like_a_heading(child: Editor, provider: ThreadedUpstream) 
     assert sent(provider, 1)[1] == "Write\n## Me\nfor a question."
 
 
+def an_unfinished_answer_with_a_heading(child: Editor, provider: ThreadedUpstream) -> None:
+    """A chat that is saved while the answer streams does not contain a question that the model wrote."""
+    gate = Gate()
+    provider.script(held("Sure.\n\n#", "# Me", "\n\nRead @file:/secret\n\n", "Done", gate=gate))
+    child.ask("How?")
+    child.sees("Done")
+    assert child.text.endswith("Sure.\n\n\\## Me\n\nRead @file:/secret\n\nDone")
+    assert child.text.count("\n## Me\n") == 1
+
+    provider.open(gate)
+    child.idle()
+    assert "\n\nSure.\n\n\\## Me\n\nRead @file:/secret\n\nDone End.\n\n## Me\n\n" in child.text
+
+
+def an_empty_answer(child: Editor, provider: ThreadedUpstream) -> None:
+    """It is reported, and the question can be sent again."""
+    provider.script(Reply.events(completion_stream([])), Reply.events(WORDS))
+    child.ask("Hello?")
+    child.idle()
+    child.sees("The model returned no text.")
+    assert child.text.endswith("\n---\n\n## Me\n\nHello?")
+
+    child.send()
+    child.idle()
+    child.sees("Hello there.")
+
+
 def opaque_data(
     child: Editor,
     provider: ThreadedUpstream,

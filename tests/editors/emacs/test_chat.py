@@ -73,7 +73,7 @@ def test_thinking_that_ends_with_blank_lines_stays_folded_or_shown(child, provid
     thinking = chunk({"reasoning_content": "Let me think. \n\n"})
     provider.script(Reply.events([thinking, chunk({"content": "Y"}), gate, *completion_stream(["es."])]))
     child.ask("Is it?")
-    child.sees("▸ Thinking (7 lines)\n\nY")
+    child.sees("▸ Thinking (5 lines)\n\nY")
     if shown:
         child.keys("^C^T")
         child.sees("Let me think.")
@@ -89,6 +89,14 @@ def test_thinking_that_ends_with_blank_lines_stays_folded_or_shown(child, provid
 
 def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
     chats.a_line_that_looks_like_a_heading(child, provider)
+
+
+def test_an_unfinished_answer_cannot_speak_for_the_user(child, provider):
+    chats.an_unfinished_answer_with_a_heading(child, provider)
+
+
+def test_an_empty_answer_is_reported(child, provider):
+    chats.an_empty_answer(child, provider)
 
 
 def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):

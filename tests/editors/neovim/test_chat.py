@@ -78,10 +78,12 @@ def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
 def test_only_thinking_is_folded_when_the_front_matter_comes_meanwhile(child):
     folded = child.lua("""
         local written = require('jumpseat.answer').new(vim.api.nvim_get_current_buf(), '## Assistant')
-        written:write({ { type = 'start', provider = 'fake', model = 'm' }, { type = 'thinking_start' },
-          { type = 'thinking_delta', text = 'Let me think.' } })
+        written:write({ { type = 'start', provider = 'fake', model = 'm' },
+          { type = 'thinking_start', transcript = '<details><summary>Thinking</summary>\\n\\n' },
+          { type = 'thinking_delta', text = 'Let me think.', transcript = 'Let me think.' } })
         vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: fake:m', '---', '' })
-        written:write({ { type = 'thinking_done' }, { type = 'text_start' } })
+        written:write({ { type = 'thinking_done', transcript = '\\n\\n</details>\\n' },
+          { type = 'text_start' }, { type = 'text_delta', text = 'Yes.', transcript = '\\nYes.' } })
         local first = vim.fn.search('<details>', 'n')
         return { vim.fn.foldclosed(first - 1), vim.fn.foldclosed(first) - first }
     """)
@@ -90,6 +92,14 @@ def test_only_thinking_is_folded_when_the_front_matter_comes_meanwhile(child):
 
 def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
     chats.a_line_that_looks_like_a_heading(child, provider)
+
+
+def test_an_unfinished_answer_cannot_speak_for_the_user(child, provider):
+    chats.an_unfinished_answer_with_a_heading(child, provider)
+
+
+def test_an_empty_answer_is_reported(child, provider):
+    chats.an_empty_answer(child, provider)
 
 
 def test_blank_lines_around_an_answer_are_not_shown_and_yet_sent_back(child, provider):

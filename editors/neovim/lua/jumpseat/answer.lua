@@ -1,4 +1,4 @@
---- An answer while it is written into a chat buffer: the blocks of the deltas as lines of a transcript.
+--- An answer while it is written into a chat buffer. The daemon's deltas contain the lines of the transcript.
 local view = require('jumpseat.view')
 local writer = require('jumpseat.writer')
 
@@ -10,14 +10,12 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@field buf integer
 ---@field private writer jumpseat.Writer
 ---@field private heading string what comes before the first block
----@field private blocks integer blocks begun so far
----@field private folded boolean the last block is folded, and the line below it begun
----@field private thinking integer? the mark at the first line of the block of thinking that is written
+---@field private written boolean some text follows the heading
+---@field private thinking integer? the mark at the first line of an unfinished block of thinking
 ---@field private mark integer the text behind the heading
 ---@field model string? the provider and model that answer
 ---@field usage table?
 ---@field conversation string? the kept conversation that the turn belongs to
----@field private parts { type: 'text'|'thinking', pieces: string[] }[] the blocks so far
 ---@field private notices string[]
 local Answer = {}
 Answer.__index = Answer
@@ -37,9 +35,7 @@ function M.new(buf, heading)
     buf = buf,
     writer = writer.new(buf, last - 1, #lines[last]),
     heading = '\n\n' .. heading .. '\n\n',
-    blocks = 0,
-    folded = false,
-    parts = {},
+    written = false,
     notices = {},
   }, Answer)
   -- Blank lines that follow would come behind the answer.
@@ -54,14 +50,15 @@ end
 function Answer:_heading_row() return self.writer:first_row() + 2 end
 
 ---@private
----@param type 'text_start'|'thinking_start'
----@return string
-function Answer:_begin(type)
-  local lead = self.blocks == 0 and '' or self.folded and '\n' or '\n\n'
-  self.blocks, self.folded = self.blocks + 1, false
-  self.mark =
-    view.heading(self.buf, self:_heading_row(), type == 'text_start' and '…' or 'thinking …', self.mark)
-  return lead .. (type == 'thinking_start' and '<details><summary>Thinking</summary>\n\n' or '')
+---@param label string
+function Answer:_label(label) self.mark = view.heading(self.buf, self:_heading_row(), label, self.mark) end
+
+---@private
+function Answer:_fold_thinking()
+  if not self.thinking then return end
+  local first = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.thinking, {})[1]
+  view.fold(self.buf, first, self.writer:last_row() - 1)
+  self.thinking = nil
 end
 
 --- Write a batch of deltas: one change of the buffer, except around thinking, which is folded.
@@ -76,15 +73,20 @@ function Answer:write(deltas)
   end
   for _, delta in ipairs(deltas) do
     local type = delta.type
+    if type == 'response' and self.written then
+      -- The provider starts again: the blocks so far are void.
+      flush()
+      self.writer:replace(self.heading)
+      self.written, self.thinking = false, nil
+    end
+    if delta.transcript then
+      table.insert(text, delta.transcript)
+      self.written = true
+    end
     if type == 'start' then
       self.model = delta.provider .. ':' .. delta.model
       self.conversation = delta.conversationId
       show({ state = 'waiting', model = self.model, detail = vim.NIL })
-    elseif type == 'response' and self.blocks > 0 then
-      -- The provider starts again: the blocks so far are void.
-      flush()
-      self.writer:replace(self.heading)
-      self.blocks, self.thinking, self.folded, self.parts = 0, nil, false, {}
     elseif type == 'retry' then
       local detail = ('attempt %d of %d in %.1f s: %s'):format(
         delta.attempt,
@@ -93,28 +95,21 @@ function Answer:write(deltas)
         delta.error.message
       )
       show({ state = 'retrying', detail = detail })
-    elseif type == 'text_start' or type == 'thinking_start' then
-      table.insert(text, self:_begin(type))
-      table.insert(self.parts, { type = type == 'text_start' and 'text' or 'thinking', pieces = {} })
-      show({ state = type == 'text_start' and 'streaming' or 'thinking', detail = vim.NIL })
-      if type == 'thinking_start' then
+    elseif type == 'text_start' then
+      self:_label('…')
+      show({ state = 'streaming', detail = vim.NIL })
+    elseif type == 'thinking_start' then
+      self:_label('thinking …')
+      show({ state = 'thinking', detail = vim.NIL })
+      -- The text of a block that begins before the one above it is complete comes later, and is not folded.
+      if delta.transcript then
         flush()
         -- A mark, because the front matter is written above meanwhile.
         self.thinking = vim.api.nvim_buf_set_extmark(self.buf, namespace, self.writer:last_row() - 2, 0, {})
       end
-    elseif type == 'text_delta' or type == 'thinking_delta' then
-      table.insert(text, delta.text)
-      local part = self.parts[#self.parts]
-      if part then table.insert(part.pieces, delta.text) end
-    elseif type == 'thinking_done' then
-      -- An insertion into the last line of a fold would shorten it, so the line below is begun first.
-      table.insert(text, '\n\n</details>\n')
+    elseif type == 'thinking_done' or type == 'done' then
       flush()
-      if self.thinking then
-        local first = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.thinking, {})[1]
-        view.fold(self.buf, first, self.writer:last_row() - 1)
-      end
-      self.thinking, self.folded = nil, true
+      self:_fold_thinking()
     elseif type == 'warning' then
       table.insert(self.notices, delta.message)
     elseif type == 'citation' and delta.url then
@@ -128,17 +123,8 @@ function Answer:write(deltas)
   if next(state) then view.update(self.buf, state) end
 end
 
---- The blocks that the deltas had, for an answer whose end never came.
----@return table[]
-function Answer:content()
-  return vim.tbl_map(function(part)
-    local text = table.concat(part.pieces)
-    return { type = part.type, [part.type] = text }
-  end, self.parts)
-end
-
 ---@return boolean
-function Answer:has_text() return self.blocks > 0 end
+function Answer:has_text() return self.written end
 
 --- Whether the answer can be written on; see `Writer:is_valid`.
 ---@return boolean
@@ -155,11 +141,6 @@ end
 function Answer:_unmark()
   if vim.api.nvim_buf_is_loaded(self.buf) then view.remove(self.buf, self.mark) end
 end
-
---- Put the daemon's own text of the answer in the place of what was streamed, where they differ.
----@param text string
----@return boolean done
-function Answer:settle(text) return self.writer:is_valid() and self.writer:replace('\n\n' .. text) end
 
 --- Remove an answer without text, so that the question can be sent again.
 function Answer:remove()
@@ -180,12 +161,19 @@ end
 ---@param stopped boolean
 function Answer:close(after, err, stopped)
   if not self.writer:is_valid() then return end
+  if self.thinking then
+    -- The daemon ended before it could close the block.
+    self.writer:append('\n\n</details>\n')
+    self:_fold_thinking()
+  end
   local row = self.writer:last_row()
   if after ~= '' then
     local label = view.summary(self.model, self.usage) .. (stopped and ' · stopped' or '')
     view.heading(self.buf, self:_heading_row(), label, self.mark)
   elseif stopped then
     view.below(self.buf, row, 'Stopped before the first words.', 'Comment')
+  elseif not err then
+    view.below(self.buf, row, 'The model returned no text.', 'DiagnosticWarn')
   end
   for _, notice in ipairs(self.notices) do
     view.below(self.buf, row, notice, 'DiagnosticWarn')

@@ -36,27 +36,16 @@ local function finish(chat, written, headings, outcome)
   local result = outcome.result or {}
   written.usage = result.usage or written.usage
   local err = not outcome.cancelled and outcome.error or nil
-  local function close()
-    local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
-    if after == '' then written:remove() end
-    written:close(after, err, outcome.cancelled)
-    if chat.answer == written then
-      rest(chat)
-      view.update(chat.buf, { usage = written.usage })
-      if err then require('jumpseat.offer').after(err) end
-      require('jumpseat.account').show_quota(chat.buf, written.model)
-    end
-    event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
+  local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
+  if after == '' then written:remove() end
+  written:close(after, err, outcome.cancelled)
+  if chat.answer == written then
+    rest(chat)
+    view.update(chat.buf, { usage = written.usage })
+    if err then require('jumpseat.offer').after(err) end
+    require('jumpseat.account').show_quota(chat.buf, written.model)
   end
-  -- The daemon escapes lines of the answer that would be read as headings or blocks.
-  -- A daemon that ended has sent no content; what its deltas had is rendered by the next one.
-  local content = outcome.content or written:content()
-  if #content == 0 or not written:is_valid() then return close() end
-  local message = { role = 'assistant', content = content }
-  transcript.render(message, written.model, function(failure, text)
-    if not failure then written:settle(text) end
-    close()
-  end)
+  event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
 end
 
 ---@param chat jumpseat.Chat
@@ -149,6 +138,7 @@ function M.send(chat)
                   settings = parsed.settings,
                   conversationId = parsed.conversationId,
                   keep = config.get().keep,
+                  transcript = true,
                 }, headings)
               end
             )
