@@ -20,6 +20,8 @@ export class DocumentWriter implements vscode.Disposable {
   /** What is being written now, to tell it from the person's own changes. */
   #writing: { text: string } | undefined;
   #waiting = '';
+  /** What takes the place of the whole span, before the text that waits. */
+  #replacement: string | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(document: vscode.TextDocument, span: Span) {
@@ -41,14 +43,17 @@ export class DocumentWriter implements vscode.Disposable {
     this.#running = this.#running.then(() => this.#flush());
   }
 
-  /** Write what waits, and then another text in the place of the whole span. */
-  async replace(text: string): Promise<void> {
-    this.append('');
+  /** Add the last text, and wait until everything is written. */
+  async complete(text: string): Promise<void> {
+    this.append(text);
     await this.#running;
-    const written = withLineEnds(text, this.#lineEnd);
-    if (this.#document.getText(rangeOfSpan(this.#document, this.#span)) !== written) {
-      await this.#write(() => this.#span, written);
-    }
+  }
+
+  /** Write another text in the place of the whole span. Texts that are added later follow it. */
+  replace(text: string): Promise<void> {
+    this.#replacement = text;
+    this.#waiting = '';
+    return this.complete('');
   }
 
   /** Write another text in the place of the beginning of the document. */
@@ -57,10 +62,13 @@ export class DocumentWriter implements vscode.Disposable {
   }
 
   async #flush(): Promise<void> {
-    const text = withLineEnds(this.#waiting, this.#lineEnd);
+    const text = withLineEnds((this.#replacement ?? '') + this.#waiting, this.#lineEnd);
+    const replaces = this.#replacement !== undefined;
+    this.#replacement = undefined;
     this.#waiting = '';
-    if (text !== '') {
-      await this.#write(() => ({ start: this.#span.end, end: this.#span.end }), text);
+    const where = (): Span => (replaces ? this.#span : { start: this.#span.end, end: this.#span.end });
+    if (this.#document.getText(rangeOfSpan(this.#document, where())) !== text) {
+      await this.#write(where, text);
     }
   }
 

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
 import { asDaemonError } from '../daemon/errors';
-import type { Block, ChatParams, Message, Requests, TranscriptContent } from '../daemon/protocol';
+import type { ChatParams, Delta, Message, Requests, TranscriptContent } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import { keepsConversations } from '../settings';
 import { DocumentWriter } from './documentWriter';
-import { Fold } from './fold';
 import { command, contextKey, showError, showWarning, withStatus } from './messages';
 import { promptCall } from './prompts';
 import { bodyOf, endOfText, frontMatterLength, onlyText } from './transcriptText';
@@ -95,28 +94,20 @@ export class TranscriptSender {
     }
     const headings = await this.#transcripts.headings(parsed.model);
     const writer = new DocumentWriter(document, endOfText(document.getText()));
+    const section = new Section(writer, `\n\n${headings.assistant}\n\n`);
     try {
-      // What is behind the question are blank lines, which would come behind the answer.
-      await writer.replace(`\n\n${headings.assistant}\n\n`);
-      const { head, content } = await this.#turn(parsed, writer, stop);
-      if (content.length === 0) {
-        await writer.replace('\n');
-      } else {
-        const answer = await this.#render({ messages: [{ role: 'assistant', content }], ...modelOf(head) });
-        await writer.replace(`\n\n${bodyOf(answer)}\n\n${headings.user}\n\n`);
-      }
+      // Blank lines behind the question would follow the answer.
+      await section.clear();
+      const head = await this.#turn(parsed, section, stop);
+      await (section.isEmpty ? writer.replace('\n') : section.end(`\n\n${headings.user}\n\n`));
       await this.#writeHead(document, writer, head);
     } finally {
       writer.dispose();
     }
   }
 
-  /** Run the turn, and answer what the front matter becomes and what the answer is, also a partial one. */
-  async #turn(
-    parsed: Parsed,
-    writer: DocumentWriter,
-    stop: vscode.CancellationTokenSource,
-  ): Promise<{ head: Head; content: Block[] }> {
+  /** Run the turn, write its answer, and return the new front matter. */
+  async #turn(parsed: Parsed, section: Section, stop: vscode.CancellationTokenSource): Promise<Head> {
     const head = headOf(parsed);
     const turnId = randomUUID();
     const params: ChatParams = {
@@ -125,16 +116,15 @@ export class TranscriptSender {
       turnId,
       workDoneToken: turnId,
       keep: keepsConversations(),
+      transcript: true,
     };
-    const fold = new Fold();
     let provider: string | undefined;
-    let hasText = false;
     try {
-      const result = await withStatus('jumpseat is answering', (report) =>
+      await withStatus('jumpseat is answering', (report) =>
         this.#daemon.chat(
           params,
           (delta) => {
-            fold.add(delta);
+            section.add(delta);
             if (delta.type === 'start') {
               provider = delta.provider;
               // The conversation goes on with the model that it began with, also when the default changes.
@@ -142,11 +132,6 @@ export class TranscriptSender {
               if (delta.conversationId !== undefined) {
                 head.conversationId = delta.conversationId;
               }
-            } else if (delta.type === 'text_start' && hasText) {
-              writer.append('\n\n');
-            } else if (delta.type === 'text_delta') {
-              hasText = true;
-              writer.append(delta.text);
             } else if (delta.type === 'thinking_start') {
               report('thinking …');
             } else if (delta.type === 'retry') {
@@ -158,16 +143,17 @@ export class TranscriptSender {
           stop.token,
         ),
       );
-      return { head, content: result.content };
+      if (section.isEmpty) {
+        showWarning('The model returned no text.');
+      }
     } catch (error) {
-      const failure = asDaemonError(error);
-      showError(failure);
-      return { head, content: failure.data.partial?.content ?? fold.content() };
+      showError(asDaemonError(error));
     } finally {
       if (provider !== undefined) {
         this.#ended(provider);
       }
     }
+    return head;
   }
 
   /** Put the text of a prompt in the place of a question `/NAME …`, so that what is sent is what is seen. */
@@ -221,6 +207,44 @@ export class TranscriptSender {
     this.#setContext(isRunning ? 'running' : isTranscript ? 'idle' : undefined);
   }
 }
+
+/** The section of an answer. The daemon's deltas contain its text. */
+class Section {
+  readonly #writer: DocumentWriter;
+  readonly #heading: string;
+  #isThinking = false;
+  isEmpty = true;
+
+  constructor(writer: DocumentWriter, heading: string) {
+    this.#writer = writer;
+    this.#heading = heading;
+  }
+
+  add(delta: Delta): void {
+    if (delta.type === 'response' && !this.isEmpty) {
+      // The provider starts its answer again.
+      void this.clear();
+    }
+    if (delta.transcript !== undefined) {
+      this.isEmpty = false;
+      this.#writer.append(delta.transcript);
+      this.#isThinking = delta.type === 'thinking_start' || (this.#isThinking && !ENDS.has(delta.type));
+    }
+  }
+
+  clear(): Promise<void> {
+    this.isEmpty = true;
+    this.#isThinking = false;
+    return this.#writer.replace(this.#heading);
+  }
+
+  async end(after: string): Promise<void> {
+    // A daemon that ended could not close the block.
+    await this.#writer.complete(this.#isThinking ? `\n\n</details>\n${after}` : after);
+  }
+}
+
+const ENDS: ReadonlySet<Delta['type']> = new Set(['thinking_done', 'done']);
 
 type Head = Omit<TranscriptContent, 'messages'>;
 

@@ -119,6 +119,7 @@ export interface TurnParams {
 
 export interface ChatParams extends TurnParams {
   messages: Message[];
+  transcript?: boolean;
 }
 
 export interface EditParams extends TurnParams {
@@ -179,7 +180,8 @@ export interface WireError {
   data?: ErrorData;
 }
 
-export type Delta =
+/** `transcript` is what a chat with `transcript: true` appends to its section. */
+export type Delta = { transcript?: string } & (
   | { type: 'start'; provider: string; model: string; conversationId?: string }
   | { type: 'retry'; attempt: number; maxAttempts: number; delayMs: number; error: WireError }
   | { type: 'response'; model: string; id?: string; providerRequestId?: string }
@@ -192,7 +194,8 @@ export type Delta =
   | { type: 'tool_use_done'; block: number; content: ToolUseBlock }
   | { type: 'citation'; block?: number; url?: string; title?: string }
   | { type: 'usage'; usage: Usage }
-  | { type: 'done'; stopReason: string; usage?: Usage; error?: WireError; content?: Block[] };
+  | { type: 'done'; stopReason: string; usage?: Usage; error?: WireError; content?: Block[] }
+);
 
 export interface ChatDelta {
   requestId: string | number;
