@@ -40,6 +40,32 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
     assert "complete'.omnifunc" in child.lua("return vim.bo.omnifunc")
 
 
+@pytest.mark.parametrize("name", ["a.py", ".env", "notes.txt"])
+def test_a_buffer_that_is_not_a_chat_is_not_sent(child, provider, tmp_path, name):
+    (tmp_path / name).write_text("TOKEN = 'x'\n")
+    child.command(f"edit {tmp_path / name}")
+    child.command("JumpseatSend")
+    child.wait("#_G.messages > 0")
+    assert "This buffer is not a chat." in child.messages[0]
+    assert (child.text, child.lua("return vim.bo.omnifunc ~= ''")) == (
+        "TOKEN = 'x'",
+        child.lua("return vim.go.omnifunc ~= ''"),
+    )
+    assert provider.requests == []
+
+
+@pytest.mark.parametrize(("choice", "sent"), [(2, 0), (1, 1)])
+def test_a_markdown_file_becomes_a_chat_only_if_the_user_wants(child, provider, tmp_path, choice, sent):
+    provider.script(Reply.events(WORDS))
+    (tmp_path / "notes.md").write_text("# Notes\n\nWhy?\n")
+    child.command(f"edit {tmp_path / 'notes.md'}")
+    child.lua("local choice = ... vim.fn.confirm = function() return choice end", choice)
+    child.command("JumpseatSend")
+    child.idle()
+    assert len(provider.requests) == sent
+    assert ("Hello there." in child.text) is bool(sent)
+
+
 def test_a_chat_that_is_deleted_and_opened_again_is_a_chat(child, provider):
     provider.script(Reply.events(WORDS))
     child.write("Hello?")
@@ -103,7 +129,7 @@ def test_an_answer_that_is_undone_while_it_streams_is_stopped_and_can_be_redone(
     assert child.text == "## Me\n\nMy question."
     assert "…" not in child.screen
     child.command("redo")
-    assert child.text.endswith("## Me\n\nMy question.\n\n## Assistant\n\nOne ")
+    assert child.text.endswith("## Me\n\nMy question.\n\n## Assistant\n\nOne")
 
 
 def test_an_answer_whose_last_part_is_undone_is_stopped_and_not_joined_over_the_gap(child, provider):
@@ -119,7 +145,7 @@ def test_an_answer_whose_last_part_is_undone_is_stopped_and_not_joined_over_the_
     child.command("undo")
     provider.open(gates[1])
     child.idle()
-    assert child.text.endswith("Please: Count.\n\n## Assistant\n\nOne ")
+    assert child.text.endswith("Please: Count.\n\n## Assistant\n\nOne")
 
 
 def test_an_undo_of_the_users_own_change_does_not_stop_an_answer(child, provider):

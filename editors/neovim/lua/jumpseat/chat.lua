@@ -179,9 +179,38 @@ function M.open(options)
   return buf
 end
 
+--- Whether a text begins as chats do: with our keys in front matter, or with the heading of a question.
+---@param buf integer
+---@return boolean
+local function begins_as_chat(buf)
+  local last = transcript.front_matter_end(buf)
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, last, false)) do
+    if line:find('^conversation: ') or line:find('^model: ') then return true end
+  end
+  local lines = vim.api.nvim_buf_get_lines(buf, last, last + 200, false)
+  local first = vim.iter(lines):find(function(line) return line:find('%S') ~= nil end)
+  return first ~= nil and vim.trim(first) == create.HEADING
+end
+
+--- Whether the buffer is a chat, or the user wants it to become one. The whole buffer is sent, and the answer is written into
+--- it, so nothing but Markdown qualifies.
+---@param buf integer
+---@return boolean
+local function may_be_sent(buf)
+  if chats[buf] then return true end
+  if not vim.list_contains(vim.split(vim.bo[buf].filetype, '.', { plain = true }), 'markdown') then
+    log.warn('This buffer is not a chat. :Jumpseat opens one, and :JumpseatAsk asks about this buffer.')
+    return false
+  end
+  if begins_as_chat(buf) then return true end
+  return vim.fn.confirm('Send this whole file as a question, and write the answer into it?', '&Yes\n&No', 2)
+    == 1
+end
+
 --- Send the conversation in the buffer.
 ---@param buf integer
 function M.send(buf)
+  if not may_be_sent(buf) then return end
   if not vim.bo[buf].modifiable then
     return log.warn("The answer cannot be written into this buffer: 'modifiable' is off.")
   end
