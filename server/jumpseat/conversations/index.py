@@ -1,7 +1,10 @@
 """The index of the kept conversations: a cache in SQLite that lists, searches and notices changes.
 
-Everything in it comes from the conversations' files; it is built again from them when it is missing, damaged
+Everything in it comes from the conversations' files; it is built again from them if it is missing, damaged
 or old. Several daemons use it at once. A failure of the index is logged and loses no conversation.
+
+Indexing many files takes long, so a list indexes for a moment, the newest files first, and answers from what
+it has. A thread does the rest in short transactions, between which lists and other daemons go on.
 """
 
 from __future__ import annotations
@@ -14,18 +17,26 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jumpseat.conversations.directories import refuse_unsafe
+from jumpseat.conversations.index_cleaning import clean, due
 from jumpseat.conversations.index_pages import Page, changes_since, read_page
-from jumpseat.conversations.index_tables import IndexTables, transaction
+from jumpseat.conversations.index_tables import (
+    CLEAN_SECONDS,
+    IndexTables,
+    connected,
+    is_damaged,
+    is_locked,
+    transaction,
+)
+from jumpseat.conversations.store import Change
 from jumpseat.system.state_file import StateError
-from jumpseat.system.watch import stamp_of
+from jumpseat.system.watch import Stamp, stamp_of
 
 if TYPE_CHECKING:
-    from jumpseat.conversations.store import Change, ConversationStore
+    from jumpseat.conversations.store import ConversationStore
 
 T = TypeVar("T")
 
@@ -33,35 +44,52 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "index.sqlite3"
 
-LOCK_SECONDS = 10.0
-"""How long a statement waits for another daemon's."""
+LIST_SECONDS = 0.2
+"""How long a list indexes files before it answers, if some are not indexed yet."""
 
-FILES_PER_TRANSACTION = 500
-"""So many files are read while other daemons have to wait."""
+STEP_SECONDS = 0.1
+"""How long a transaction of the thread may take."""
+
+PAUSE_SECONDS = 0.02
+"""The pause between two transactions of the thread."""
+
+RETRY_SECONDS = 1.0
+"""When the thread tries again after a failure."""
 
 MEMORY_SECONDS = 60.0
 """How long an index in memory is used before the file is tried again."""
 
 CLOSE_SECONDS = 1.0
+CLEAN_AT_CLOSE_SECONDS = 5.0
 
 
 class ConversationIndex:
     """The index of one store. Its methods block; any thread may call them, several at a time."""
 
     def __init__(self, store: ConversationStore) -> None:
+        self.memory_changes = 0
+        """Differs after files were indexed in memory, which no other process and no file shows."""
+
         self._store = store
         self._path = store.directory / FILE_NAME
         self._damaged_path = store.directory / f"{FILE_NAME}.damaged"
         self._lock = threading.Lock()
         self._tables: IndexTables | None = None
         self._inode: int | None = None
-        """Of the open file; None for an index in memory."""
+        """The inode of the open file; None for an index in memory."""
+
+        self._memory: IndexTables | None = None
+        """The index in memory, which stays while the file is tried again."""
 
         self._memory_until = 0.0
         self._has_directory = False
         self._pending: deque[Change] = deque()
-        # One thread, so that writing the index delays no turn.
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="conversation-index")
+        self._stale: list[tuple[str, Stamp]] = []
+        """The files that the open tables do not have as they are, the newest last."""
+
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._closed = False
 
     def page(
         self,
@@ -71,7 +99,11 @@ class ConversationIndex:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page:
-        """A page of the list; parameters and errors as for `read_page`."""
+        """A page of the list; parameters and errors as for `read_page`.
+
+        Raises:
+            StateError: the directory is not safe.
+        """
         return self._read(
             lambda tables: read_page(
                 tables.connection,
@@ -80,37 +112,103 @@ class ConversationIndex:
                 limit=limit,
                 cursor=cursor,
                 trigrams=tables.trigrams,
-            )
+                is_complete=not self._stale,
+            ),
+            fill_seconds=LIST_SECONDS,
         )
 
     def changes_since(self, known: int) -> tuple[list[str] | None, int]:
-        """Conversations that changed, as the function of this name returns them."""
-        return self._read(lambda tables: changes_since(tables.connection, known))
+        """Conversations that changed, as the function of this name returns them.
 
-    def close(self) -> None:
-        """Write what is pending, within a second, and close the file."""
-        with contextlib.suppress(TimeoutError):
-            self._submit().result(CLOSE_SECONDS)
-        self._writer.shutdown(wait=False)
-        if self._lock.acquire(timeout=CLOSE_SECONDS):
-            self._close_file()
-            self._lock.release()
+        Raises:
+            StateError: the directory is not safe, or another process has locked the index.
+        """
+        try:
+            return self._read(lambda tables: changes_since(tables.connection, known), in_background=True)
+        except sqlite3.Error as error:
+            raise StateError(f"{self._path} cannot be read: {error}.") from None
 
     def add(self, change: Change) -> None:
         """Index a change of the store soon, without waiting."""
-        self._pending.append(change)
-        with contextlib.suppress(RuntimeError):  # The index was closed.
-            self._submit()
+        if not self._closed:
+            self._pending.append(change)
+            self._start_work()
 
-    def _submit(self) -> Future[None]:
-        return self._writer.submit(self._write_pending)
+    def close(self) -> None:
+        """Write what is pending, remove what deletions have left, within some seconds, and close the file."""
+        self._closed = True
+        self._wake.set()
+        if not self._lock.acquire(timeout=CLOSE_SECONDS):
+            return
+        try:
+            # The next process that opens the index does what fails here.
+            with contextlib.suppress(sqlite3.Error, OSError, StateError):
+                if self._pending or self._tables is not None:
+                    refuse_unsafe(self._store.directory)
+                    self._finish(self._current_tables())
+            self._close_file()
+            self._drop_memory()
+        finally:
+            self._lock.release()
 
-    def _write_pending(self) -> None:
-        with contextlib.suppress(sqlite3.Error, OSError, StateError):  # Logged.
-            self._read(lambda tables: None)
+    def _finish(self, tables: IndexTables) -> None:
+        self._write_pending(tables, CLOSE_SECONDS)
+        end = time.monotonic() + CLEAN_AT_CLOSE_SECONDS
+        while (
+            self._inode is not None
+            and (at := due(tables)) is not None
+            and at < time.time() + CLEAN_SECONDS
+            and time.monotonic() < end
+        ):
+            clean(tables, keep_names=False)
 
-    def _read(self, read: Callable[[IndexTables], T]) -> T:
-        """Open the index if necessary, write what is pending, and read in one transaction.
+    def _start_work(self) -> None:
+        self._wake.set()
+        if self._thread is None:
+            # One thread, so that writing the index delays no turn.
+            self._thread = threading.Thread(target=self._work, name="conversation-index", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        seconds: float | None = 0.0
+        while not self._closed:
+            self._wake.wait(seconds)
+            self._wake.clear()
+            try:
+                seconds = self._use(self._clean_if_due, fill_seconds=STEP_SECONDS, in_background=True)
+            except (sqlite3.Error, OSError, StateError) as error:
+                logger.debug("the index %s will be written later: %s", self._path, error)
+                seconds = RETRY_SECONDS
+            time.sleep(PAUSE_SECONDS)
+
+    def _clean_if_due(self, tables: IndexTables) -> float | None:
+        """Clean for one transaction; returns the seconds until the thread has more to do, None if never."""
+        if self._pending or self._stale:
+            return 0.0
+        at = None if self._inode is None else due(tables)
+        if at is None or at > time.time():
+            return None if at is None else at - time.time()
+        clean(tables)
+        return 0.0
+
+    def _read(
+        self, read: Callable[[IndexTables], T], *, fill_seconds: float = 0.0, in_background: bool = False
+    ) -> T:
+        def in_transaction(tables: IndexTables) -> T:
+            with transaction(tables.connection, "BEGIN"):
+                return read(tables)
+
+        return self._use(in_transaction, fill_seconds=fill_seconds, in_background=in_background)
+
+    def _use(
+        self, action: Callable[[IndexTables], T], *, fill_seconds: float, in_background: bool = False
+    ) -> T:
+        """Open the index if necessary, write what is pending, and call `action`.
+
+        Args:
+            action: called with the tables.
+            fill_seconds: how long to index stale files first.
+            in_background: whether to fail, instead of using memory, if another process has locked the file.
 
         Raises:
             StateError: the directory is not safe.
@@ -118,34 +216,44 @@ class ConversationIndex:
         """
         refuse_unsafe(self._store.directory)
         with self._lock:
+            if in_background and self._closed:
+                raise sqlite3.ProgrammingError("it was closed")
             try:
-                return self._try(read)
+                return self._try(action, fill_seconds)
             except (sqlite3.Error, OSError) as error:
-                logger.warning("the index %s cannot be used: %s; it is built again", self._path, error)
+                if in_background and is_locked(error):
+                    raise
+                logger.warning("the index %s cannot be used: %s", self._path, error)
                 self._close_file()
-                if _is_damaged(error):
+                if is_damaged(error):
                     self._set_aside()
+                if is_locked(error):
+                    self._open_memory()
             try:
-                return self._try(read)
+                return self._try(action, fill_seconds)
             except (sqlite3.Error, OSError) as error:
                 logger.warning("the index %s cannot be used: %s; it is built in memory", self._path, error)
                 self._close_file()
-                self._open(in_memory=True)
-                return self._try(read)
+                self._open_memory()
+                return self._try(action, fill_seconds)
 
-    def _try(self, read: Callable[[IndexTables], T]) -> T:
-        tables = self._current_tables() or self._open()
-        while self._pending:
-            # If this fails the index is opened again, and reads the file.
-            self._apply(tables, self._pending.popleft())
-        with transaction(tables.connection, "BEGIN"):
-            return read(tables)
+    def _try(self, action: Callable[[IndexTables], T], fill_seconds: float) -> T:
+        tables = self._current_tables()
+        try:
+            self._write_pending(tables, STEP_SECONDS)
+            self._write_stale(tables, fill_seconds)
+        except sqlite3.Error as error:
+            if not is_locked(error):
+                raise  # The index is opened again, and reads the files.
+        if self._pending or self._stale:
+            self._start_work()
+        return action(tables)
 
-    def _current_tables(self) -> IndexTables | None:
-        """The open tables; None if they have to be opened, perhaps again."""
+    def _current_tables(self) -> IndexTables:
+        """The open tables; opened, perhaps again, if necessary."""
         tables = self._tables
         if tables is None:
-            return None
+            return self._open()
         if self._inode is None:
             is_current = time.monotonic() < self._memory_until and (
                 self._has_directory == self._store.directory.is_dir()
@@ -155,73 +263,110 @@ class ConversationIndex:
             is_current = self._inode == _inode_of(self._path) and tables.are_ours()
         if not is_current:
             self._close_file()
-            return None
-        if self._inode is None:
+            return self._open()
+        if self._inode is None and not self._stale:
             self._synchronize(tables)  # No other daemon writes into it.
         return tables
 
-    def _apply(self, tables: IndexTables, change: Change) -> None:
-        with transaction(tables.connection):
-            if change.row is None or change.stamp is None:
-                tables.remove(change.id)
-                # It may have texts of the deleted conversation.
-                self._damaged_path.unlink(missing_ok=True)
-                return
-            known = tables.stamp(change.id)
-            if known == change.stamp:
-                return
-            size = 0 if known is None else known[2]
-            if size == change.size_before:
-                tables.put(change.row, change.stamp, change.texts, add=True)
-            else:  # The index does not have what was before this change.
-                self._put_file(tables, change.id)
+    def _write_pending(self, tables: IndexTables, seconds: float) -> None:
+        end, done = time.monotonic() + seconds, []
+        if not self._pending:
+            return
+        try:
+            with transaction(tables.connection):
+                while self._pending and time.monotonic() < end:
+                    done.append(self._pending.popleft())
+                    self._apply(tables, done[-1])
+        except sqlite3.Error as error:
+            if is_locked(error):
+                self._pending.extendleft(reversed(done))
+            raise
 
-    def _open(self, *, in_memory: bool = False) -> IndexTables:
-        self._has_directory = self._store.directory.is_dir()
-        if in_memory or not self._has_directory:
-            self._inode, name = None, ":memory:"
-            self._memory_until = time.monotonic() + MEMORY_SECONDS
-        else:
-            # Created here, because SQLite would create it with the default mode.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
-            self._inode, name = self._path.stat().st_ino, str(self._path)
-        # Transactions are explicit. The lock of this object keeps other threads away.
-        connection = sqlite3.connect(
-            name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        self._tables = tables = IndexTables(connection)
-        connection.execute("PRAGMA secure_delete = ON")
-        with transaction(connection):
-            are_ours = tables.prepare()
-        if not are_ours:
-            logger.info("%s is of a newer version of jumpseat; the index is built in memory", self._path)
-            self._close_file()
-            return self._open(in_memory=True)
+    def _write_stale(self, tables: IndexTables, seconds: float) -> None:
+        end, done = time.monotonic() + seconds, []
+        if not self._stale or not seconds:
+            return
+        try:
+            with transaction(tables.connection):
+                while self._stale and time.monotonic() < end:
+                    done.append(self._stale.pop())
+                    id_, stamp = done[-1]
+                    if tables.stamp(id_) != stamp:  # Otherwise another daemon has indexed it.
+                        self._put_file(tables, id_)
+        except sqlite3.Error:
+            self._stale.extend(reversed(done))
+            raise
+        if self._inode is None and done:
+            self.memory_changes += 1
+
+    def _apply(self, tables: IndexTables, change: Change) -> None:
+        if change.row is None or change.stamp is None:
+            self._put_file(tables, change.id, pruned=change.pruned)
+            # It may have texts of the deleted conversation.
+            self._damaged_path.unlink(missing_ok=True)
+            return
+        known = tables.stamp(change.id)
+        if known == change.stamp:
+            return
+        size = 0 if known is None else known[2]
+        if size == change.size_before:
+            tables.put(change.row, change.stamp, change.texts, add=True)
+        else:  # The index does not have what was before this change.
+            self._put_file(tables, change.id)
+
+    def _open(self) -> IndexTables:
+        if not self._store.directory.is_dir():
+            return self._open_memory()
+        tables = self._open_file()
+        if not tables.are_ours():
+            if tables.are_older():
+                # Not only its tables: a file that is not new cannot be made to shrink.
+                self._close_file()
+                self._delete_file()
+                tables = self._open_file()
+            if not tables.prepare():
+                logger.info("%s is of a newer version of jumpseat; the index is built in memory", self._path)
+                self._close_file()
+                return self._open_memory()
+        self._drop_memory()
         self._synchronize(tables)
+        if due(tables) is not None:
+            self._start_work()
         return tables
 
-    def _synchronize(self, tables: IndexTables) -> None:
-        """Index each file that was changed by a process that could not index it."""
-        gone = tables.stamps()
-        stale = [id_ for id_, stamp in self._store.files() if gone.pop(id_, None) != stamp]
-        for start in range(0, len(stale), FILES_PER_TRANSACTION):
-            with transaction(tables.connection):
-                for id_ in stale[start : start + FILES_PER_TRANSACTION]:
-                    self._put_file(tables, id_)
-        if gone:
-            with transaction(tables.connection):
-                present = {id_ for id_, _ in self._store.files()}
-                for id_ in gone.keys() - present:
-                    tables.remove(id_)
+    def _open_file(self) -> IndexTables:
+        # Created here, because SQLite would create it with the default mode.
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        self._inode = self._path.stat().st_ino
+        self._tables = connected(str(self._path))
+        return self._tables
 
-    def _put_file(self, tables: IndexTables, id_: str) -> None:
+    def _open_memory(self) -> IndexTables:
+        self._has_directory = self._store.directory.is_dir()
+        self._inode = None
+        self._memory_until = time.monotonic() + MEMORY_SECONDS
+        if self._memory is None:
+            self._memory = connected(":memory:")
+            self._memory.prepare()
+        self._tables = self._memory
+        self._synchronize(self._tables)
+        return self._tables
+
+    def _synchronize(self, tables: IndexTables) -> None:
+        """Find each file that was changed by a process that could not index it."""
+        gone = tables.stamps()
+        stale = [(id_, stamp) for id_, stamp in self._store.files() if gone.pop(id_, None) != stamp]
+        self._stale = sorted(stale, key=lambda each: each[1])
+        self._pending.extend(Change(id_, None, None, ()) for id_ in gone)
+
+    def _put_file(self, tables: IndexTables, id_: str, *, pruned: bool = False) -> None:
         try:
             whole = self._store.snapshot(id_)
         except (OSError, StateError) as error:
             logger.warning("the conversation %s cannot be indexed: %s", id_, error)
             return
         if whole is None or whole.row is None or whole.stamp is None:
-            tables.remove(id_)
+            tables.remove(id_, pruned=pruned)
         elif whole.stamp != tables.stamp(id_):
             tables.put(whole.row, whole.stamp, whole.texts, add=False)
 
@@ -229,18 +374,22 @@ class ConversationIndex:
         # Only a cache, so the last damaged one is enough.
         with contextlib.suppress(OSError):
             self._path.replace(self._damaged_path)
-            self._path.with_name(f"{FILE_NAME}-journal").unlink(missing_ok=True)
+            self._delete_file()
+
+    def _delete_file(self) -> None:
+        for path in (self._path, self._path.with_name(f"{FILE_NAME}-journal")):
+            path.unlink(missing_ok=True)
 
     def _close_file(self) -> None:
-        if self._tables is not None:
+        if self._tables is not None and self._tables is not self._memory:
             with contextlib.suppress(sqlite3.Error):
                 self._tables.connection.close()
         self._tables = None
 
-
-def _is_damaged(error: Exception) -> bool:
-    # Locked, full or unreadable files are OperationalErrors and not damaged.
-    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    def _drop_memory(self) -> None:
+        if self._memory is not None:
+            self._memory.connection.close()
+        self._memory = None
 
 
 def _inode_of(path: Path) -> int | None:

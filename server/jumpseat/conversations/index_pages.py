@@ -1,9 +1,9 @@
 """Reads from the tables of the index: pages of a list, searches, changes since a number.
 
 Paging: a cursor holds the place of its page's last row and the number of the last change at that time. The
-next page begins with the rows that have changed since, whether the client has seen them or not; the rows
-after that place follow. So no row is lost by moving to the front in the meantime, and one that the client has
-seen comes again only if it has changed.
+next page begins with the rows before that place that have changed since, whether the client has seen them or
+not; the rows after that place follow. So no row is lost by moving to the front in the meantime, and one that
+the client has seen comes again only if it has changed.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ class _Cursor(NamedTuple):
     """The index's; in one that is built again, each row has changed since."""
 
 
+_START = _Cursor((1 << 63) - 1, "", 0, "")
+"""The place before the first row."""
+
+
 class _Filter(NamedTuple):
     condition: str
     values: tuple[Any, ...]
@@ -75,6 +79,7 @@ def read_page(
     limit: int,
     cursor: str | None,
     trigrams: bool,
+    is_complete: bool = True,
 ) -> Page:
     """The next page of a list, the last changed first; runs in a transaction of the caller.
 
@@ -85,6 +90,7 @@ def read_page(
         limit: the most rows of a page.
         cursor: `next_cursor` of the page before; None for the first one.
         trigrams: whether the tables have trigrams.
+        is_complete: whether all conversations are indexed; if not, there is always a next page.
 
     Raises:
         InvalidRequestError: the cursor is not one of this index.
@@ -101,20 +107,26 @@ def read_page(
     condition, values = "1", []
     if after is not None:
         # The earliest change first, so that a cut leaves the later ones to the next page.
-        changed = _select(connection, conditions, "change > ?", [after.changes], "change", limit + 1)
+        place = [after.updated, after.id]
+        changed = _select(
+            connection,
+            conditions,
+            "change > ? AND (updated, id) >= (?, ?)",
+            [after.changes, *place],
+            "change",
+            limit + 1,
+        )
         if are_more_changed := len(changed) > limit:
             del changed[limit:]
             changes = changed[-1].change
-        condition = "(updated, id) < (?, ?) AND change <= ?"
-        values = [after.updated, after.id, after.changes]
+        condition, values = "(updated, id) < (?, ?)", place
     rest = limit - len(changed)
     others = _select(connection, conditions, condition, values, "updated DESC, id DESC", rest + 1)
     next_cursor = None
-    if are_more_changed or len(others) > rest:
+    if are_more_changed or len(others) > rest or not is_complete:
         del others[rest:]
-        # Where this page has only changed rows, the place is that of the cursor before.
-        last = others[-1] if others else after
-        assert last is not None  # noqa: S101 - the first page has no changed rows
+        # If this page has only changed rows, the place is that of the cursor before.
+        last = others[-1] if others else after or _START
         next_cursor = _encoded(_Cursor(last.updated, last.id, changes, generation))
     rows = sorted(changed, reverse=True) + others
     return Page(tuple(row_from_json(row.json) for row in rows), next_cursor)
@@ -165,9 +177,11 @@ def changes_since(connection: sqlite3.Connection, known: int) -> tuple[list[str]
         known: the number of that change, or a time in microseconds since 1970.
 
     Returns:
-        The ids are None if they are too many; empty if nothing has changed.
+        The ids are None if they are too many, or no longer known; empty if nothing has changed.
     """
-    (changes,) = connection.execute("SELECT changes FROM state").fetchone()
+    changes, forgotten = connection.execute("SELECT changes, forgotten FROM state").fetchone()
+    if known < forgotten:
+        return None, max(known, changes)
     ids = connection.execute(
         "SELECT id FROM (SELECT id, change FROM conversations WHERE change > :known"
         " UNION ALL SELECT id, change FROM deleted WHERE change > :known) ORDER BY change LIMIT :limit",

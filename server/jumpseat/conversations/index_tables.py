@@ -21,8 +21,17 @@ from jumpseat.conversations.directories import directory_key
 from jumpseat.conversations.rows import Row
 from jumpseat.system.watch import Stamp
 
-VERSION = 1
-"""Of the tables. A file of an older version is built again; one of a newer version is not used."""
+VERSION = 2
+"""The version of the tables. A file of an older version is built again, one of a newer version not used."""
+
+CLEAN_SECONDS = 10.0
+"""The time from a deletion to the cleaning, which removes what others leave until then too."""
+
+CLEAN_PRUNED_SECONDS = 600.0
+"""The same for pruning, which may delete a conversation after every turn."""
+
+LOCK_SECONDS = 1.0
+"""How long a statement waits for another process; a transaction of a daemon takes a tenth of that."""
 
 TEXTS_BITS = 20
 """A text's id is its conversation's number, shifted by this, plus the text's number within it."""
@@ -30,15 +39,20 @@ TEXTS_BITS = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _TABLES = """
-CREATE TABLE state (generation TEXT NOT NULL, changes INTEGER NOT NULL);
+CREATE TABLE state (
+    generation TEXT NOT NULL, changes INTEGER NOT NULL, forgotten INTEGER NOT NULL DEFAULT 0,
+    stage INTEGER NOT NULL DEFAULT 0, clean_at REAL, clean_next REAL
+);
 CREATE TABLE conversations (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, updated INTEGER NOT NULL, change INTEGER NOT NULL,
-    directory TEXT, row TEXT NOT NULL, mtime INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, updated INTEGER NOT NULL,
+    change INTEGER NOT NULL, directory TEXT, row TEXT NOT NULL, mtime INTEGER NOT NULL,
+    inode INTEGER NOT NULL, size INTEGER NOT NULL
 );
 CREATE INDEX by_time ON conversations (updated, id);
 CREATE INDEX by_change ON conversations (change);
 CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE deleted (id TEXT PRIMARY KEY, change INTEGER NOT NULL);
+CREATE TABLE removed (number INTEGER PRIMARY KEY);
 """
 
 _TRIGRAMS = """
@@ -67,6 +81,27 @@ def has_trigrams() -> bool:
     finally:
         memory.close()
     return True
+
+
+def connected(name: str) -> IndexTables:
+    """Open a file, or ":memory:". One thread at a time may use the connection; transactions are explicit."""
+    connection = sqlite3.connect(name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA secure_delete = ON")
+    # A transaction that spills its pages would lock readers out before its end.
+    connection.execute("PRAGMA cache_spill = OFF")
+    return IndexTables(connection)
+
+
+def is_damaged(error: Exception) -> bool:
+    """Whether the file is damaged. One that is locked, full or unreadable is not; one without a table is."""
+    return isinstance(error, sqlite3.DatabaseError) and (
+        error.sqlite_errorcode == sqlite3.SQLITE_ERROR or not isinstance(error, sqlite3.OperationalError)
+    )
+
+
+def is_locked(error: Exception) -> bool:
+    """Whether another process has kept the file locked for `LOCK_SECONDS`."""
+    return isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 @contextlib.contextmanager
@@ -101,20 +136,29 @@ class IndexTables:
         return bool(kind == self._kind)
 
     def prepare(self) -> bool:
-        """Create the tables if they are missing or old; False if they are of a newer version."""
+        """Create the tables in a new file; False if it has tables of another version."""
         (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
-        if kind >= self._kind:
+        if kind:
             return bool(kind == self._kind)
-        for (name,) in self.connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN"
-            " ('state', 'conversations', 'texts', 'deleted', 'trigrams')"
-        ).fetchall():
-            self.connection.execute(f"DROP TABLE {name}")
+        self.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        with transaction(self.connection):
+            self._create_tables()
+        return self.are_ours()
+
+    def _create_tables(self) -> None:
+        if self.connection.execute("PRAGMA user_version").fetchone() != (0,):
+            return  # Another process has created them meanwhile.
         for statement in (_TABLES + (_TRIGRAMS if self.trigrams else "")).split(";"):
             self.connection.execute(statement)
-        self.connection.execute("INSERT INTO state VALUES (?, 0)", [secrets.token_hex(4)])
+        self.connection.execute(
+            "INSERT INTO state (generation, changes) VALUES (?, 0)", [secrets.token_hex(4)]
+        )
         self.connection.execute(f"PRAGMA user_version = {self._kind}")
-        return True
+
+    def are_older(self) -> bool:
+        """Whether the tables are of an older version."""
+        (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
+        return bool(0 < kind < self._kind)
 
     def stamps(self) -> dict[str, Stamp]:
         """The stamp of each conversation's file when it was indexed."""
@@ -160,15 +204,32 @@ class IndexTables:
             )
         self._put_texts(number, row.title, texts, add=add)
 
-    def remove(self, id_: str) -> None:
-        """Remove a conversation, and record that it is gone."""
+    def remove(self, id_: str, *, pruned: bool = False) -> None:
+        """Remove a conversation from lists, record that it is gone, and plan the removal of its texts."""
         number = self._number(id_)
         if number is None:
             return
-        self._remove_texts(*_ids_of_texts(number))
         self.connection.execute("DELETE FROM conversations WHERE number = ?", [number])
+        self.connection.execute("INSERT INTO removed VALUES (?)", [number])
         change = self._next_change()
         self.connection.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?)", [id_, change])
+        # A cleaning that has begun does not remove these texts; the next one does.
+        clean_at = time.time() + (CLEAN_PRUNED_SECONDS if pruned else CLEAN_SECONDS)
+        for column, condition in (("clean_at", "stage = 0"), ("clean_next", "stage > 0")):
+            self.connection.execute(
+                f"UPDATE state SET {column} = min(coalesce({column}, :at), :at) WHERE {condition}",  # noqa: S608 - only constants are put in
+                {"at": clean_at},
+            )
+
+    def remove_texts(self, number: int) -> None:
+        """Remove all texts of a conversation."""
+        self._remove_texts(*_ids_of_texts(number))
+
+    def merge(self, pages: int) -> int:
+        """Merge segments of the trigrams by FTS5's command `merge`; returns the number of changed rows."""
+        before = self.connection.total_changes
+        self.connection.execute("INSERT INTO trigrams (trigrams, rank) VALUES ('merge', ?)", [pages])
+        return self.connection.total_changes - before
 
     def _number(self, id_: str) -> int | None:
         found = self.connection.execute("SELECT number FROM conversations WHERE id = ?", [id_]).fetchone()

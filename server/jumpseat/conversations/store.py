@@ -69,6 +69,9 @@ class Change:
     size_before: int = 0
     """Of its file, in bytes; 0 for a new one."""
 
+    pruned: bool = False
+    """Whether a limit deleted it, not the user."""
+
 
 class ConversationStore:
     """The kept conversations of one state directory; several threads and processes may use it at once."""
@@ -253,13 +256,13 @@ class ConversationStore:
         """
         if self.in_use(conversation_id):
             return False
-        self._delete(conversation_id, copies)
+        self._delete(conversation_id, copies, pruned=True)
         return True
 
-    def _delete(self, conversation_id: str, copies: Sequence[Path]) -> bool:
+    def _delete(self, conversation_id: str, copies: Sequence[Path], *, pruned: bool = False) -> bool:
         existed = self._files.delete(conversation_id, copies)
         if existed:
-            self._announce(Change(conversation_id, None, None, ()))
+            self._announce(Change(conversation_id, None, None, (), pruned=pruned))
         return existed
 
     def _begin(self, turn: NewTurn, key: str) -> BegunTurn:

@@ -114,14 +114,20 @@ def follow_conversations(session: Session) -> None:
         # Not at once: a short command is not delayed by it.
         if await asyncio.to_thread(directory.is_dir):
             prune_in_background(session)
+        in_memory = 0
         while True:
-            stamp = await asyncio.to_thread(stamp_of, file)
+            stamp, memory_changes = await asyncio.to_thread(stamp_of, file), session.memory_changes
             # The clock of a file system may tick in milliseconds: two changes may leave the same stamp.
-            if stamp is not None and (stamp != before or stamp[0] > time.time_ns() - SETTLED_NS):
-                ids, known = await asyncio.to_thread(_changes_since, session.library, known)
+            has_changed = stamp is not None and (stamp != before or stamp[0] > time.time_ns() - SETTLED_NS)
+            if has_changed or memory_changes != in_memory:
+                try:
+                    ids, known = await asyncio.to_thread(_changes_since, session.library, known)
+                except StateError:
+                    await asyncio.sleep(INTERVAL_SECONDS)
+                    continue
                 for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
                     session.outbox.notify(DID_CHANGE, params)
-            before = stamp
+            before, in_memory = stamp, memory_changes
             await asyncio.sleep(INTERVAL_SECONDS)
 
     session.run_in_background("following the kept conversations", follow)
@@ -129,7 +135,4 @@ def follow_conversations(session: Session) -> None:
 
 def _changes_since(library: ConversationLibrary, known: int) -> tuple[list[str] | None, int]:
     # In the thread too: the first use of `index` imports SQLite and opens the file.
-    try:
-        return library.index.changes_since(known)
-    except StateError:
-        return [], known  # Other users can change the directory, so nothing in it counts.
+    return library.index.changes_since(known)

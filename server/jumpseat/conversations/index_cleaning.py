@@ -1,0 +1,94 @@
+"""Removes from the index what deleted conversations have left: texts, trigrams, ids, free pages.
+
+Deleting a conversation removes its row; the rest waits for the next cleaning, one for a whole batch of
+deletions. FTS5 drops the trigrams of deleted texts only when it merges all segments, which takes seconds for
+a large index. So a cleaning consists of short transactions, and any process may run the next one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+
+from jumpseat.conversations.index_tables import IndexTables, transaction
+
+PAGES_PER_STEP = 500
+"""So many pages are merged or given back to the file system in one transaction."""
+
+STEP_SECONDS = 0.1
+"""How long one transaction removes texts."""
+
+NAMED_SECONDS = 5.0
+"""How long the id of a deleted conversation stays, for the notifications of other daemons."""
+
+_TEXTS, _BEGIN_MERGE, _MERGE, _IDS, _PAGES = range(5)
+"""The stages of a cleaning."""
+
+
+def due(tables: IndexTables) -> float | None:
+    """The time at which the next cleaning should begin, in seconds since 1970; None if nothing is left."""
+    (time_,) = tables.connection.execute("SELECT clean_at FROM state").fetchone()
+    return None if time_ is None else float(time_)
+
+
+def clean(tables: IndexTables, *, keep_names: bool = True) -> None:
+    """Run the next transaction of a cleaning that is due.
+
+    Args:
+        tables: the index.
+        keep_names: whether ids stay for `NAMED_SECONDS`; without them, notifications name no conversation.
+    """
+    connection = tables.connection
+    with transaction(connection):
+        (stage,) = connection.execute("SELECT stage FROM state").fetchone()
+        if stage == _TEXTS:
+            is_done = _remove_texts(tables)
+        elif stage == _BEGIN_MERGE:
+            # Not in the transaction of the texts: FTS5 merges only what was committed before.
+            _merge(tables, -PAGES_PER_STEP)
+            is_done = True
+        elif stage == _MERGE:
+            # By the documentation of FTS5, a merge that changes fewer than two rows had nothing left to do.
+            is_done = _merge(tables, PAGES_PER_STEP) < 2
+        elif stage == _IDS:
+            is_done = _forget_ids(connection, NAMED_SECONDS if keep_names else 0)
+        else:
+            is_done = _free_pages(connection) == 0
+        if is_done and stage != _PAGES:
+            connection.execute("UPDATE state SET stage = stage + 1")
+        elif is_done:
+            connection.execute("UPDATE state SET stage = 0, clean_at = clean_next, clean_next = NULL")
+    if stage == _PAGES and not is_done:
+        # `execute` would free one page only: it does not step through a statement without columns.
+        connection.executescript(f"PRAGMA incremental_vacuum({PAGES_PER_STEP})")
+
+
+def _remove_texts(tables: IndexTables) -> bool:
+    end = time.monotonic() + STEP_SECONDS
+    for (number,) in tables.connection.execute("SELECT number FROM removed").fetchall():
+        if time.monotonic() > end:
+            return False
+        tables.remove_texts(number)
+        tables.connection.execute("DELETE FROM removed WHERE number = ?", [number])
+    return True
+
+
+def _merge(tables: IndexTables, pages: int) -> int:
+    """Merge trigrams; a negative number begins a merge of all segments, a positive one continues it."""
+    return tables.merge(pages) if tables.trigrams else 0
+
+
+def _forget_ids(connection: sqlite3.Connection, named_seconds: float) -> bool:
+    latest = int((time.time() - named_seconds) * 1e6)
+    connection.execute(
+        "UPDATE state SET forgotten = max(forgotten, (SELECT coalesce(max(change), 0) FROM deleted"
+        " WHERE change <= ?))",
+        [latest],
+    )
+    connection.execute("DELETE FROM deleted WHERE change <= ?", [latest])
+    return True
+
+
+def _free_pages(connection: sqlite3.Connection) -> int:
+    (pages,) = connection.execute("PRAGMA freelist_count").fetchone()
+    return int(pages)
