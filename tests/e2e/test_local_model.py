@@ -26,6 +26,7 @@ pytestmark = [
 needs_prctl = pytest.mark.skipif(sys.platform != "linux", reason="uses Linux's prctl")
 
 QUESTION = "What is the capital of France? Answer with one word."
+README_QUESTION = "In one sentence, what is the capital of France?"
 
 
 @pytest.fixture
@@ -56,6 +57,28 @@ async def test_the_local_model_answers_through_the_daemon(local_daemon: Daemon) 
     again = await local_daemon.request("chat/start", {**params, "stream": False})
     assert again.result["text"] == first.result["text"]
     assert again.notifications == [], "the model is loaded once"
+
+
+async def test_the_installed_model_is_polite_and_brief_without_settings(home: Path) -> None:
+    assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
+    (home / "config.toml").write_text(
+        f"[providers.local]\nmodel_path = {json.dumps(str(local_model.FILE))}\n", "utf-8"
+    )
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        greeting = (await daemon.request("chat/start", {"messages": [user("hi")]})).result
+        answer = (await daemon.request("chat/start", {"messages": [user(README_QUESTION)]})).result
+        long = (await daemon.request("chat/start", {"messages": [user("What is a monad?")]})).result
+
+    assert "How can I assist you today?" in greeting["text"]
+    assert answer["text"] == "The capital of France is Paris."
+    assert long["usage"]["outputTokens"] <= 256
+
+
+def test_the_question_of_make_chat_is_the_one_in_the_readme() -> None:
+    root = Path(__file__).parents[2]
+    assert f"Q ?= {README_QUESTION}\n" in (root / "Makefile").read_text("utf-8")
+    assert README_QUESTION in (root / "README.md").read_text("utf-8")
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def chat(
       jumpseat chat -f main.py:10-40 -f 'tests/*.py' "Which test is missing?"
       jumpseat chat -a chart.png "What does this show?"
       git diff | jumpseat chat -p review
-      jumpseat chat -m local:smollm2-135m-instruct -s "Answer in one sentence." "What is a monad?"
+      jumpseat chat -m local:smollm2-135m-instruct -s "Answer in one sentence." "What is photosynthesis?"
       jumpseat chat -o temperature=0 --thinking high --usage "Prove it"
       jumpseat chat --schema person.json --no-keep "Ada Lovelace, born 1815" | jq .
       jumpseat chat --json "Say hello" | jq -r .text

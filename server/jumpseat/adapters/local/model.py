@@ -61,11 +61,13 @@ SMOLLM2 = LocalModel(
     family="smollm2",
     context_tokens=8192,
     takes_tools=False,
-    # Such a small model repeats itself, up to the limit. DRY makes each further token of a repetition less
-    # probable, except in lines of one or two tokens: the repeat penalty ends those. The default windows of
-    # 64 tokens are shorter than what this model repeats.
-    max_tokens=1024,
+    # With a temperature, so small a model answers a greeting with an insult now and then, and its long
+    # answers ramble. It also repeats itself, up to the limit: DRY makes each further token of a repetition
+    # less probable, except in lines of one or two tokens, which the repeat penalty ends. The default windows
+    # of 64 tokens are shorter than what this model repeats.
+    max_tokens=256,
     parameters={
+        "temperature": 0,
         "dry_multiplier": 0.8,
         "dry_penalty_last_n": 1024,
         "repeat_penalty": 1.1,

@@ -141,19 +141,20 @@ async def test_the_request_carries_the_key_of_the_server_and_the_parameters_of_t
     await http.aclose()
 
 
-async def test_the_small_model_gets_dry_sampling_that_the_users_values_override(
+async def test_the_small_model_has_sampling_of_its_own_that_the_users_values_override(
     server_class, installed, upstream
 ):
     http = HttpClient()
     for config, settings, expected in (
-        (ProviderConfig(kind="local"), {}, 0.8),
-        (ProviderConfig(kind="local", parameters={"dry_multiplier": 0}), {}, 0),
-        (ProviderConfig(kind="local"), {"dry_multiplier": 0.5}, 0.5),
-        (ProviderConfig(kind="local", model_path="/models/qwen3-4b.gguf"), {}, None),
+        (ProviderConfig(kind="local"), {}, (0, 0.8)),
+        (ProviderConfig(kind="local", parameters={"dry_multiplier": 0, "temperature": 1}), {}, (1, 0)),
+        (ProviderConfig(kind="local"), {"dry_multiplier": 0.5, "temperature": 0.7}, (0.7, 0.5)),
+        (ProviderConfig(kind="local", model_path="/models/qwen3-4b.gguf"), {}, (None, None)),
     ):
         adapter = LocalAdapter("local", config, http)
         await collect(adapter, ask(model=adapter.traits.default_model, settings=settings))
-        assert upstream.requests[-1].json.get("dry_multiplier") == expected
+        body = upstream.requests[-1].json
+        assert (body.get("temperature"), body.get("dry_multiplier")) == expected
         await adapter.aclose()
     await http.aclose()
 
