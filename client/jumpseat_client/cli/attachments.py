@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import click
-
 from jumpseat_client.cli.files import range_of
+from jumpseat_client.cli.options import CannotAsk
 
 Block: TypeAlias = dict[str, Any]
 
 LARGEST_FILE = 4 * 1024 * 1024
 LARGEST_IMAGE = 20 * 1024 * 1024
-LARGEST_TOTAL = 32 * 1024 * 1024
-"""Characters of all blocks of a question; the daemon refuses a message of 64 MiB."""
 
 _LINES = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,9})(?:(?P<dash>-)(?P<last>[0-9]{1,9})?)?", re.ASCII)
 
@@ -40,27 +37,20 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
-class CannotAttach(click.UsageError):
-    """A file cannot be sent; the message says why."""
-
-
 def attached(files: Sequence[str], images: Sequence[str]) -> list[Block]:
     """The blocks of all files and images of a question.
 
     Raises:
-        CannotAttach: as `files_of` and `image_of` do, or all are too large together.
+        CannotAsk: as `files_of` and `image_of` do.
     """
-    blocks = [*(block for each in files for block in files_of(each)), *map(image_of, images)]
-    if sum(len(block.get("text", block.get("source", ""))) for block in blocks) > LARGEST_TOTAL:
-        raise CannotAttach(f"The files are larger than {LARGEST_TOTAL >> 20} MiB together.")
-    return blocks
+    return [*(block for each in files for block in files_of(each)), *map(image_of, images)]
 
 
 def files_of(argument: str) -> list[Block]:
     """The context blocks of `PATH`, `PATH:3`, `PATH:3-7`, `PATH:3-`, or of a pattern such as `src/*.py`.
 
     Raises:
-        CannotAttach: a file cannot be read, is not text, or has no such lines.
+        CannotAsk: a file cannot be read, is not text, or has no such lines.
     """
     path = _path(argument)
     lines = None if _exists(path) else _LINES.fullmatch(argument)
@@ -75,7 +65,7 @@ def image_of(argument: str) -> Block:
     """The image block of a file in PNG, JPEG, GIF or WebP, or of a URL, which only the provider reads.
 
     Raises:
-        CannotAttach: it cannot be read, or is none of these.
+        CannotAsk: it cannot be read, or is none of these.
     """
     if re.match(r"https?://|data:", argument):
         return {"type": "image", "source": argument}
@@ -87,13 +77,13 @@ def image_block(data: bytes, name: str) -> Block:
     """The block of an image in PNG, JPEG, GIF or WebP.
 
     Raises:
-        CannotAttach: it is none of these; the message has the name.
+        CannotAsk: it is none of these; the message has the name.
     """
     for start, media_type in _IMAGES:
         if start.match(data):
             source = base64.b64encode(data).decode("ascii")
             return {"type": "image", "source": source, "mediaType": media_type}
-    raise CannotAttach(f"{name} is no image that models take: PNG, JPEG, GIF or WebP.")
+    raise CannotAsk(f"{name} is no image that models take: PNG, JPEG, GIF or WebP.")
 
 
 def _matching(argument: str) -> list[Path]:
@@ -103,7 +93,7 @@ def _matching(argument: str) -> list[Path]:
         found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - as shells do, `*` leaves out hidden files
         if files := [each for each in found if each.is_file()]:
             return files
-        raise CannotAttach(f"No file matches {argument}.")
+        raise CannotAsk(f"No file matches {argument}.")
     return [path]
 
 
@@ -111,7 +101,7 @@ def _context(path: Path, lines: tuple[int, int | None] | None) -> Block:
     try:
         text = _read(path, LARGEST_FILE).decode("utf-8")
     except UnicodeDecodeError:
-        raise CannotAttach(f"{path} is not UTF-8 text.") from None
+        raise CannotAsk(f"{path} is not UTF-8 text.") from None
     block: Block = {"type": "context", "text": text, "uri": path.absolute().as_uri()}
     extension = path.suffix.removeprefix(".").lower()
     if language := _LANGUAGES.get(extension, extension):
@@ -124,7 +114,7 @@ def _context(path: Path, lines: tuple[int, int | None] | None) -> Block:
     try:
         first, last = range_of(path, lines, count)
     except ValueError as error:
-        raise CannotAttach(str(error)) from None
+        raise CannotAsk(str(error)) from None
     place = {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
     return {**block, "text": "".join(rows[first - 1 : last]), "range": place}
 
@@ -146,11 +136,11 @@ def _exists(path: Path) -> bool:
 def _read(path: Path, limit: int) -> bytes:
     try:
         if not path.is_file():
-            raise CannotAttach(f"{path} is not a file." if path.exists() else f"There is no file {path}.")
+            raise CannotAsk(f"{path} is not a file." if path.exists() else f"There is no file {path}.")
         with path.open("rb") as stream:
             data = stream.read(limit + 1)
     except (OSError, ValueError) as error:
-        raise CannotAttach(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        raise CannotAsk(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     if len(data) > limit:
-        raise CannotAttach(f"{path} is larger than {limit >> 20} MiB.")
+        raise CannotAsk(f"{path} is larger than {limit >> 20} MiB.")
     return data

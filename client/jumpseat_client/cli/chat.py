@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from jumpseat_client import ChatFailed, ChatStream, Client
+from jumpseat_client import ChatFailed, ChatStream, Client, ClientError
 from jumpseat_client.cli.failures import (
     FAILED,
     OK,
+    USAGE,
+    cancelled_error,
     client_error,
+    exit_code_of,
     print_client_error,
     print_failure,
     print_json,
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
     from jumpseat_client.cli.question import AskedQuestion
 
 CLIENT_NAME = "jumpseat-cli"
+
+CANCEL_SECONDS = 2.0
+"""How long a cancelled chat is waited for."""
 
 Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
 """Returns a kept conversation, or raises a ClientError."""
@@ -92,6 +99,10 @@ async def ask(
     try:
         async with daemon(daemon_command) as client:
             kept = {} if continued is None else await continued(client)
+            if prompt is not None and question.lacks_input and await needs_input(client, prompt):
+                hint = f"Add it as words, or pipe it: git diff | jumpseat chat -p {prompt}"
+                print_failure(f"The prompt {prompt} has a place for an input, and there is none.", hint)
+                return USAGE
             filled = {} if prompt is None else await client.get_prompt(prompt, question.as_input)
             of_kept = options_of_kept(kept) if kept else {}
             of_prompt: dict[str, Any] = {
@@ -106,6 +117,12 @@ async def ask(
             return await _print_answer(stream, spinner, form, options.get("output_mode"))
     finally:
         spinner.stop()
+
+
+async def needs_input(client: Client, prompt: str) -> bool:
+    """Return whether a prompt of the configuration has a place for an input."""
+    rows = await client.list_prompts()
+    return any(row["name"] == prompt and row.get("usesInput") for row in rows)
 
 
 async def options_of_chat(
@@ -157,7 +174,11 @@ async def _print_answer(
 ) -> int:
     began = time.monotonic()
     if form.as_json:
-        result, _ = await wait_for_result(stream, spinner)
+        try:
+            result, _ = await wait_for_result(stream, spinner)
+        except asyncio.CancelledError as error:
+            spinner.stop()
+            return await _print_cancelled(stream, exit_code_of(error))
         fault = _fault_of(result, output_mode)
         print_json(result if fault is None else {**result, "error": client_error(fault)})
         if form.shows_usage:
@@ -199,6 +220,21 @@ async def _print_answer(
         print_failure(fault, None)
         return FAILED
     return OK
+
+
+async def _print_cancelled(stream: ChatStream, code: int) -> int:
+    """Print the error of a cancelled chat, with the text received so far, and return the exit code."""
+    error = cancelled_error(code)
+    try:
+        async with asyncio.timeout(CANCEL_SECONDS):
+            await stream.response()
+    except ChatFailed as failure:
+        if failure.partial:
+            error["data"]["partial"] = failure.partial
+    except (ClientError, TimeoutError):
+        pass
+    print_json({"error": error})
+    return code
 
 
 def _fault_of(result: Mapping[str, Any], output_mode: Any) -> str | None:

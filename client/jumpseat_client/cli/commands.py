@@ -6,12 +6,22 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 
 import click
 
 from jumpseat import __version__
 from jumpseat.system.interrupts import raise_on_interrupt
-from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
+from jumpseat_client.cli.failures import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    USAGE,
+    client_error,
+    print_failure,
+    print_json,
+    say,
+)
 from jumpseat_client.cli.first_word import CommandsOrQuestion
 from jumpseat_client.cli.groups import no_such_option
 from jumpseat_client.cli.options import HELP
@@ -33,9 +43,7 @@ def run(argv: Sequence[str]) -> int:
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
         sys.stdout.flush()  # Here, where a failure is reported.
     except click.ClickException as error:
-        shown = io.StringIO()
-        (no_such_option(error) if isinstance(error, click.NoSuchOption) else error).show(shown)
-        say(shown.getvalue().rstrip("\n"))
+        _show(no_such_option(error) if isinstance(error, click.NoSuchOption) else error, argv)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
@@ -49,6 +57,16 @@ def run(argv: Sequence[str]) -> int:
         print_failure(f"The output cannot be written: {error.strerror or error}.", None)
         return FAILED
     return code if isinstance(code, int) else OK
+
+
+def _show(error: click.ClickException, argv: Sequence[str]) -> None:
+    # The parser may have failed before it reached the option.
+    if "--json" in takewhile(lambda word: word != "--", argv):
+        print_json({"error": client_error(error.format_message())})
+        return
+    shown = io.StringIO()
+    error.show(shown)
+    say(shown.getvalue().rstrip("\n"))
 
 
 def _replace_closed_streams() -> None:

@@ -76,7 +76,7 @@ def edit(
         if writes is not False:
             piece.check_writable()
     except CannotEdit as error:
-        raise click.UsageError(str(error)) from None
+        raise click.ClickException(str(error)) from None
     if writes is None and not sys.stdin.isatty():
         raise click.UsageError(
             "Without a terminal there is no question. Add --yes to change the file, or --stdout."

@@ -18,6 +18,9 @@ INTERRUPTED = 130
 TERMINATED = 143
 """As a shell reports a program that SIGTERM has ended."""
 
+BY_SIGTERM = "SIGTERM"
+"""The argument of the CancelledError of SIGTERM; that of Ctrl-C has none."""
+
 # Valid in JSON strings, but control characters for a terminal, and surrogates that UTF-8 cannot encode.
 _UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
@@ -58,6 +61,17 @@ def error_document(error: ClientError) -> dict[str, Any]:
     if isinstance(error, RequestFailed):
         return error.as_dict()
     return client_error(str(error), error.hint)
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Return the exit code for a KeyboardInterrupt, or for the CancelledError of Ctrl-C or SIGTERM."""
+    return TERMINATED if BY_SIGTERM in error.args else INTERRUPTED
+
+
+def cancelled_error(code: int) -> dict[str, Any]:
+    """Return the error of a command that Ctrl-C or SIGTERM has ended, by its exit code."""
+    by = "SIGTERM" if code == TERMINATED else "Ctrl-C"
+    return {"code": None, "message": f"{by} ended the command.", "data": {"kind": "cancelled"}}
 
 
 def client_error(message: str, hint: str | None = None) -> dict[str, Any]:

@@ -12,7 +12,14 @@ from typing import Any, TypeVar
 
 import click
 
-from jumpseat_client.cli.failures import FAILED, INTERRUPTED, TERMINATED, print_client_error
+from jumpseat_client.cli.failures import (
+    BY_SIGTERM,
+    FAILED,
+    cancelled_error,
+    exit_code_of,
+    print_client_error,
+    print_json,
+)
 from jumpseat_client.errors import ClientError
 
 T = TypeVar("T")
@@ -31,6 +38,10 @@ own_option = click.option(
     "--own", is_flag=True, help="Start a daemon for this command alone instead of using the shared one."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+class CannotAsk(click.ClickException):
+    """A file, an image or stdin cannot be sent; the message says why."""
 
 
 def daemon_command_of(config: Path | None, *, own: bool) -> list[str]:
@@ -57,10 +68,11 @@ def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
     """Run a command's coroutine; turn its failures into messages and exit codes."""
     try:
         return asyncio.run(until_terminated(work))
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except asyncio.CancelledError:
-        return TERMINATED
+    except (KeyboardInterrupt, asyncio.CancelledError) as error:
+        code = exit_code_of(error)
+        if as_json:
+            print_json({"error": cancelled_error(code)})
+        return code
     except ClientError as error:
         print_client_error(error, as_json=as_json)
         return FAILED
@@ -71,5 +83,5 @@ async def until_terminated(work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.current_task()
     if task is not None:
         with suppress(NotImplementedError):  # Windows has no such signal.
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel, BY_SIGTERM)
     return await work

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
 from jumpseat_client.cli.failures import say
+from jumpseat_client.cli.options import CannotAsk
 
 if TYPE_CHECKING:
     from jumpseat_client.cli.attachments import Block
 
 STDIN = "-"
 """Names stdin as an argument."""
+
+LARGEST_TOTAL = 32 * 1024 * 1024
+"""Bytes of stdin and of all files and images; the daemon refuses a message of 64 MiB."""
 
 SILENT_SECONDS = 1.0
 """How long stdin may be silent before the user learns what the command waits for."""
@@ -39,6 +41,11 @@ class AskedQuestion(NamedTuple):
     def is_empty(self) -> bool:
         """Whether there is nothing to answer: neither words nor stdin."""
         return not self.words and not self.piped.strip()
+
+    @property
+    def lacks_input(self) -> bool:
+        """Whether there is nothing for the input of a prompt, and no file that takes its place."""
+        return self.is_empty and not self.blocks
 
     @property
     def as_input(self) -> str:
@@ -78,7 +85,7 @@ def read_question(
         with_stdin: False to leave stdin alone.
 
     Raises:
-        click.UsageError: a file, an image or stdin cannot be read.
+        CannotAsk: a file, an image or stdin cannot be sent.
     """
     named = STDIN in words or STDIN in files or STDIN in images
     typed = " ".join(word for word in words if word != STDIN).strip()
@@ -92,12 +99,24 @@ def read_question(
         blocks += attached(
             [each for each in files if each != STDIN], [each for each in images if each != STDIN]
         )
+        _check_size(blocks)
     piped = _read_stdin(optional=bool(words) or has_prompt, named=named) if with_stdin else b""
     if STDIN in images:
-        return AskedQuestion(typed, "", [*blocks, image_block(piped, "stdin")])
+        blocks.append(image_block(piped, "stdin"))
+        piped = b""
+    _check_size(blocks, piped)
     if b"\0" in piped:
-        raise click.UsageError("stdin is not text. For an image: jumpseat chat -a -")
-    return AskedQuestion(typed, piped.decode("utf-8", "replace"), blocks)
+        raise CannotAsk("stdin is not text. For an image: jumpseat chat -a -")
+    try:
+        return AskedQuestion(typed, piped.decode("utf-8"), blocks)
+    except UnicodeDecodeError:
+        raise CannotAsk("stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8") from None
+
+
+def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
+    texts = [str(block.get("text", block.get("source"))) for block in blocks]
+    if len(piped) + sum(len(text.encode("utf-8", "replace")) for text in texts) > LARGEST_TOTAL:
+        raise CannotAsk(f"Files, images and stdin are larger than {LARGEST_TOTAL >> 20} MiB together.")
 
 
 def _warn_of_files_among(words: Sequence[str]) -> None:
@@ -125,13 +144,15 @@ def _read_stdin(*, optional: bool, named: bool) -> bytes:
     try:
         return b"".join(_chunks(waiting))
     except OSError as error:
-        raise click.UsageError(f"stdin cannot be read: {error.strerror or error}.") from None
+        raise CannotAsk(f"stdin cannot be read: {error.strerror or error}.") from None
     finally:
         waiting.cancel()
 
 
 def _chunks(waiting: threading.Timer) -> Sequence[bytes]:
+    """Read to the end, or until it is more than a question can have."""
     chunks: list[bytes] = []
+    size = 0
     while True:
         with suppress(BlockingIOError):
             chunk = os.read(0, 1 << 16)
@@ -139,6 +160,9 @@ def _chunks(waiting: threading.Timer) -> Sequence[bytes]:
             if not chunk:
                 return chunks
             chunks.append(chunk)
+            size += len(chunk)
+            if size > LARGEST_TOTAL:
+                return chunks
             continue
         # Another process may have made the pipe non-blocking.
         select.select([0], [], [])

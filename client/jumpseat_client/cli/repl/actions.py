@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from jumpseat_client.cli.attachments import Block, CannotAttach, files_of, image_of
+from jumpseat_client.cli.attachments import Block, files_of, image_of
 from jumpseat_client.cli.failures import print_failure, say
 from jumpseat_client.cli.files import replace_file
-from jumpseat_client.cli.options import THINKING_LEVELS
+from jumpseat_client.cli.options import THINKING_LEVELS, CannotAsk
 from jumpseat_client.cli.output import make_output
 from jumpseat_client.cli.repl.commands import COMMANDS
 from jumpseat_client.cli.repl.conversation import TerminalConversation, Totals
@@ -119,7 +119,7 @@ class Actions:
         elif argument:
             try:
                 waiting += await asyncio.to_thread(read, _unquoted(argument))
-            except CannotAttach as error:
+            except CannotAsk as error:
                 print_failure(str(error), None)
                 return
         if not waiting:

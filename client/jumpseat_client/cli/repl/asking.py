@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from jumpseat_client.cli.chat import needs_input
 from jumpseat_client.cli.failures import print_client_error, print_failure
 from jumpseat_client.cli.repl.commands import near_name
 from jumpseat_client.cli.repl.conversation import TerminalConversation
@@ -110,6 +111,10 @@ class Asker:
         )
 
     async def _ask_prompt(self, name: str, given: str) -> None:
+        lacks_input = not given.strip() and not self._conversation.waiting
+        if lacks_input and await self._link.request(lambda client: needs_input(client, name)):
+            print_failure(f"The prompt {name} needs an input.", f"Type it behind the name: /{name} TEXT")
+            return
         found = await self._link.request(lambda client: client.get_prompt(name, given))
         options = self._conversation.options
         options |= {key: found[key] for key in ("model", "system") if key in found}

@@ -15,6 +15,7 @@ from click.shell_completion import BashComplete
 
 from jumpseat_client import client
 from jumpseat_client.cli import commands
+from jumpseat_client.cli.question import LARGEST_TOTAL
 from jumpseat_client.cli.setting_values import typed_settings
 from tests.fakes.scenario import Scenario, answer_steps
 from tests.fakes.terminal import Terminal
@@ -131,7 +132,7 @@ def test_files_and_images_come_before_the_question(tmp_path: Path) -> None:
         ("-o", "=1", "x"),
         ("--schema", "README.md", "x"),
         ("--schema", "none.json", "x"),
-        ("--json", "--tool", "README.md", "x"),
+        ("--tool", "README.md", "x"),
         ("--thinking", "enormous", "x"),
         ("--no-stdin",),
         ("--no-stdin", "-", "x"),
@@ -162,9 +163,9 @@ def test_files_with_the_wrong_content_and_options_that_exclude_each_other_are_re
 ) -> None:
     file = jumpseat.folder / "s.json"
     file.write_text(text, "utf-8")
-    code, _, error = jumpseat("chat", *arguments, str(file), "x")
+    code, out, error = jumpseat("chat", *arguments, str(file), "x")
 
-    assert (code, message in error) == (2, True)
+    assert (code, message in (out or error)) == (2, True)
 
 
 def test_a_pattern_that_the_shell_has_replaced_is_reported(jumpseat: CommandLine) -> None:
@@ -233,6 +234,66 @@ def test_a_non_blocking_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     assert [block["text"] for block in content(scenario)] == ["late", "why"]
 
 
+@pytest.mark.parametrize("command", [("chat", "why"), ("chat",), ("tokens",), ("chat", "-p", "review")])
+def test_stdin_in_another_encoding_is_refused(tmp_path: Path, command: tuple[str, ...]) -> None:
+    scenario = scripted(tmp_path)
+    done = subprocess.run(
+        argv(scenario, *command), input="žluť".encode("cp1250"), capture_output=True, timeout=30,
+        cwd=REPOSITORY, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout, scenario.received()) == (2, b"", [])
+    assert done.stderr == b"Error: stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8\n"
+
+
+def test_files_and_stdin_have_one_limit_together(tmp_path: Path) -> None:
+    for number in range(8):
+        (tmp_path / f"{number}.txt").write_bytes(b"x" * (LARGEST_TOTAL // 8))
+    scenario = scripted(tmp_path)
+    files = ("-f", f"{tmp_path}/*.txt")
+    whole = run(scenario, "chat", *files, "--no-stdin", "why")
+    more = run(scenario, "chat", *files, "why", piped="x")
+    piped = run(scenario, "chat", "why", piped="x" * (LARGEST_TOTAL + 1))
+
+    assert whole.returncode == 0
+    assert len(scenario.received("chat/start")) == 1
+    for done in (more, piped):
+        assert done.returncode == 2
+        assert done.stderr == "Error: Files, images and stdin are larger than 32 MiB together.\n"
+
+
+@pytest.mark.parametrize("arguments", [("chat", "-f", "none.py", "x"), ("edit", "none.py", "x")])
+def test_a_missing_file_is_reported_without_the_usage(
+    jumpseat: CommandLine, arguments: tuple[str, ...]
+) -> None:
+    code, out, error = jumpseat(*arguments)
+    assert (code, out, error.count("\n"), error.startswith("Error: ")) == (2, "", 1, True)
+
+    code, out, error = jumpseat(*arguments, "--json")
+    assert (code, error) == (2, "")
+    assert "none.py" in json.loads(out)["error"]["message"]
+
+
+def test_wrong_usage_with_json_is_one_document(jumpseat: CommandLine) -> None:
+    code, out, error = jumpseat("chat", "--thinking", "enormous", "--json", "x")
+    assert (code, error) == (2, "")
+    assert "enormous" in json.loads(out)["error"]["message"]
+
+    code, out, error = jumpseat("chat", "--thinking", "enormous", "--", "--json")
+    assert (code, out) == (2, "")
+    assert "Usage: " in error
+
+
+def test_a_prompt_with_a_place_for_an_input_needs_one(jumpseat: CommandLine) -> None:
+    code, out, error = jumpseat("chat", "-p", "review")
+    assert (code, out) == (2, "")
+    assert error.startswith("jumpseat: The prompt review has a place for an input, and there is none.\n")
+    assert jumpseat.scenario.received("chat/start") == []
+
+    assert jumpseat("chat", "-p", "explain")[0] == 0
+    assert jumpseat("chat", "-p", "review", "-f", "LICENSE")[0] == 0
+
+
 def test_settings_have_the_types_of_their_rows() -> None:
     texts = {"temperature": "0.5", "seed": "3", "keep_alive": "10", "logprobs": "True", "verbosity": "LOW"}
 
@@ -298,7 +359,7 @@ def test_a_prompt_asks_with_the_words_and_stdin_as_its_input(tmp_path: Path) -> 
 def test_options_take_precedence_over_a_prompt_and_that_over_a_kept_conversation(
     jumpseat: CommandLine,
 ) -> None:
-    given = ("--conversation", "c1", "-p", "review", "-m", "fake:o", "-o", "temperature=0")
+    given = ("--conversation", "c1", "-p", "review", "-m", "fake:o", "-o", "temperature=0", "x = 1")
     assert jumpseat("chat", *given)[0] == 0
 
     params = jumpseat.asked
@@ -312,7 +373,7 @@ def test_a_prompt_alone_waits_for_no_stdin_of_a_script(tmp_path: Path) -> None:
     near, far = os.openpty()
     os.close(far)
     try:
-        done = subprocess.run(argv(scenario, "chat", "-p", "review"), stdin=near, timeout=30, cwd=REPOSITORY,
+        done = subprocess.run(argv(scenario, "chat", "-p", "explain"), stdin=near, timeout=30, cwd=REPOSITORY,
                               capture_output=True, check=False)  # fmt: skip
     finally:
         os.close(near)

@@ -188,6 +188,51 @@ def test_an_interrupt_cancels_the_turn_and_keeps_the_text(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.usefixtures("ignored_interrupts")
+def test_the_json_of_an_interrupted_chat_is_an_error_with_the_text_so_far(tmp_path: Path) -> None:
+    cancelled = {
+        "code": -32800,
+        "message": "Cancelled.",
+        "data": {"kind": "cancelled", "partial": {"text": "Hel"}},
+    }
+    scenario = Scenario.chat(tmp_path, [*HANGING[:-1], {"error": cancelled}])
+    terminal = Terminal(argv(scenario, "chat", "--json", "Hi"))
+    terminal.read_until(lambda output: b"Waiting for m" in output)
+    os.write(terminal.screen, b"\x03")
+    code, output = terminal.finish()
+    document = OWN.sub("", output)
+
+    assert code == 130
+    assert json.loads(document[document.index("{") :]) == {
+        "error": {
+            "code": None,
+            "message": "Ctrl-C ended the command.",
+            "data": {"kind": "cancelled", "partial": {"text": "Hel"}},
+        }
+    }
+
+
+@pytest.mark.usefixtures("ignored_interrupts")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_json_of_a_stopped_command_is_an_error(tmp_path: Path, number: int, code: int) -> None:
+    scenario = Scenario(tmp_path, initialize="silence")
+    os.mkfifo(scenario.log)
+    with (
+        subprocess.Popen(
+            argv(scenario, "models", "--json"),
+            stdout=subprocess.PIPE,
+            cwd=REPOSITORY,
+            preexec_fn=take_interrupts,
+        ) as process,
+        scenario.log.open() as log,
+    ):
+        assert process.stdout is not None
+        assert "initialize" in log.readline()
+        process.send_signal(number)
+        document = json.loads(process.stdout.read())
+    assert (process.returncode, document["error"]["data"]) == (code, {"kind": "cancelled"})
+
+
 def test_a_reader_that_closes_the_pipe_ends_the_turn_quietly(tmp_path: Path) -> None:
     steps = [{"delta": {"type": "text_delta", "block": 0, "text": "x" * 1000}}] * 200
     scenario = Scenario.chat(tmp_path, [*steps, *HANGING])
