@@ -38,6 +38,9 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "refusal": "delta.refusal is text, and the stop reason is refusal though finish_reason is stop",
     "usage-inclusive": "input includes cached tokens, output includes reasoning",
     "usage-may-be-missing": "an answer without a usage chunk is complete",
+    "generated-images": "generated images are blocks and go back; unknown parts are other blocks",
+    "generated-audio": "a transcript of audio is text; the audio is left out with a warning",
+    "executed-tools": "tools that the provider ran are other blocks with their output",
     "custom-calls": "a custom tool's call is a call whose text goes back as it came",
     "function-call": "the old function_call is a tool call",
     # Errors.

@@ -18,6 +18,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "keep-alive": "keep_alive is sent only where it is configured",
     "truncate": "truncate and shift are false, so that nothing is dropped silently",
     # The answer.
+    "generated-images": "a generated image is an image block",
     "ndjson": "one object a line, at any split; a body that is not streamed has the same shape",
     "thinking": "thinking comes before content, as a block of its own",
     "tool-calls-whole": "calls come whole, one or several in a line, and in several lines",

@@ -28,6 +28,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "calls": "call_id pairs calls and results; a call's own id is left out, its arguments are the exact text",
     "call-ids": "ids of other providers that are too long are mapped, the same way for call and result",
     "custom-calls": "a custom tool's call keeps its free text, and its result has its own type",
+    "generated-images": "a generated image is an image block, and goes back with its item",
     "other-items": "hosted tools, compaction and unknown items are `other` blocks, sent back unchanged",
     "foreign-blocks": "reasoning and opaque data of another origin are left out",
     # Answers.

@@ -224,7 +224,6 @@ async def test_what_cannot_be_repaired_is_refused_with_its_path(
         ([typed("Hi", call("1"))], "messages.0.content.1"),
         ([user("Hi"), said(call("1"), result("1"))], "messages.1.content.1"),
         ([user("Hi"), said({"type": "context", "text": "x"})], "messages.1.content.0"),
-        ([user("Hi"), said({"type": "image", "source": "https://example/x.png"})], "messages.1.content.0"),
         ([user(" "), said()], "messages"),
     ]
     for messages, path in beyond_help:

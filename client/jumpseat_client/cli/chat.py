@@ -272,6 +272,8 @@ def note_of(delta: Delta, spinner: Spinner) -> str | None:
             spinner.show("Thinking")
         case "warning":
             return _warning(delta)
+        case "block_done":
+            return _note_of_block(delta.get("content") or {})
         case "done":
             return warning_about(delta.get("stopReason"))
     return None
@@ -284,7 +286,12 @@ def thinking_in(result: ChatResult) -> str:
 
 def notes_of(result: ChatResult) -> list[str]:
     """The warnings of an answer that was not streamed."""
-    return [*map(_warning, result.warnings), *filter(None, [warning_about(result.stop_reason)])]
+    notes = [*map(_note_of_block, result.content), warning_about(result.stop_reason)]
+    return [*map(_warning, result.warnings), *filter(None, notes)]
+
+
+def _note_of_block(block: Mapping[str, Any]) -> str | None:
+    return "note: the answer has an image, which --json prints." if block.get("type") == "image" else None
 
 
 def _warning(warning: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from typing import ClassVar, TypeAlias, get_args
 
 from jumpseat.chat.blocks import (
     ContentBlock,
+    ImageBlock,
     OtherBlock,
     RedactedThinkingBlock,
     TextBlock,
@@ -160,7 +161,7 @@ class BlockDoneEvent:
 
     type: ClassVar[str] = "block_done"
     block: int
-    content: RedactedThinkingBlock | OtherBlock
+    content: RedactedThinkingBlock | OtherBlock | ImageBlock
 
 
 @dataclass(slots=True)

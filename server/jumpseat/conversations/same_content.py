@@ -100,6 +100,8 @@ def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
                 part = block
             case ToolResultBlock():
                 part = (block.type, block.tool_use_id, block.content, block.is_error)
+            case ImageBlock() if block.origin is not None:
+                continue  # Generated; some clients cannot keep it.
             case ImageBlock():
                 part = (block.type, block.source, block.media_type)
             case ContextBlock():

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from jumpseat.chat import (
     BlockDoneEvent,
     DoneEvent,
+    ImageBlock,
     Origin,
     OtherBlock,
     ProtocolError,
@@ -184,11 +185,11 @@ class BlockAssembler:
         """Open a thinking block unless one is open, for opaque data without text."""
         self._begin_thinking()
 
-    def whole(self, block: RedactedThinkingBlock | OtherBlock) -> None:
+    def whole(self, block: RedactedThinkingBlock | OtherBlock | ImageBlock) -> None:
         """Add a complete block that has no deltas; its origin is set here."""
         self._close_open()
         number = self._number()
-        self._events.append(BlockDoneEvent(number, _with_origin(block, self._origin)))
+        self._events.append(BlockDoneEvent(number, replace(block, origin=self._origin)))
 
     def tool_call(
         self,
@@ -354,11 +355,3 @@ class BlockAssembler:
         if call.pieces:
             self._events.append(ToolUseDeltaEvent(number, "".join(call.pieces)))
         return number
-
-
-def _with_origin(
-    block: RedactedThinkingBlock | OtherBlock, origin: Origin
-) -> RedactedThinkingBlock | OtherBlock:
-    if isinstance(block, RedactedThinkingBlock):
-        return RedactedThinkingBlock(block.data, origin=origin, opaque=block.opaque)
-    return OtherBlock(block.kind, block.text, origin=origin, opaque=block.opaque)

@@ -84,8 +84,9 @@ class Conversation:
                 case ToolResultBlock() | ContextBlock():
                     role = "user"
                 case ImageBlock():
-                    role = "user"
-                    self.has_images = True
+                    # Images of the assistant are generated ones, which every model can be asked about.
+                    self.has_images = self.has_images or message.role == "user"
+                    continue
                 case _:
                     assert_never(block)
             if role != message.role:
@@ -212,9 +213,11 @@ def _can_stand_alone(block: ContentBlock) -> bool:
             return True
         case OtherBlock():
             return block.opaque is not None
+        case ImageBlock():
+            return True
         case ThinkingBlock() | RedactedThinkingBlock():
             return False
-        case ImageBlock() | ContextBlock() | ToolResultBlock():
+        case ContextBlock() | ToolResultBlock():
             return False  # Only in a user message.
         case _:
             assert_never(block)

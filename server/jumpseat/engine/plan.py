@@ -24,6 +24,7 @@ from jumpseat.config import SettingRow, chat_params, check_settings, mapped
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.conversation import Conversation
+from jumpseat.engine.generated_images import with_placed_images
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.trail import Trail
 from jumpseat.providers import ResolvedModel
@@ -81,7 +82,11 @@ def plan(
     warnings = list(ask.warnings)
     settings = _with_defaults(ask.settings, default_settings, rows)
     defaults = chat_params(settings, rows)
-    messages = conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins)
+    messages = with_placed_images(
+        conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins),
+        sees=capabilities.vision and target.info is not None and target.info.supports_vision is True,
+        warnings=warnings,
+    )
     request = ChatRequest(
         messages=messages if ask.paths is None else ask.paths.applied_to(messages),
         model=target.model,

@@ -56,7 +56,9 @@ def _shown(message: Message) -> list[tuple[Any, ...]]:
                 shown.append((block.type, block.data))
             case OtherBlock():
                 shown.append((block.type, block.kind, block.text))
-            case ImageBlock() | ContextBlock() | ToolResultBlock():
+            case ImageBlock():
+                shown.append((block.type, block.source, block.media_type))
+            case ContextBlock() | ToolResultBlock():
                 shown.append((block.type, repr(block)))
             case _:
                 assert_never(block)

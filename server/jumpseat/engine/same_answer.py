@@ -50,7 +50,7 @@ def completed(
 
 
 def _completed_prose(theirs: list[ContentBlock], ours: list[ContentBlock]) -> list[ContentBlock] | None:
-    if any(isinstance(block, ImageBlock | ContextBlock | ToolResultBlock) for block in theirs):
+    if any(map(_is_users, theirs)):
         return None
     their_texts = [block for block in theirs if isinstance(block, TextBlock)]
     our_texts = [block for block in ours if isinstance(block, TextBlock)]
@@ -69,16 +69,22 @@ def _completed_prose(theirs: list[ContentBlock], ours: list[ContentBlock]) -> li
     return [_kept(next(given), block) if isinstance(block, TextBlock) else block for block in ours]
 
 
+def _is_users(block: ContentBlock) -> bool:
+    """Whether no model makes such a block; a generated image has an origin."""
+    is_own_image = isinstance(block, ImageBlock) and block.origin is None
+    return is_own_image or isinstance(block, ContextBlock | ToolResultBlock)
+
+
 def _has_provider_data(block: ContentBlock) -> bool:
     """Whether a client that sends this block keeps what it does not understand."""
     match block:
         case ThinkingBlock():
             return block.signature is not None or block.opaque is not None
-        case RedactedThinkingBlock() | OtherBlock():
+        case RedactedThinkingBlock() | OtherBlock() | ImageBlock():
             return True
         case TextBlock() | ToolUseBlock():
             return False
-        case ImageBlock() | ContextBlock() | ToolResultBlock():
+        case ContextBlock() | ToolResultBlock():
             return False  # Only in a user's message.
         case _:
             assert_never(block)

@@ -131,6 +131,8 @@ def words_of(content: Sequence[ContentBlock]) -> MessageWords:
                 parts += (b"\0result", _encoded(block.tool_use_id), _encoded(block.content))
             case ContextBlock():
                 parts += (b"\0context", _encoded(block.uri or ""), _encoded(block.text))
+            case ImageBlock() if block.origin is not None:
+                continue  # Generated; some clients cannot keep it.
             case ImageBlock():
                 parts += (b"\0image", _encoded(block.source))
             case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():

@@ -13,6 +13,7 @@ from jumpseat.chat import (
     BlockDoneEvent,
     CitationEvent,
     DoneEvent,
+    ImageBlock,
     OtherBlock,
     ProgressEvent,
     RedactedThinkingBlock,
@@ -84,7 +85,7 @@ class _Laws:
             case BlockDoneEvent():
                 self._number(event.block, at)
                 check(self.prose is None, f"{at} comes while block {self.prose} is still open.")
-                whole = isinstance(event.content, RedactedThinkingBlock | OtherBlock)
+                whole = isinstance(event.content, RedactedThinkingBlock | OtherBlock | ImageBlock)
                 check(whole, f"{at} holds a {_kind(event.content)}, which has events of its own.")
                 check(event.content.origin is not None, f"{at} holds a block without an origin.")
             case UsageEvent():

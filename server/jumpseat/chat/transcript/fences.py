@@ -48,7 +48,8 @@ def info_and_text(block: FencedBlock) -> tuple[str, str | None]:
             info = _info(block.type, uri=block.uri, language=block.language_id, range=span, label=block.label)
             return info, block.text
         case ImageBlock():
-            return _info(block.type, media_type=block.media_type), block.source
+            origin = _write_origin(block.origin)
+            return _info(block.type, media_type=block.media_type, origin=origin), block.source
         case RedactedThinkingBlock():
             return _info(block.type, origin=_write_origin(block.origin)), block.data
         case OtherBlock():
@@ -97,7 +98,7 @@ def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: st
             span = _read_range(pairs.get("range"))
             return ContextBlock(text, pairs.get("uri"), pairs.get("language"), span, pairs.get("label"))
         case "image":
-            return ImageBlock(text, pairs.get("media_type"))
+            return ImageBlock(text, pairs.get("media_type"), origin=_read_origin(pairs.get("origin")))
         case "redacted_thinking":
             return RedactedThinkingBlock(text, origin=_read_origin(pairs.get("origin")))
         case "other" if "kind" in pairs:

@@ -5,32 +5,39 @@ Source of the deviations from OpenAI's API reference: the openai-chat reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
 from jumpseat.chat import (
     ChatError,
     CitationEvent,
+    OtherBlock,
     ProtocolError,
     ResponseEvent,
     ServerError,
     StreamEvent,
     Usage,
     UsageEvent,
+    WarningEvent,
 )
 from jumpseat.dialects.arguments import arguments_text
 from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
+from jumpseat.dialects.chat_completions.call_keys import CallKeys
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
 from jumpseat.dialects.cut_text import halves_of, joined
+from jumpseat.dialects.generated import ExecutedTools, generated_image, image_urls
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.stop_reasons import weightier
+
+IMAGE_OPAQUE = write_opaque({"field": "images"})
+"""Marks an image that goes back in the field of the message in which OpenRouter sends it."""
 
 FAILED_REASONS = frozenset({"error", "insufficient_system_resource", "network_error"})
 
@@ -50,7 +57,7 @@ class ChatCompletionsDecoder:
         self._reasoning = ReasoningCollector()
         self._blocks = BlockAssembler(provider, model, thinking_opaque=self._reasoning.take)
         self._content = ThinkTagSplitter(may_lack_opening=opened_by_the_template(model))
-        self._calls = _CallKeys()
+        self._calls = CallKeys()
         self._response_sent = False
         self._response_id = ""
         self._response_model = ""
@@ -62,6 +69,9 @@ class ChatCompletionsDecoder:
         self._usage: Usage | None = None
         self._sent_usage: Usage | None = None
         self._cited: set[str] = set()
+        self._images: set[str] = set()
+        self._executed = ExecutedTools()
+        self._has_audio = False
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
         """Take one server-sent event."""
@@ -203,6 +213,12 @@ class ChatCompletionsDecoder:
         if "copilot_annotations" in delta:
             for url, title in sources_in(delta):
                 self._cite({"url": url, "title": title})
+        if "images" in delta:
+            self._take_images(image_urls(delta["images"]))
+        if "audio" in delta:
+            self._take_audio(mapping_in(delta["audio"]))
+        if "executed_tools" in delta:
+            self._executed.add(delta)
         for annotation in mappings_in(delta.get("annotations")):
             citation = annotation.get("url_citation")
             self._cite(citation if isinstance(citation, dict) else annotation)
@@ -230,8 +246,33 @@ class ChatCompletionsDecoder:
                 if thought:
                     self._blocks.thinking(text_in(thought))
                     self._reasoning.note_part()
+            elif isinstance(part, dict) and part.get("type") == "image_url":
+                self._take_images(image_urls([part]))
+            elif isinstance(part, dict) and "text" not in part:
+                self._flush_content()
+                kind = text_in(part.get("type")) or "unknown"
+                self._blocks.whole(OtherBlock(kind, opaque=write_opaque(part)))
             elif isinstance(part, dict):
                 self._take_content(text_in(part.get("text")))
+
+    def _take_images(self, urls: Iterable[str]) -> None:
+        for url in urls:
+            if url not in self._images:  # Some servers repeat an image in the last chunk.
+                self._images.add(url)
+                self._send_response()
+                self._flush_content()
+                self._blocks.whole(generated_image(url, IMAGE_OPAQUE))
+
+    def _take_audio(self, audio: Mapping[str, Any]) -> None:
+        if transcript := text_in(audio.get("transcript")):
+            self._send_response()
+            self._flush_content()
+            self._blocks.text(transcript)
+        if audio.get("data") and not self._has_audio:
+            self._has_audio = True
+            self._send_response()
+            message = f"{self._provider} sent audio, which was left out; its transcript is the text."
+            self._blocks.emit(WarningEvent("audio_dropped", message))
 
     def _add(self, kind: str, piece: str) -> None:
         if kind == "text":
@@ -312,58 +353,12 @@ class ChatCompletionsDecoder:
         if self._reasoning.pending:
             # Encrypted reasoning may arrive last and without text; it needs a block that carries it.
             self._blocks.touch_thinking()
+        for block in self._executed.blocks():
+            self._blocks.whole(block)
         self._blocks.close_all()
         self._send_usage()
         self._blocks.end(self._finish_reason, self._usage, refused=self._refused)
         return self._blocks.take()
-
-
-class _CallKeys:
-    """Finds the call that a delta belongs to: servers omit and repeat indices and ids."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._by_index: dict[int, int] = {}
-        self._by_id: dict[str, int] = {}
-        self._known: dict[int, tuple[str, str]] = {}
-        self._last: int | None = None
-
-    def key_of(
-        self, index: Any, call_id: str, name: str, begins_again: Callable[[int], bool], *, whole: bool
-    ) -> int:
-        """The key of the call; a new one if the delta begins a call.
-
-        Args:
-            index: the index in the delta; anything but an integer is ignored.
-            call_id: the id in the delta; may be empty.
-            name: the name in the delta; may be empty.
-            begins_again: whether a delta with a name cannot continue the call with this key.
-            whole: the delta is a complete call.
-        """
-        # A key, not a position: the indices of some proxies begin with 1. Mistral and Gemini send none.
-        if isinstance(index, int):
-            key = self._by_index.get(index)
-        elif call_id and call_id in self._by_id:
-            key = self._by_id[call_id]
-        else:
-            key = None if call_id or name else self._last
-        if whole or key is None or (name and (self._is_another(key, call_id, name) or begins_again(key))):
-            self._count += 1
-            key = self._count
-        known_id, known_name = self._known.get(key, ("", ""))
-        self._known[key] = (known_id or call_id, known_name or name)
-        if isinstance(index, int):
-            self._by_index[index] = key
-        if call_id and not known_id:
-            self._by_id[call_id] = key
-        self._last = key
-        return key
-
-    def _is_another(self, key: int, call_id: str, name: str) -> bool:
-        # Gateways to Gemini give all calls the index 0, and some servers give them one id too.
-        known_id, known_name = self._known[key]
-        both = known_id != "" and call_id != ""
-        return both and (call_id != known_id or (known_name != "" and name != known_name))
 
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:

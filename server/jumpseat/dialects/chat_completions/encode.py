@@ -175,9 +175,11 @@ def _can_stand_alone(block: ContentBlock) -> bool:
             return True
         case TextBlock():
             return block.text != ""
+        case ImageBlock():
+            return True  # The engine leaves only those that the endpoint generated.
         case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
             return False
-        case ImageBlock() | ContextBlock() | ToolResultBlock():
+        case ContextBlock() | ToolResultBlock():
             return False  # Only in a user's message.
         case _:
             assert_never(block)
@@ -230,6 +232,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
     text = "\n\n".join(filter(None, texts))
     calls: list[dict[str, Any]] = []
     thoughts: list[ThinkingBlock] = []
+    images: list[dict[str, Any]] = []
     for block in blocks:
         match block:
             case ToolUseBlock():
@@ -237,11 +240,13 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
             case ThinkingBlock():
                 if block.origin == origin:
                     thoughts.append(block)
+            case ImageBlock():
+                images.append({"type": "image_url", "image_url": {"url": image_url(block)}})
             case TextBlock():
                 pass  # In `text`.
             case RedactedThinkingBlock() | OtherBlock():
                 pass  # The dialect has no form for these.
-            case ImageBlock() | ContextBlock() | ToolResultBlock():
+            case ContextBlock() | ToolResultBlock():
                 pass  # Only in a user's message.
             case _:
                 assert_never(block)
@@ -250,6 +255,8 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
     if any(_is_part(block) for block in thoughts):
         message["content"] = _thinking_parts(blocks, origin)
     message |= replayed_reasoning((block.thinking, block.opaque) for block in thoughts)
+    if images:
+        message |= {"content": message["content"] or "", "images": images}
     if calls:
         message["tool_calls"] = calls
     return message

@@ -21,7 +21,8 @@ from jumpseat.chat import (
 from jumpseat.dialects.arguments import arguments_text
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer
-from jumpseat.dialects.loose_values import count_in, mapping_in, mappings_in, text_in
+from jumpseat.dialects.generated import generated_image, image_urls
+from jumpseat.dialects.loose_values import count_in, mapping_in, mappings_in, text_in, texts_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 
@@ -94,11 +95,17 @@ class OllamaChatDecoder:
         if isinstance(message, dict):
             self._blocks.thinking(text_in(message.get("thinking")))
             self._blocks.text(text_in(message.get("content")))
+            self._take_images(message)
             for call in mappings_in(message.get("tool_calls")):
                 self._take_call(call)
+        self._take_images(part)
         # Last, because the last line may have content and calls too.
         if part.get("done") is True:
             self._end(part)
+
+    def _take_images(self, holder: Mapping[str, Any]) -> None:
+        for source in image_urls([holder.get("image"), *texts_in(holder.get("images"))]):
+            self._blocks.whole(generated_image(source))
 
     def _take_call(self, call: Mapping[str, Any]) -> None:
         # A call is complete in one line. Its index counts within that line at best, so the order is used.

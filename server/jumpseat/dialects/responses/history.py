@@ -30,6 +30,7 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
 from jumpseat.dialects.responses.replay import (
     call_item,
+    image_item,
     is_custom_call,
     reasoning_item,
     without_id,
@@ -105,10 +106,10 @@ def _is_bound(block: ContentBlock) -> bool:
     match block:
         case ThinkingBlock():
             return block.signature is not None
-        case OtherBlock():
+        case OtherBlock() | ImageBlock():
             # Items of hosted tools refer to their reasoning by id, and are refused without it.
             return block.opaque is not None
-        case TextBlock() | ImageBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
+        case TextBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
             return False
         case RedactedThinkingBlock():
             return False  # Not of this dialect.
@@ -188,9 +189,12 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
                     if not item:
                         continue
                     items.append(item)
+                case ImageBlock():
+                    if image := image_item(block):
+                        items.append(image)
                 case RedactedThinkingBlock():
                     continue  # The dialect has no form for it.
-                case ImageBlock() | ContextBlock() | ToolResultBlock():
+                case ContextBlock() | ToolResultBlock():
                     continue  # Only in a user's message.
                 case _:
                     assert_never(block)

@@ -24,6 +24,7 @@ from jumpseat.dialects.responses.item import (
 from jumpseat.dialects.responses.replay import (
     PART_SEPARATOR,
     call_opaque,
+    generated_image_of,
     text_opaque,
     thinking_opaque,
     thinking_signature,
@@ -241,6 +242,8 @@ class OutputItems:
             self._call(item, "")
             self._blocks.tool_call(item.number, opaque=call_opaque(trusted_fields(item)))
             self._blocks.close_tool_call(item.number)
+        elif image := generated_image_of(item.fields):
+            self._blocks.whole(image)
         else:
             self._blocks.whole(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
 

@@ -8,6 +8,7 @@ reference, "Round-trip rules".
   encrypted content; or, for signed plain reasoning, the item's `signature`. `opaque` then has the `signature`
   too, and the item's `content` unless it is the block's text. Other members are kept (OpenRouter's `format`).
 - `tool_use`: the members besides id, name and arguments; `type` unless it is `function_call`.
+- `image`: the item that generated it, without its `result`, which is the image.
 - `other`: the complete item.
 """
 
@@ -17,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jumpseat.chat import ContentBlock, ThinkingBlock
+from jumpseat.chat import ContentBlock, ImageBlock, OtherBlock, ThinkingBlock
+from jumpseat.dialects.generated import generated_image
 from jumpseat.dialects.loose_values import mappings_in, text_in
 from jumpseat.dialects.opaque import CALL_ID, read_opaque, write_opaque
 
@@ -97,6 +99,20 @@ def without_id(block: ContentBlock) -> ContentBlock:
     if not isinstance(block, ThinkingBlock) or "id" not in known:
         return block
     return replace(block, opaque=write_opaque({name: known[name] for name in known if name != "id"}))
+
+
+def generated_image_of(item: Mapping[str, Any]) -> ImageBlock | OtherBlock | None:
+    """The block of an item that generated an image; None if it has no image."""
+    result = text_in(item.get("result"))
+    if item.get("type") != "image_generation_call" or not result:
+        return None
+    return generated_image(result, write_opaque({k: v for k, v in item.items() if k != "result"}))
+
+
+def image_item(block: ImageBlock) -> dict[str, Any] | None:
+    """The input item for a generated image; None if no item generated it."""
+    item = read_opaque(block.opaque)
+    return {**item, "result": block.source} if item else None
 
 
 def is_custom_call(opaque: str | None) -> bool:

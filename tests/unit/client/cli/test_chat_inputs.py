@@ -419,6 +419,18 @@ def test_an_answer_that_is_not_streamed_is_printed_whole_with_its_warnings(jumps
     assert jumpseat.asked["stream"] is False
 
 
+@pytest.mark.parametrize("options", [(), ("--no-stream",)], ids=["streamed", "whole"])
+def test_a_generated_image_is_mentioned(jumpseat: CommandLine, options: tuple[str, ...]) -> None:
+    image = {"type": "image", "source": "iVBORw0K", "mediaType": "image/png"}
+    result = {**answer_steps("Here.")[-1]["result"], "content": [image]}
+    streamed = [{"delta": {"type": "block_done", "block": 1, "content": image}}, *answer_steps("Here.")]
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, [{"result": result}] if options else streamed))
+    code, out, error = jumpseat("chat", *options, "x")
+
+    assert (code, out) == (0, "Here.\n")
+    assert error == "note: the answer has an image, which --json prints.\n"
+
+
 @pytest.mark.parametrize("option", ["--raw", "--json-mode"])
 def test_raw_text_and_json_are_not_rendered_on_a_terminal(tmp_path: Path, option: str) -> None:
     scenario = Scenario.chat(tmp_path, answer_steps('"# *H*"\n'))

@@ -254,3 +254,18 @@ def test_a_line_that_is_no_object_is_a_protocol_error(garbage):
     events, error = read([ndjson(part("Hi")) + garbage + ndjson(last())])
     assert type(error) is ProtocolError
     assert any(isinstance(event, TextDeltaEvent) for event in events)
+
+
+@pytest.mark.requirement("ollama:generated-images")
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (part("Here."), last(image="iVBORw0K")),
+        (part("Here."), {**part(""), "message": {"role": "assistant", "image": "iVBORw0K"}}, last()),
+        (part("Here."), {**part(""), "message": {"role": "assistant", "images": ["iVBORw0K"]}}, last()),
+    ],
+)
+def test_a_generated_image_is_a_block(lines):
+    response = answer(*lines)
+    assert blocks_of(response) == ["text", "image"]
+    assert (response.content[1].source, response.content[1].media_type) == ("iVBORw0K", "image/png")

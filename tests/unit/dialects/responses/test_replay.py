@@ -171,6 +171,18 @@ def test_items_of_unknown_type_go_back_unchanged():
     ]
 
 
+@pytest.mark.requirement("responses:generated-images")
+def test_a_generated_image_is_a_block_and_goes_back_with_its_item():
+    kept = {"id": "ig", "status": "completed", "output_format": "jpeg", "revised_prompt": "A cat"}
+    item = {"type": "image_generation_call", **kept, "result": "/9j/4AAQ"}
+    (image,) = whole(completed(item)["response"]).content
+    assert (image.type, image.source, image.media_type) == ("image", "/9j/4AAQ", "image/jpeg")
+    assert "/9j/4AAQ" not in image.opaque
+    assert sent_back(item) == [item]
+    unfinished = {"type": "image_generation_call", "id": "ig", "status": "failed", "result": None}
+    assert whole(completed(unfinished)["response"]).content[0].type == "other"
+
+
 @pytest.mark.requirement("responses:foreign-blocks")
 @pytest.mark.parametrize("where", [{"provider": "other"}, {"model": "other"}])
 def test_opaque_data_is_sent_to_its_origin_only(where):

@@ -1,0 +1,54 @@
+"""Matches the deltas of tool calls to their calls. Source: the openai-chat reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class CallKeys:
+    """Finds the call that a delta belongs to: servers omit and repeat indices and ids."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._by_index: dict[int, int] = {}
+        self._by_id: dict[str, int] = {}
+        self._known: dict[int, tuple[str, str]] = {}
+        self._last: int | None = None
+
+    def key_of(
+        self, index: Any, call_id: str, name: str, begins_again: Callable[[int], bool], *, whole: bool
+    ) -> int:
+        """The key of the call; a new one if the delta begins a call.
+
+        Args:
+            index: the index in the delta; anything but an integer is ignored.
+            call_id: the id in the delta; may be empty.
+            name: the name in the delta; may be empty.
+            begins_again: whether a delta with a name cannot continue the call with this key.
+            whole: the delta is a complete call.
+        """
+        # A key, not a position: the indices of some proxies begin with 1. Mistral and Gemini send none.
+        if isinstance(index, int):
+            key = self._by_index.get(index)
+        elif call_id and call_id in self._by_id:
+            key = self._by_id[call_id]
+        else:
+            key = None if call_id or name else self._last
+        if whole or key is None or (name and (self._is_another(key, call_id, name) or begins_again(key))):
+            self._count += 1
+            key = self._count
+        known_id, known_name = self._known.get(key, ("", ""))
+        self._known[key] = (known_id or call_id, known_name or name)
+        if isinstance(index, int):
+            self._by_index[index] = key
+        if call_id and not known_id:
+            self._by_id[call_id] = key
+        self._last = key
+        return key
+
+    def _is_another(self, key: int, call_id: str, name: str) -> bool:
+        # Gateways to Gemini give all calls the index 0, and some servers give them one id too.
+        known_id, known_name = self._known[key]
+        both = known_id != "" and call_id != ""
+        return both and (call_id != known_id or (known_name != "" and name != known_name))

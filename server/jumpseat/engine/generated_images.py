@@ -1,0 +1,58 @@
+"""Places images that a model generated where the next request can have them.
+
+A dialect takes back its own model's image if the image has `opaque` data. Any other image moves to the
+user's next message, if the model is known to see; else a note is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jumpseat.chat import ContentBlock, ImageBlock, Message, TextBlock, ToolResultBlock, WarningEvent
+
+FOLLOWS = "(An image, which is in the next message.)"
+LEFT_OUT = "(An image, which is left out here.)"
+
+
+def with_placed_images(
+    messages: Sequence[Message], *, sees: bool, warnings: list[WarningEvent]
+) -> Sequence[Message]:
+    """The messages, without images of the assistant that the model cannot take back.
+
+    Args:
+        messages: Arranged messages; images of another model have no `opaque` data.
+        sees: Whether the model is known to take images.
+        warnings: Gets a warning if an image is left out.
+    """
+    placed = list(messages)
+    lost = 0
+    for index, message in enumerate(messages):
+        if message.role != "assistant":
+            continue
+        images = [block for block in message.content if _is_homeless(block)]
+        if not images:
+            continue
+        users = (at for at in range(index + 1, len(messages)) if messages[at].role == "user")
+        following = next(users, None) if sees else None
+        note = TextBlock(LEFT_OUT if following is None else FOLLOWS)
+        content = tuple(note if _is_homeless(block) else block for block in message.content)
+        placed[index] = replace(message, content=content)
+        if following is None:
+            lost += len(images)
+        else:
+            placed[following] = _with_images(placed[following], images)
+    if lost:
+        text = f"Generated images were replaced by a note in the request ({lost})."
+        warnings.append(WarningEvent("images_replaced", text))
+    return placed
+
+
+def _is_homeless(block: ContentBlock) -> bool:
+    return isinstance(block, ImageBlock) and block.opaque is None
+
+
+def _with_images(message: Message, images: Sequence[ContentBlock]) -> Message:
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    others = [block for block in message.content if not isinstance(block, ToolResultBlock)]
+    return replace(message, content=(*results, *images, *others))
