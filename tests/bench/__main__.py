@@ -13,6 +13,7 @@ import time
 from tests.bench.attached import attached
 from tests.bench.chats import chats
 from tests.bench.conversations import conversations
+from tests.bench.loaded import loaded
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
 from tests.bench.report import milliseconds, row
 from tests.daemon import provider
@@ -79,6 +80,7 @@ def main() -> None:
     """Print the whole report."""
     first_real_reply()
     attached()
+    loaded()
     conversations()
     with upstream_process() as base_url:
         chats(base_url)

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
-
-from pydantic_core import PydanticSerializationError, to_json
 
 from jumpseat.chat import (
     ChatError,
@@ -22,7 +19,6 @@ from jumpseat.chat import (
     ConnectionError,
     DoneEvent,
     ProtocolError,
-    RequestError,
     ResponseEvent,
     StreamEvent,
     WarningEvent,
@@ -42,6 +38,7 @@ from jumpseat.http.failures import (
 )
 from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, HeadLimit, Passage, refused_by_proxy
 from jumpseat.http.pools import MAX_CONNECTIONS
+from jumpseat.http.request_body import serialize
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 if TYPE_CHECKING:
@@ -212,6 +209,7 @@ async def _opened(
     import httpx2
 
     pool, proxy = destination.pool, destination.proxy
+    content = None if call.body is None else await serialize(call.body, provider)
     async with destination.slots:
         passage: Passage | None = None
         head: HeadLimit | None = None
@@ -226,7 +224,7 @@ async def _opened(
                 request = pool.http.build_request(
                     call.method,
                     call.url,
-                    content=_serialized(call.body, provider),
+                    content=content,
                     headers=headers,
                     timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
                     extensions={"trace": head},
@@ -253,26 +251,6 @@ async def _opened(
 def _mapped(failure: Exception, call: HttpCall, provider: str, passage: Passage | None = None) -> ChatError:
     return error_from_exception(
         failure, provider=provider, url=call.url, idle_seconds=call.idle_seconds, passage=passage
-    )
-
-
-def _serialized(body: Any, provider: str) -> bytes | None:
-    if body is None:
-        return None
-    try:
-        serialized = to_json(body, inf_nan_mode="constants")
-        may_have_numbers = b"NaN" in serialized or b"Infinity" in serialized
-        # Within strings, both modes write these words in the same way.
-        if not may_have_numbers or serialized == to_json(body, inf_nan_mode="null"):
-            return serialized
-    except PydanticSerializationError:
-        # The body has an unpaired surrogate, from an editor that cut a character; JSON needs an escape for
-        # it. Or it is nested deeper than `to_json` supports.
-        with contextlib.suppress(ValueError):
-            return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
-    raise RequestError(
-        f"The request to {provider} has a number that JSON does not support: NaN or infinity.",
-        provider=provider,
     )
 
 

@@ -16,7 +16,7 @@ from jumpseat.system.unblocked import Unblocked
 PIECE = 4 * 1024
 """Bytes of one read: small requests in so many bytes take one to three milliseconds."""
 
-TURN_SECONDS = 0.002
+TURN_SECONDS = 0.0005
 """How long one connection's input is handled before the event loop serves the others."""
 
 

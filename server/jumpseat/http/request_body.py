@@ -1,0 +1,106 @@
+"""Writes the JSON bodies of requests; long ones in another thread, in pieces.
+
+One call of the serializer holds the GIL until it returns: with a long conversation, while all other chats
+wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from jumpseat.chat import RequestError
+from jumpseat.system.worker import compute
+from jumpseat.wire import LARGE_JSON_BYTES
+
+PIECE = 64 * 1024
+"""Characters of a text that are written in one call."""
+
+DEPTH = 5
+"""How deep a long body is divided: down to the text in a block of a message."""
+
+MOST_VALUES = 2000
+"""A body with more values is long."""
+
+
+async def serialize(body: Any, provider: str) -> bytes:
+    """The JSON text of a request's body.
+
+    Raises:
+        RequestError: it has a number that JSON does not support.
+    """
+    return await compute(_is_long(body), _serialized, body, provider)
+
+
+def _is_long(body: Any) -> bool:
+    values = [(body, DEPTH)]
+    count = size = 0
+    while values and size <= LARGE_JSON_BYTES and count <= MOST_VALUES:
+        value, depth = values.pop()
+        count += 1
+        if isinstance(value, str):
+            size += len(value)
+        elif depth and isinstance(value, dict | list):
+            if len(value) > MOST_VALUES:
+                return True
+            inner = value.values() if isinstance(value, dict) else value
+            values += [(each, depth - 1) for each in inner]
+    return bool(values)
+
+
+def _serialized(body: Any, provider: str) -> bytes:
+    pieces: list[bytes] = []
+    try:
+        _write(body, DEPTH if _is_long(body) else 0, pieces)
+        return b"".join(pieces)
+    except PydanticSerializationError:
+        # The body has an unpaired surrogate, from an editor that cut a character; JSON needs an escape for
+        # it. Or it is nested deeper than `to_json` supports.
+        with contextlib.suppress(ValueError):
+            return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+    except _NotFiniteError:
+        pass
+    raise RequestError(
+        f"The request to {provider} has a number that JSON does not support: NaN or infinity.",
+        provider=provider,
+    )
+
+
+class _NotFiniteError(Exception):
+    pass
+
+
+def _write(value: Any, depth: int, pieces: list[bytes]) -> None:
+    """Append the JSON text in pieces; containers deeper than `depth` in one."""
+    if depth and isinstance(value, str) and len(value) > PIECE:
+        pieces.append(b'"')
+        pieces.extend(to_json(value[start : start + PIECE])[1:-1] for start in range(0, len(value), PIECE))
+        pieces.append(b'"')
+    elif depth and value and isinstance(value, list):
+        for number, each in enumerate(value):
+            pieces.append(b"," if number else b"[")
+            _write(each, depth - 1, pieces)
+        pieces.append(b"]")
+    elif depth and value and isinstance(value, dict) and not _is_flat(value):
+        for number, (key, each) in enumerate(value.items()):
+            pieces += (b"," if number else b"{", to_json(key), b":")
+            _write(each, depth - 1, pieces)
+        pieces.append(b"}")
+    else:
+        pieces.append(_whole(value))
+
+
+def _is_flat(value: dict[Any, Any]) -> bool:
+    """Whether an object has only short texts."""
+    return all(isinstance(each, str) and len(each) <= PIECE for each in value.values())
+
+
+def _whole(value: Any) -> bytes:
+    text = to_json(value, inf_nan_mode="constants")
+    # Within strings, both modes write these words in the same way.
+    if (b"NaN" in text or b"Infinity" in text) and text != to_json(value, inf_nan_mode="null"):
+        raise _NotFiniteError
+    return text

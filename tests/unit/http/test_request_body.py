@@ -1,0 +1,63 @@
+"""The JSON bodies of requests, short and long."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from pydantic_core import to_json
+
+from jumpseat.chat import RequestError
+from jumpseat.http import request_body
+from jumpseat.http.request_body import MOST_VALUES, PIECE, serialize
+
+
+def asked(*contents: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": content} for content in contents]
+    return {"model": "m", "messages": messages, "tools": [], "options": {}, "stop": None, "top_p": 0.5}
+
+
+LONG = {
+    "one text": asked('a"\\\n\x00é😀' * PIECE),
+    "a text in a block": asked([{"type": "text", "text": "é" * 3 * PIECE}, {"n": 1}]),
+    "many messages": asked(*[["hi", {"a": [1, 2.5, True, None]}]] * MOST_VALUES),
+    "nested deeply": asked("x" * 3 * PIECE, [[[[[[{"a": ["b"]}]]]]]]),
+}
+
+
+@pytest.mark.parametrize("body", [asked("hi"), {}, *LONG.values()], ids=["short", "empty", *LONG])
+async def test_a_body_is_the_same_text_whatever_its_length(body: dict[str, Any]) -> None:
+    assert await serialize(body, "p") == to_json(body)
+
+
+@pytest.mark.parametrize("body", LONG.values(), ids=LONG)
+async def test_a_long_body_is_written_in_another_thread_in_pieces(
+    body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, longest = set(), 0
+
+    def spy(value: Any, **options: Any) -> bytes:
+        nonlocal longest
+        threads.add(threading.current_thread())
+        text = to_json(value, **options)
+        longest = max(longest, len(text))
+        return text
+
+    monkeypatch.setattr(request_body, "to_json", spy)
+    await serialize(body, "p")
+    assert threading.main_thread() not in threads
+    assert longest <= 6 * PIECE + 2
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity" * PIECE, "\ud800", "\ud800" * 3 * PIECE])
+async def test_words_and_halves_of_characters_in_a_text_are_sent_as_they_are(text: str) -> None:
+    assert json.loads(await serialize(asked(text), "p")) == asked(text)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+@pytest.mark.parametrize("text", ["short", "long" * PIECE, "\ud800"])
+async def test_a_number_that_json_does_not_support_is_refused(number: float, text: str) -> None:
+    with pytest.raises(RequestError, match=r"The request to p has a number .* NaN or infinity"):
+        await serialize({**asked(text), "top_p": number}, "p")
