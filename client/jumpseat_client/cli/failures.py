@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -63,8 +64,8 @@ def error_document(error: ClientError) -> dict[str, Any]:
     return client_error(str(error), error.hint)
 
 
-def exit_code_of(error: BaseException) -> int:
-    """Return the exit code for a KeyboardInterrupt, or for the CancelledError of Ctrl-C or SIGTERM."""
+def exit_code_of(error: asyncio.CancelledError) -> int:
+    """Return the exit code for the cancelling of a command's own task by Ctrl-C or SIGTERM."""
     return TERMINATED if BY_SIGTERM in error.args else INTERRUPTED
 
 

@@ -15,8 +15,9 @@ import click
 from jumpseat_client.cli.failures import (
     BY_SIGTERM,
     FAILED,
+    INTERRUPTED,
+    TERMINATED,
     cancelled_error,
-    exit_code_of,
     print_client_error,
     print_json,
 )
@@ -69,7 +70,7 @@ def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
     try:
         return asyncio.run(until_terminated(work))
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
-        code = exit_code_of(error)
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED
         if as_json:
             print_json({"error": cancelled_error(code)})
         return code
