@@ -1,7 +1,7 @@
 """Stores a provider's key outside of the configuration file: in the keyring, or in a file of its own.
 
 Each stored key has a new name, so that the configuration changes with it and running daemons read it. The
-source that a key replaced is remembered until the key is deleted.
+source that a key replaced is remembered.
 """
 
 from __future__ import annotations
@@ -89,11 +89,9 @@ async def delete_key(source: str, environment: Environment) -> str | None:
     Raises:
         CannotStoreError: it is still there.
     """
-    replaced = _replaced_by(source, environment)
     await _delete(source)
-    if replaced is not None:
-        _note_replaced(source, None, environment)
-    return replaced
+    # The note stays: if the configuration file cannot be changed now, a later removal restores the source.
+    return _replaced_by(source, environment)
 
 
 def has_key(provider: str, table: Mapping[str, Any], file: Path, environment: Environment) -> bool:
@@ -154,7 +152,7 @@ def _replaced_by(source: str, environment: Environment) -> str | None:
 
 
 def _note_replaced(source: str, replaced: str | None, environment: Environment) -> None:
-    """Remember the source that a stored key replaced; None forgets it."""
+    """Remember the source that a stored key replaced; None forgets that of an earlier key with this name."""
 
     def change(content: dict[str, Any]) -> dict[str, Any]:
         others = {name: each for name, each in content.items() if name != source}

@@ -358,6 +358,19 @@ async def test_a_key_goes_to_the_keyring_if_there_is_one_that_works(
     assert kept.kept == {}
 
 
+async def test_the_replaced_source_is_known_until_a_key_of_that_name_is_stored(home: Path) -> None:
+    from jumpseat.config import stored_keys
+    from jumpseat.system.environment import environment_of_process
+
+    environment = environment_of_process()
+    stored = await stored_keys.store_key(KEY, "a", environment, before="env:MINE", in_file=True)
+    for _ in range(2):  # The configuration file may be impossible to change the first time.
+        assert await stored_keys.delete_key(stored.source, environment) == "env:MINE"
+    again = await stored_keys.store_key(KEY, "a", environment, in_file=True)
+    assert again == stored
+    assert await stored_keys.delete_key(again.source, environment) is None
+
+
 def test_completion_offers_known_services_and_configured_providers(home: Path) -> None:
     (home / "config.toml").write_text('[providers.grotto]\nkind = "openai"\n', "utf-8")
     done = subprocess.run(
