@@ -63,6 +63,34 @@ def test_a_question_is_answered_as_json(environment: dict[str, str], upstream: T
     assert (result["text"], result["stopReason"], result["provider"]) == ("Hello", "end_turn", "fake")
 
 
+@pytest.mark.requirement("2:context-paths")
+def test_the_provider_gets_no_directory_above_the_working_directory(
+    environment: dict[str, str], upstream: ThreadedUpstream, tmp_path: Path
+) -> None:
+    upstream.default(Reply.events(completion_stream(["```\nx\n```"])))
+    below = tmp_path / "project" / "below"
+    below.mkdir(parents=True)
+    for file in (below / "a.py", below.parent / "b.py"):
+        file.write_text("a = 1\n")
+    (below / "link.py").symlink_to("/etc/hosts")
+    run(environment, "chat", "Begin in another directory.")
+    for arguments in (
+        ("chat", "-f", "a.py", "-f", "../b.py", "-f", str(below / "link.py"), "Explain."),
+        ("edit", "--stdout", "a.py", "Shorten it."),
+    ):
+        done = subprocess.run(
+            [*COMMAND, *arguments], stdin=subprocess.DEVNULL, capture_output=True, env=environment,
+            timeout=30, check=False, cwd=below,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    _, chat, edit = upstream.requests
+    for name in ("a.py", "../b.py", "link.py"):
+        assert f"`{name}`:" in str(chat.json["messages"])
+    assert "`a.py`, line 1:" in str(edit.json["messages"])
+    assert str(tmp_path) not in (chat.body + edit.body).decode()
+
+
 def test_status_names_the_default_provider(environment: dict[str, str]) -> None:
     status = json.loads(run(environment, "status", "--json").stdout)
     assert status["default"] == "fake"
