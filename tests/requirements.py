@@ -64,6 +64,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:no-delta-when-invalid": "params that do not validate produce no delta",
     "2:tools": "tool definitions, tool choice, calls with raw, results",
     "2:generated-images": "generated images go back to their model; others get them from the user, or a note",
+    "2:citations": "citations have the passage, and the places in the text and in the source, if given",
     "2:text-parts": "texts of one user message stay parts; an endpoint that refuses parts gets one text",
     "2:broken-arguments": "broken tool JSON has arguments null and an error; absent arguments are {}",
     "2:call-ids-unique": "ids of calls are unique within a content; the provider gets back what it sent",

@@ -11,9 +11,9 @@ The engine alone makes `StartEvent` and `RetryEvent`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias, get_args
+from typing import Any, ClassVar, TypeAlias, get_args
 
 from jumpseat.chat.blocks import (
     ContentBlock,
@@ -172,6 +172,15 @@ class CitationEvent:
     block: int | None = None
     url: str | None = None
     title: str | None = None
+    cited_text: str | None = None
+    """The passage of the source."""
+
+    text_start: int | None = None
+    text_end: int | None = None
+    """The part of the block's text, in characters as the provider counts them."""
+
+    location: Mapping[str, Any] | None = None
+    """The place of the passage in the source: `unit`, `start`, and `end` and `document` if they are known."""
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ from jumpseat.dialects.anthropic_messages.usage import UsageCounter
 from jumpseat.dialects.arguments import arguments_text
 from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
+from jumpseat.dialects.citations import citation_of
 from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.cut_text import joined
 from jumpseat.dialects.loose_values import mapping_in, text_in
@@ -239,9 +240,7 @@ class AnthropicMessagesDecoder:
         if self._blocks.text_block is None and not at_end:
             return
         for citation in map(mapping_in, opened.citations[opened.citations_sent :]):
-            title = citation.get("title") or citation.get("document_title")
-            url = text_in(citation.get("url")) or text_in(citation.get("source"))
-            self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, text_in(title) or None))
+            self._blocks.emit(citation_of(citation, self._blocks.text_block))
         opened.citations_sent = len(opened.citations)
 
     def _stop_block(self, key: Hashable) -> None:

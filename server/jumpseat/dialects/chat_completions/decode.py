@@ -11,7 +11,6 @@ from typing import Any
 
 from jumpseat.chat import (
     ChatError,
-    CitationEvent,
     OtherBlock,
     ProtocolError,
     ResponseEvent,
@@ -28,6 +27,7 @@ from jumpseat.dialects.chat_completions.call_keys import CallKeys
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
+from jumpseat.dialects.citations import citation_of
 from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
 from jumpseat.dialects.cut_text import halves_of, joined
 from jumpseat.dialects.generated import ExecutedTools, generated_image, image_urls
@@ -68,7 +68,7 @@ class ChatCompletionsDecoder:
         self._failure: ChatError | None = None
         self._usage: Usage | None = None
         self._sent_usage: Usage | None = None
-        self._cited: set[str] = set()
+        self._cited: set[tuple[Any, ...]] = set()
         self._images: set[str] = set()
         self._executed = ExecutedTools()
         self._has_audio = False
@@ -326,12 +326,18 @@ class ChatCompletionsDecoder:
             self._cite(citation if isinstance(citation, dict) else {"url": citation})
 
     def _cite(self, source: Mapping[str, Any]) -> None:
-        url, title = text_in(source.get("url")), text_in(source.get("title"))
-        if not url or url in self._cited:  # Many servers repeat all sources in every chunk.
+        citation = citation_of(source, self._blocks.text_block)
+        place = (citation.url, citation.text_start, citation.text_end)
+        # Many servers repeat all sources in every chunk, and list them again as addresses alone.
+        if (
+            citation.url is None
+            or place in self._cited
+            or (place[1:] == (None, None) and any(citation.url == url for url, *_ in self._cited))
+        ):
             return
-        self._cited.add(url)
+        self._cited.add(place)
         self._send_response()
-        self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
+        self._blocks.emit(citation)
 
     def _send_response(self) -> None:
         if self._response_sent:

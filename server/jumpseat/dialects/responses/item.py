@@ -36,7 +36,7 @@ class Item:
     open: Slot | None = None
     """The part that was emitted last."""
 
-    cited: set[tuple[str, str]] = field(default_factory=set)
+    cited: set[tuple[Any, ...]] = field(default_factory=set)
     waiting: list[Callable[[], None]] = field(default_factory=list)
     """What to emit when the items before this one are complete."""
 

@@ -6,10 +6,12 @@ Source: the openai-responses reference, "Events" and "Divergences".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from jumpseat.chat import CitationEvent, OtherBlock, ProtocolError
+from jumpseat.chat import OtherBlock, ProtocolError
 from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.citations import citation_of
 from jumpseat.dialects.cut_text import joined
 from jumpseat.dialects.loose_values import mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
@@ -107,16 +109,11 @@ class OutputItems:
             return
         nested = annotation.get("url_citation")
         source = nested if isinstance(nested, dict) else annotation
-        url, title = (
-            text_in(source.get("url")),
-            text_in(source.get("title")) or text_in(source.get("filename")),
-        )
-        if (url or title) and (url, title) not in item.cited:
-            item.cited.add((url, title))
-            self._do(
-                item,
-                lambda: self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, title or None)),
-            )
+        citation = citation_of(source, None)
+        identity = (citation.url, citation.title, citation.text_start, citation.text_end)
+        if (citation.url or citation.title) and identity not in item.cited:
+            item.cited.add(identity)
+            self._do(item, lambda: self._blocks.emit(replace(citation, block=self._blocks.text_block)))
 
     def end_all(self, output: Any) -> None:
         """Take the end of the answer, with the list of its items, which may be absent or incomplete."""

@@ -19,6 +19,8 @@ from tests.unit.dialects.anthropic_messages.answers import (
 
 WEB = {"type": "web_search_result_location", "url": "https://a.example/", "title": "A", "cited_text": "x"}
 PAGE = {"type": "char_location", "document_index": 0, "document_title": "Doc", "cited_text": "y"}
+PAGE |= {"start_char_index": 3, "end_char_index": 5}
+PLACE = {"unit": "character", "start": 3, "end": 5, "document": 0}
 
 
 def citations_in(data, form="text/event-stream"):
@@ -36,7 +38,10 @@ def test_citations_belong_to_their_text_block():
         *block(1, {**TEXT, "citations": []}, cited[0], words("One."), cited[1]),
         *ended(),
     )
-    assert citations_in(data) == [CitationEvent(1, "https://a.example/", "A"), CitationEvent(1, None, "Doc")]
+    assert citations_in(data) == [
+        CitationEvent(1, "https://a.example/", "A", "x"),
+        CitationEvent(1, None, "Doc", "y", location=PLACE),
+    ]
     got = answer(data)
     assert [each.text for each in got.content] == ["No source. ", "One."]
     assert got.content[0].opaque is None
@@ -64,9 +69,9 @@ def test_citations_of_a_whole_answer_belong_to_their_blocks(none):
     ]
     data = json.dumps(message(content, "end_turn")).encode()
     assert citations_in(data, "application/json") == [
-        CitationEvent(1, "https://a.example/", "A"),
-        CitationEvent(1, None, "Doc"),
-        CitationEvent(2, None, "Doc"),
+        CitationEvent(1, "https://a.example/", "A", "x"),
+        CitationEvent(1, None, "Doc", "y", location=PLACE),
+        CitationEvent(2, None, "Doc", "y", location=PLACE),
     ]
     got = answer(data, "application/json")
     kept = [each.opaque and json.loads(each.opaque) for each in got.content]
@@ -78,12 +83,12 @@ def test_citations_of_a_block_without_text_have_no_block():
     delta = {"type": "citations_delta", "citation": WEB}
     for start, deltas in (({**TEXT, "citations": [WEB]}, []), (TEXT, [delta])):
         data = raw(started(), *block(0, start, *deltas), *block(1, TEXT, words("One.")), *ended())
-        assert citations_in(data) == [CitationEvent(None, "https://a.example/", "A")]
+        assert citations_in(data) == [CitationEvent(None, "https://a.example/", "A", "x")]
         (only,) = answer(data).content
         assert (only.text, only.opaque) == ("One.", None)
     whole = message([{"type": "text", "text": "", "citations": [WEB]}], "end_turn")
     assert citations_in(json.dumps(whole).encode(), "application/json") == [
-        CitationEvent(None, "https://a.example/", "A")
+        CitationEvent(None, "https://a.example/", "A", "x")
     ]
 
 
