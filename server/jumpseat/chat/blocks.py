@@ -97,7 +97,8 @@ class ToolResultBlock(BlockBase):
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
     content: str
-    is_error: bool = False
+    is_error: bool | None = None
+    """None if the client did not say; it counts as false."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
             case ToolUseBlock():
                 part = block
             case ToolResultBlock():
-                part = (block.type, block.tool_use_id, block.content, block.is_error)
+                part = (block.type, block.tool_use_id, block.content, bool(block.is_error))
             case ImageBlock() if block.origin is not None:
                 continue  # Generated; some clients cannot keep it.
             case ImageBlock():

@@ -120,7 +120,7 @@ class ToolResultParam(BlockParam):
     type: Literal["tool_result"]
     tool_use_id: Annotated[str, Field(min_length=1)]
     content: str | list[TextParam] = ""
-    is_error: bool = False
+    is_error: bool | None = None
 
 
 class ThinkingParam(BlockParam):

@@ -19,6 +19,8 @@ from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.http.answer import AnswerReader
+from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.params import ChatStartParams
 from jumpseat.testing import load_recordings
 from tests.recorded.recordings import recordings
 from tests.unit.conversations.support import answered, assistant, call, keep, result, thought, turn, user
@@ -190,3 +192,14 @@ def test_values_that_are_hard_to_write_are_given_back(store: ConversationStore, 
     other = ConversationStore(directory)
     assert other.get("a").messages == (*messages, assistant(hard))
     assert repr(other.get("a").messages) == repr((*messages, assistant(hard)))
+
+
+@pytest.mark.requirement("10:byte-for-byte")
+@pytest.mark.parametrize("more", [{}, {"isError": False}, {"isError": True}])
+def test_a_tool_result_has_the_keys_that_the_client_sent(
+    store: ConversationStore, more: dict[str, bool]
+) -> None:
+    sent = [{"type": "tool_result", "toolUseId": "1", "content": "a.py", **more}]
+    params = ChatStartParams.model_validate({"messages": [{"role": "user", "content": sent}]})
+    keep(store, ask_from_wire(params).messages, "Yes")
+    assert to_json_form(store.get("a").messages[0].content) == sent

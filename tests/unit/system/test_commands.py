@@ -70,6 +70,7 @@ async def test_a_relative_program_is_next_to_the_configuration(tmp_path: Path) -
         ("./no-such-program", "cannot be run"),
         (python(f"print('{SECRET}'); raise SystemExit(3)"), "ended with status 3"),
         (python("print('x' * 70000)"), "more than 64 KiB"),
+        (python("while True: print('x' * 10000)"), "more than 64 KiB"),
     ],
 )
 async def test_a_command_without_a_value_is_reported_without_its_output(
