@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
@@ -32,7 +33,13 @@ def config_of(home: Path, base_url: str, more: str = "") -> None:
 
 def sent(provider: ThreadedUpstream, number: int) -> list[str]:
     """The texts of the messages of a request to it, counted from 0."""
-    return [message["content"] for message in provider.requests[number].json["messages"]]
+    return [text_of(message) for message in provider.requests[number].json["messages"]]
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """Return the text of a message of a request; a question with context has several parts."""
+    content = message["content"]
+    return content if isinstance(content, str) else "\n\n".join(part["text"] for part in content)
 
 
 def held(*pieces: str, gate: Gate) -> Reply:

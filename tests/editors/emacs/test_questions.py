@@ -8,7 +8,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors import chats
 from tests.editors.emacs.child import lisp, running_emacs
-from tests.editors.provider import WORDS, config_of
+from tests.editors.provider import WORDS, config_of, sent
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -65,7 +65,7 @@ def test_a_question_on_characters_has_exactly_them(child, provider, tmp_path):
     child.ask("What is it?")
     child.sees("Hello there.")
     child.idle()
-    assert "😀 two\nthree" in provider.requests[0].json["messages"][0]["content"]
+    assert "😀 two\nthree" in sent(provider, 0)[0]
 
 
 def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):
@@ -135,8 +135,7 @@ def test_a_prompt_is_put_into_the_question_with_what_it_brings(home, package, pr
         child.ask("/tidy x=1")
         child.sees("Hello there.")
         child.idle()
-        sent = [message["content"] for message in provider.requests[0].json["messages"]]
-        assert sent == ["Be neat.", "Tidy this: x=1"]
+        assert sent(provider, 0) == ["Be neat.", "Tidy this: x=1"]
         assert "## Me\n\nTidy this: x=1\n\n## Assistant" in child.text
         assert "system: Be neat.\n" in child.text
         child.ask("/tid x=2")

@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import lisp, running_emacs
-from tests.editors.provider import WORDS, held
+from tests.editors.provider import WORDS, held, sent
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -119,7 +119,7 @@ def test_bytes_that_are_not_utf_8_are_replaced_in_what_is_sent(child, provider, 
     child.command("jumpseat-ask", "What is it?")
     child.sees("Hello there.")
     child.idle()
-    assert "caf\ufffd\ufffd \ufffd" in provider.requests[0].json["messages"][0]["content"]
+    assert "caf\ufffd\ufffd \ufffd" in sent(provider, 0)[0]
 
 
 def test_front_matter_that_is_changed_while_the_provider_is_asked_stays(child, provider):

@@ -119,17 +119,16 @@
   (units-with "Question"
     (let ((answer (jumpseat-answer-new "## Assistant")))
       (jumpseat-answer-write
-       answer '((:type "response") (:type "text_start") (:type "text_delta" :text "Half")
-                (:type "response") (:type "text_start") (:type "text_delta" :text "Whole.")))
-      (should (equal (buffer-string) "Question\n\n## Assistant\n\nWhole."))
-      (should (equal (jumpseat-answer-content answer) [(:type "text" :text "Whole.")])))))
+       answer '((:type "response") (:type "text_start") (:type "text_delta" :transcript "Half")
+                (:type "response") (:type "text_start") (:type "text_delta" :transcript "Whole.")))
+      (should (equal (buffer-string) "Question\n\n## Assistant\n\nWhole.")))))
 
-(ert-deftest units-unknown-deltas-are-ignored ()
+(ert-deftest units-only-the-text-of-the-transcript-is-written ()
   (units-with "Question"
     (let ((answer (jumpseat-answer-new "## Assistant")))
       (jumpseat-answer-write answer '((:type "from_the_future" :text "x") (:type "text_start")
-                                      (:type "text_delta" :text "Yes.")))
-      (should (equal (buffer-string) "Question\n\n## Assistant\n\nYes.")))))
+                                      (:type "text_delta" :text "## Me" :transcript "\\## Me")))
+      (should (equal (buffer-string) "Question\n\n## Assistant\n\n\\## Me")))))
 
 (ert-deftest units-the-header-shows-a-percent-sign ()
   (with-temp-buffer

@@ -10,6 +10,7 @@ from jumpseat.testing.upstream import Reply
 from tests.editors import chats
 from tests.editors.neovim.child import Child, running_neovim
 from tests.editors.provider import WORDS
+from tests.editors.provider import sent as texts_sent
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -87,7 +88,7 @@ def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provide
     assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
     child.ask("What is it?")
     child.idle()
-    assert "😀 two\nthree" in provider.requests[0].json["messages"][0]["content"]
+    assert "😀 two\nthree" in texts_sent(provider, 0)[0]
 
 
 def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):
@@ -113,7 +114,7 @@ def test_a_file_with_changes_that_are_not_saved_is_sent_as_it_is_in_the_editor(c
     child.command("Jumpseat")
     child.ask(f"Is @file:{tmp_path / 'a.py'} right?")
     child.idle()
-    sent = provider.requests[0].json["messages"][0]["content"]
+    sent = texts_sent(provider, 0)[0]
     assert "x = 2" in sent
     assert "x = 1" not in sent
 
@@ -137,7 +138,7 @@ def test_the_selection_and_the_diagnostics_of_the_last_buffer_become_blocks(chil
     child.command("Jumpseat")
     child.ask("Is @selection right? See @diagnostics.")
     child.idle()
-    sent = provider.requests[0].json["messages"][0]["content"]
+    sent = texts_sent(provider, 0)[0]
     assert "y = 2" in sent
     assert "x = 1" not in sent
     assert "3:5: ERROR: ü is unknown" in sent

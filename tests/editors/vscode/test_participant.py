@@ -6,6 +6,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.provider import text_of
 from tests.editors.vscode.provider import hello
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -57,7 +58,7 @@ def test_a_question_that_waits_for_the_provider_is_stopped_and_stays(chat, provi
 
 @pytest.mark.scenario("ask-on-selection")
 def test_a_question_on_a_selection_has_its_file_language_and_lines(chat, provider):
-    file = chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
+    chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
     provider.script(hello())
     chat.command("jumpseat.ask")
     chat.sees("area.py:3-5", within=chat.input)
@@ -65,8 +66,8 @@ def test_a_question_on_a_selection_has_its_file_language_and_lines(chat, provide
     chat.page.keyboard.press("Enter")
     chat.answer_has("Hello there.")
     (message,) = provider.chats[0]["messages"]
-    assert message["content"] == (
-        f"`{file}`, lines 3-4:\n```python\ndef area(r):\n    return math.pi * r\n```\n\nIs it right?"
+    assert text_of(message) == (
+        "`area.py`, lines 3-4:\n```python\ndef area(r):\n    return math.pi * r\n```\n\nIs it right?"
     )
 
 
