@@ -100,7 +100,7 @@ def test_the_report_has_no_secret_and_no_name_of_the_home(
     )
     monkeypatch.setenv("SOME_TOKEN", "canary-of-a-variable")
     monkeypatch.setenv("HTTPS_PROXY", "me:canary-of-another@host:1")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     hide_secrets(environment_of_process(), file)
     secrets = ("key", "a-proxy", "a-header", "the-query", "a-variable", "another")
     text = " ".join(f"canary-of-{'the-key' if each == 'key' else each}" for each in secrets)
