@@ -217,7 +217,60 @@ async def test_a_logout_deletes_the_sign_in_and_reports_it(env, emulator):
     again, status, _ = await run(env, "logout", "--json")
 
     assert (code, out, said.strip()) == (0, "", "Signed out of copilot.")
-    assert (again, json.loads(status)["state"]) == (0, "signed_out")
+    assert (again, json.loads(status)["state"]) == (1, "signed_out")
+
+
+@pytest.mark.requirement("copilot:logout-command")
+async def test_a_logout_without_a_sign_in_fails_and_says_so(env):
+    code, out, said = await run(env, "logout")
+
+    assert (code, out) == (1, "")
+    assert "No account is signed in to github.com." in said
+    assert "Signed out" not in said
+
+
+@pytest.mark.requirement("copilot:login-command")
+async def test_a_login_with_an_account_signed_in_reports_it_and_again_signs_in_again(env, emulator):
+    await log_in(env, emulator)
+    code, out, said = await run(env, "login")
+    ended, status, _ = await run(env, "login", "--json")
+    again, _, once_more = await log_in(env, emulator, "--again")
+
+    assert (code, out) == (0, "")
+    assert "Already signed in to" in said
+    assert "as octocat, from file." in said
+    assert "jumpseat login --again" in said
+    assert (ended, json.loads(status)["login"]) == (0, "octocat")
+    assert (again, "as octocat, plan individual." in once_more) == (0, True)
+
+
+@pytest.mark.requirement("copilot:login-command")
+async def test_a_login_after_the_sign_in_was_revoked_signs_in_again(env, emulator):
+    await log_in(env, emulator)
+    for credential in emulator.credentials.all():
+        emulator.revoke(credential.value)
+    code, _, said = await log_in(env, emulator)
+
+    assert (code, "as octocat" in said) == (0, True)
+
+
+@pytest.mark.requirement("copilot:login-command")
+@pytest.mark.parametrize("answer", [b"n\n", b"y\n"])
+async def test_a_login_on_a_terminal_asks_whether_to_sign_in_again(env, emulator, answer):
+    await log_in(env, emulator)
+    terminal = Terminal([*COMMAND, "login", "--no-browser"], env)
+    await asyncio.to_thread(terminal.read_until, lambda seen: b"Sign in again?" in seen)
+    terminal.type(answer)
+    if answer == b"y\n":
+        shown = re.compile(rb"copy this code: ([A-Z0-9]+-[A-Z0-9]+)")
+        await asyncio.to_thread(terminal.read_until, lambda seen: bool(shown.search(seen)))
+        found = shown.search(terminal.output)
+        assert found is not None
+        emulator.approve(found[1].decode())
+    code, screen = await asyncio.to_thread(terminal.finish)
+
+    assert code == 0
+    assert ("copy this code" in screen) is (answer == b"y\n")
 
 
 @pytest.mark.requirement("copilot:logout-command")
@@ -226,7 +279,8 @@ async def test_a_logout_reports_a_sign_in_that_is_still_configured(env, emulator
     code, _, said = await run(env, "logout")
 
     assert code == 0
-    assert "is still used, from config" in said
+    assert "is still used, from config, which jumpseat logout does not change." in said
+    assert "Signed out" not in said
 
 
 @pytest.fixture

@@ -15,25 +15,38 @@ from jumpseat_client.cli.options import daemon_options, json_option, run_work
 @click.option(
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
+@click.option("--again", is_flag=True, help="Sign in although an account is signed in.")
 @daemon_options
 @json_option
-def login(provider: str | None, browser: bool | None, daemon_command: list[str], as_json: bool) -> int:
+def login(
+    provider: str | None, browser: bool | None, again: bool, daemon_command: list[str], as_json: bool
+) -> int:
     """Sign in to GitHub Copilot, or to PROVIDER, with a code.
 
     Shows a code and the address of a page, and waits until you have entered the code there. The token is
     stored in the keyring, or in a file that only you can read. Running editors use it at once. GitHub's
     language server stores its own sign-in.
 
+    If an account is signed in already, shows which one; on a terminal, asks whether to sign in again.
+
     \b
     Examples:
       jumpseat login
       jumpseat login work
+      jumpseat login --again
       jumpseat login --no-browser --json
     """
     from jumpseat_client.cli.login import log_in
 
     open_browser = sys.stderr.isatty() if browser is None else browser
-    work = log_in(provider=provider, browser=open_browser, daemon_command=daemon_command, as_json=as_json)
+    work = log_in(
+        provider=provider,
+        browser=open_browser,
+        again=again,
+        asks=sys.stdin.isatty() and not as_json,
+        daemon_command=daemon_command,
+        as_json=as_json,
+    )
     return run_work(work, as_json=as_json)
 
 
@@ -43,6 +56,8 @@ def login(provider: str | None, browser: bool | None, daemon_command: list[str],
 @json_option
 def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> int:
     """Sign out of GitHub Copilot, or of PROVIDER; running editors are signed out at once.
+
+    If no account is signed in, the exit code is 1.
 
     \b
     Examples:

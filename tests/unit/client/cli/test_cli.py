@@ -408,13 +408,13 @@ def test_status_fails_with_the_error_of_a_faulty_default(tmp_path: Path, as_json
 @pytest.mark.parametrize("state", ["signed_in", "not_authorized"])
 def test_a_logout_that_changes_nothing_says_why(tmp_path: Path, state: str) -> None:
     status = {"provider": "one", "state": state, "login": "octocat", "message": "octocat stays: unset it."}
-    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "one")
+    done = run(Scenario(tmp_path, answers={"auth/status": status, "auth/signOut": status}), "logout", "one")
     assert (done.returncode, done.stderr) == (0, "octocat stays: unset it.\n")
 
 
 def test_a_logout_of_a_provider_without_accounts_says_so(tmp_path: Path) -> None:
     status = {"provider": "local", "state": "not_required"}
-    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "local")
+    done = run(Scenario(tmp_path, answers={"auth/status": status, "auth/signOut": status}), "logout", "local")
     assert (done.returncode, done.stderr) == (0, "local needs no sign-in.\n")
 
 
