@@ -37,6 +37,10 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
+_IMAGE_ADDRESS = re.compile(r"https://.|data:image/[\w.+-]+(;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]+\Z")
+"""The addresses that the daemon accepts."""
+
+
 def attached(files: Sequence[str], images: Sequence[str]) -> list[Block]:
     """The blocks of all files and images of a question.
 
@@ -52,6 +56,8 @@ def files_of(argument: str) -> list[Block]:
     Raises:
         CannotAsk: a file cannot be read, is not text, or has no such lines.
     """
+    if re.match(r"https?://", argument):
+        raise CannotAsk(f"{argument} is an address, and -f takes files. Download it, and give the file.")
     path = _path(argument)
     lines = None if _exists(path) else _LINES.fullmatch(argument)
     if lines is not None:
@@ -67,8 +73,11 @@ def image_of(argument: str) -> Block:
     Raises:
         CannotAsk: it cannot be read, or is none of these.
     """
-    if re.match(r"https?://|data:", argument):
+    if _IMAGE_ADDRESS.match(argument):
         return {"type": "image", "source": argument}
+    if re.match(r"https?://|data:", argument):
+        reason = "is not the https:// address of an image, or a data: URL with an image in base64"
+        raise CannotAsk(f"{argument[:80]} {reason}. Download it, and give the file.")
     path = _path(argument)
     return image_block(_read(path, LARGEST_IMAGE), str(path))
 

@@ -153,8 +153,8 @@ async def check_configuration(config: Path | None) -> Subject:
     checks = [Check("file", None, f"{checkup.file} does not exist; it is optional.")]
     if checkup.exists:
         checks = [Check("file", True, f"The configuration file is {checkup.file}.")]
-    checks += [Check("error", False, f"{fault}.") for fault in checkup.errors]
-    checks += [Check("warning", None, f"{fault}.") for fault in checkup.warnings]
+    checks += [Check("error", False, _sentence(fault)) for fault in checkup.errors]
+    checks += [Check("warning", None, _sentence(fault)) for fault in checkup.warnings]
     return Subject("Configuration", checks)
 
 
@@ -165,6 +165,15 @@ def configured_default(config: Path | None) -> str | None:
     except CannotChange:
         return None
     return name if isinstance(name, str) else None
+
+
+def _sentence(fault: object) -> str:
+    text = str(fault)
+    return text if text.endswith("?") else f"{text}."
+
+
+def _clients(count: int) -> str:
+    return f"{count} client{'' if count == 1 else 's'}"
 
 
 def check_shared_daemon() -> Subject:
@@ -178,7 +187,7 @@ def check_shared_daemon() -> Subject:
         return Subject("Daemon", [Check("daemon", False, str(error), hint)])
     checks = [Check("daemon", None, "The shared daemon was not running.")]
     if status["running"]:
-        where = f"process {status['pid']}, {len(status['clients'])} clients, socket {status['socket']}"
+        where = f"process {status['pid']}, {_clients(len(status['clients']))}, socket {status['socket']}"
         checks = [Check("daemon", True, f"The shared daemon {status['version']} is running: {where}.")]
     for other in status.get("others", ()):
         text = f"Another daemon serves clients: jumpseat {other['version']}, process {other['pid']}."

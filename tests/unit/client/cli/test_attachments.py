@@ -126,9 +126,23 @@ def test_an_image_has_its_type_by_its_content(directory: Path, data: bytes, medi
     }
 
 
-def test_the_address_of_an_image_is_passed_on() -> None:
-    address = "https://example.com/a.png"
+@pytest.mark.parametrize("address", ["https://example.com/a.png", "data:image/png;base64,iVBORw0K"])
+def test_the_address_of_an_image_is_passed_on(address: str) -> None:
     assert image_of(address) == {"type": "image", "source": address}
+
+
+@pytest.mark.parametrize(
+    "address", ["http://example.com/a.png", "https://", "data:image/png;base64,%%", "data:text/plain,x"]
+)
+def test_an_address_that_the_daemon_refuses_is_reported_as_typed(address: str) -> None:
+    with pytest.raises(CannotAsk) as failed:
+        image_of(address)
+    assert str(failed.value).startswith(f"{address} is not the https:// address of an image")
+
+
+def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
+    with pytest.raises(CannotAsk, match=r"^https://example\.com/a is an address, and -f takes files"):
+        files_of("https://example.com/a")
 
 
 @pytest.mark.parametrize("data", [b"", b"<svg/>", b"RIFF\0\0\0\0WAVE"])

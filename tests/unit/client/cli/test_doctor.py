@@ -14,7 +14,7 @@ from jumpseat.chat import Check
 from jumpseat.config.redaction import hide_secrets
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
-from jumpseat_client.cli.doctor.installation import check_installation, programs_on_path
+from jumpseat_client.cli.doctor.installation import check_configuration, check_installation, programs_on_path
 from jumpseat_client.cli.doctor.providers import default_for, model_to_try
 from jumpseat_client.cli.doctor.report import for_the_public, show_section
 from jumpseat_client.cli.doctor.subjects import Subject
@@ -146,3 +146,12 @@ def test_a_state_directory_that_others_can_open_is_a_problem(home: Path) -> None
 
     assert checks["state"].ok is False
     assert checks["state"].hint == f"Run: chmod 700 {home}"
+
+
+async def test_a_question_of_a_warning_has_no_full_stop(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('defualt_model = "m"\n[prompts.p]\n', "utf-8")
+    texts = [check.message for check in (await check_configuration(file)).checks]
+
+    assert next(text for text in texts if "did you mean" in text).endswith("did you mean default_model?")
+    assert next(text for text in texts if "prompts.p" in text).endswith("is missing.")
