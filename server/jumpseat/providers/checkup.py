@@ -88,7 +88,7 @@ async def _further_faults(
             yield ("default_model",), mistyped, True
         for provider in config.providers:
             known = {path[2:] for path in found if path[:2] == ("providers", provider)}
-            async for path, message, is_error in _faults_of_table(config, provider, known):
+            async for path, message, is_error in _faults_of_table(registry, provider, known):
                 yield ("providers", provider, *path), message, is_error
         if named is not None and named in registry.ids and named not in config.providers:
             # A built-in provider is checked only if the file names it.
@@ -107,20 +107,20 @@ async def _further_faults(
 
 
 async def _faults_of_table(
-    config: Config, provider: str, known: Collection[KeyPath]
+    registry: Registry, provider: str, known: Collection[KeyPath]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
     """The faults of one provider, in the form of `_further_faults`, with paths below its table.
 
     An adapter reports one fault at a time, so the table is checked again without each value that has one.
     """
-    table: ProviderConfig | None = config.providers[provider]
-    for path, message in warnings_of_values(config.providers[provider]):
+    table: ProviderConfig | None = registry.table(provider)
+    for path, message in warnings_of_values(registry.table(provider)):
         yield path, message, False
     seen = set(known)
     while table is not None:
         faults = list(faults_of_values(provider, table))
         if not faults:
-            adapter_faults, notes = await _faults_of_adapter(config, provider, table)
+            adapter_faults, notes = await _faults_of_adapter(registry.config, provider, table)
             for path, message in notes:
                 yield path, message, False
             # Without a path the cause may be a value that was left out.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -20,7 +21,10 @@ SLOW_MS = 1000
 
 def for_the_public(secrets: Callable[[str], str]) -> Callable[[str], str]:
     """Rewrites a text so that it can be published: without the user's home directory and secrets."""
-    home = os.path.expanduser("~")  # noqa: PTH111 - stays "~" if there is none
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # There is none.
+        home = ""
 
     def rewrite(text: str) -> str:
         text = clean_line(secrets(text))
