@@ -302,6 +302,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:several-writers": "several threads and processes write at once without losing a turn",
     "10:secrets": "the client's own credentials are replaced in what is kept, those of other clients are not",
     "10:killed-daemon": "a daemon that is killed loses at most 5 s of the answer in progress",
+    "10:deleted-root": "the forks of a deleted conversation are found under its name",
     "10:private": "files are the user's own: 0600 in a directory of 0700",
     "10:unsafe-directory": "a directory that is a link, another user's, or writable by others is not used",
     "10:store-fork": "a fork has a copy of the messages; a cut never divides a call and its result",

@@ -188,11 +188,6 @@ def title_line(title: str, now: datetime, secrets: KnownSecrets) -> dict[str, An
     return _form(secrets, type="title", title=title, at=now)
 
 
-def fork_line(fork: str, now: datetime) -> dict[str, Any]:
-    """The line by which a conversation names its fork."""
-    return _form(KnownSecrets(), type="fork", id=fork, at=now)
-
-
 def _directory(turn: NewTurn) -> str | None:
     # The working directory of a client may be reached through links.
     return None if turn.directory is None else resolved(str(turn.directory))

@@ -76,7 +76,6 @@ class State:
     ended_answer: Message | None = None
     """The answer of the last turn that has ended, or its partial."""
 
-    forks: list[str] = field(default_factory=list)
     open_turns: dict[str, TurnState] = field(default_factory=dict)
     """All without an end, by key, also those whose process was killed."""
 
@@ -133,8 +132,6 @@ class State:
                 case "title":
                     self.title = str(line["title"])
                     self._touch(line)
-                case "fork":
-                    self.forks.append(str(line["id"]))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise DamagedError(str(error)) from error
         return []

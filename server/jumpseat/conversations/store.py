@@ -15,7 +15,8 @@ from typing import Any, Literal
 from jumpseat.chat import ChatError, ContentBlock, Message, RequestError, Response
 from jumpseat.conversations import lines
 from jumpseat.conversations.directories import refuse_unsafe
-from jumpseat.conversations.files import Files, ReadFile, new_id
+from jumpseat.conversations.files import Files, ReadFile
+from jumpseat.conversations.forks import Forks, fork_id
 from jumpseat.conversations.placing import Known, Placing, cut, place
 from jumpseat.conversations.records import (
     BegunTurn,
@@ -23,7 +24,6 @@ from jumpseat.conversations.records import (
     begin_line,
     end_line,
     fork_header_line,
-    fork_line,
     header_line,
     partial_line,
     title_line,
@@ -86,6 +86,7 @@ class ConversationStore:
         """Called for each change, under the store's lock and so in the order of all; they must be quick."""
 
         self._files = Files(directory)
+        self._forks = Forks(directory)
         self._reading = threading.RLock()
         self._lock_file = StateFile(directory / "store")
         self._unsynced: list[int] = []
@@ -212,8 +213,7 @@ class ConversationStore:
             parent = self._known(conversation_id).state
             kept = parent.messages[: cut(parent.messages, messages)]
             ends = [end for end in dict.fromkeys(parent.turn_ends) if end <= len(kept)]
-            fork = self._create_fork(parent, kept, ends, None, [], known or KnownSecrets())
-            return fork.state.row
+            return self._create_fork(parent, kept, ends, None, [], known or KnownSecrets()).state.row
 
     def rename(self, conversation_id: str, title: str, known: KnownSecrets | None = None) -> Row:
         """Give a conversation a title of the user's, in which the client's `known` secrets are redacted.
@@ -261,6 +261,7 @@ class ConversationStore:
 
     def _delete(self, conversation_id: str, copies: Sequence[Path], *, pruned: bool = False) -> bool:
         existed = self._files.delete(conversation_id, copies)
+        self._forks.remove(conversation_id)
         if existed:
             self._announce(Change(conversation_id, None, None, (), pruned=pruned))
         return existed
@@ -294,23 +295,22 @@ class ConversationStore:
         known: KnownSecrets,
     ) -> ReadFile:
         now = _now()
-        fork_id = new_id(now)
-        header = fork_header_line(parent, messages, ends, turn, fork_id, now, known)
-        fork = self._create(fork_id, [header, *more])
-        # Only a hint of where to look for what a turn continues: without it nothing is lost.
-        with contextlib.suppress(OSError, StateError):
-            if (read := self._opened(parent.id)) is not None:
-                self._append(read, [fork_line(fork_id, now)])
-        return fork
+        id_ = fork_id(parent.id, now)
+        self._forks.add(id_, parent.id)  # First, so that no fork is without its entry.
+        return self._create(id_, [fork_header_line(parent, messages, ends, turn, id_, now, known), *more])
 
     def _family(self, conversation_id: str) -> list[ReadFile]:
-        """The named conversation, if there is one, and all forks of it."""
+        """The named conversation, if there is one, and all forks of it, which outlive it."""
         family: dict[str, ReadFile] = {}
-        ahead = [conversation_id]
-        for each in ahead:
-            if each not in family and (read := self._opened(each)) is not None:
+        ahead: list[tuple[str, str | None]] = [(conversation_id, None)]
+        for each, parent in ahead:
+            read = self._opened(each)
+            if each in family or (parent is not None and (read is None or read.state.fork_of != parent)):
+                continue
+            if read is not None:
                 family[each] = read
-                ahead += read.state.forks
+            name = each if read is None else read.state.id
+            ahead += [(fork, name) for fork in self._forks.of(name)]
         return list(family.values())
 
     def _known(self, conversation_id: str, *, cached: bool = True) -> ReadFile:

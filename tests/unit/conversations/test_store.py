@@ -175,6 +175,42 @@ def test_files_are_the_users_own(store: ConversationStore, directory: Path) -> N
     assert [stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()] == [0o600, 0o600]
 
 
+@pytest.mark.requirement("10:deleted-root")
+@pytest.mark.parametrize("reopened", [True, False])
+def test_the_forks_of_a_deleted_conversation_are_found_under_its_name(
+    store: ConversationStore, directory: Path, reopened: bool
+) -> None:
+    keep(store, said("Hi"), "Hello")
+    fork = keep(store, said("Bye"), "See you").id
+    of_fork = keep(store, said("Bye", "See you", "Now"), "Go").id
+    second = keep(store, said("Bye", "Other", "Now"), "Stay").id
+    assert of_fork == fork
+    assert store.delete("a")
+    store = ConversationStore(directory) if reopened else store
+    assert keep(store, said("Bye", "See you", "Now", "Go", "When?"), "Soon").id == fork
+    assert keep(store, said("Bye", "Other", "Now", "Stay", "Why?"), "So").id == second
+    assert store.get(fork).row.fork_of == "a"
+    begun = store.begin(turn(said("What?")))
+    assert (begun.forked_from, store.row("a")) == ("a", None)
+
+
+@pytest.mark.requirement("10:deleted-root")
+def test_a_deleted_fork_leaves_its_id_nowhere(store: ConversationStore, directory: Path) -> None:
+    keep(store, said("Hi"), "Hello")
+    fork = keep(store, said("Bye"), "See you").id
+    inner = keep(store, said("Bye", "Other", "Now"), "Stay").id
+    assert store.delete(fork)
+    assert inner != fork
+    left = {str(path.relative_to(directory)): path for path in directory.rglob("*")}
+    assert not any(fork in name for name in left)
+    found = [name for name, path in left.items() if path.is_file() and fork.encode() in path.read_bytes()]
+    assert found in ([], [f"{inner}.jsonl"])
+    assert store.delete(inner)
+    assert store.delete("a")
+    assert sorted(path.name for path in directory.rglob("*")) == ["store.lock"]
+    assert keep(store, said("Again"), "Yes").id == "a"
+
+
 @pytest.mark.requirement("10:secrets")
 def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, directory: Path) -> None:
     keep(store, [user("The key is sk-late-secret-1.")], "I see sk-late-secret-1.")
@@ -314,9 +350,8 @@ def test_listeners_get_every_change_with_the_texts_that_it_adds(store: Conversat
         ("a", ()),
         (fork, ("Hi", "Hello")),
         ("a", ()),
-        ("a", ()),
     ]
-    assert [each.row is None for each in seen] == [False] * 5 + [True]
+    assert [each.row is None for each in seen] == [False] * 4 + [True]
     assert dict(store.files()) == {fork: seen[3].stamp}
     whole = store.snapshot(fork)
     assert whole is not None

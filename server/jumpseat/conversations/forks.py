@@ -1,0 +1,60 @@
+"""Finds the forks of a conversation, also after the conversation itself was deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+
+DIRECTORY = ".forks"
+
+_FORK = re.compile(r"\d{8}-\d{6}-(?P<parent>[0-9a-f]{8})-[0-9a-f]{8}")
+"""The id of a fork has a digest of its parent's id, so that its entry is found without reading its file."""
+
+
+def fork_id(parent: str, now: datetime) -> str:
+    """An id for a new fork of a conversation."""
+    return f"{now:%Y%m%d-%H%M%S}-{_digest(parent)}-{secrets.token_hex(4)}"
+
+
+class Forks:
+    """An empty file for each fork, in a directory for its parent; neither names the parent."""
+
+    def __init__(self, directory: Path) -> None:
+        """
+        Args:
+            directory: that of the conversations.
+        """
+        self._directory = directory / DIRECTORY
+
+    def of(self, parent: str) -> list[str]:
+        """The ids of a conversation's forks, perhaps also of one with the same digest."""
+        try:
+            return sorted(each.name for each in (self._directory / _digest(parent)).iterdir())
+        except OSError:
+            return []
+
+    def add(self, fork: str, parent: str) -> None:
+        """Record a fork. Without its entry it is only found under its own id, so errors are ignored."""
+        entry = self._directory / _digest(parent) / fork
+        with contextlib.suppress(OSError):
+            entry.parent.parent.mkdir(mode=0o700, exist_ok=True)
+            entry.parent.mkdir(mode=0o700, exist_ok=True)
+            entry.touch(mode=0o600)
+
+    def remove(self, conversation: str) -> None:
+        """Remove the entry of a conversation that is deleted, if it was a fork."""
+        found = _FORK.fullmatch(conversation)
+        if found is not None:
+            directory = self._directory / found["parent"]
+            with contextlib.suppress(OSError):
+                (directory / conversation).unlink(missing_ok=True)
+                directory.rmdir()
+                self._directory.rmdir()
+
+
+def _digest(conversation_id: str) -> str:
+    return blake2b(conversation_id.encode(), digest_size=4).hexdigest()
