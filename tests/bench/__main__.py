@@ -14,6 +14,7 @@ from tests.bench.attached import attached
 from tests.bench.chats import chats
 from tests.bench.conversations import conversations
 from tests.bench.loaded import loaded
+from tests.bench.many_conversations import many_conversations
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
 from tests.bench.report import milliseconds, row
 from tests.daemon import provider
@@ -83,6 +84,7 @@ def main() -> None:
     loaded()
     conversations()
     with upstream_process() as base_url:
+        many_conversations(base_url)
         chats(base_url)
         for per_write in (1, 20):
             throughput(base_url, per_write)

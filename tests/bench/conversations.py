@@ -31,7 +31,7 @@ SEARCHES: Mapping[str, str] = {
 def conversations() -> None:
     """All rows of kept conversations."""
     with tempfile.TemporaryDirectory() as home:
-        _keep_many(Path(home))
+        keep_many(Path(home), CONVERSATIONS)
         first, opened, starts = [], [], []
         for number in range(4):
             begun = time.perf_counter()
@@ -68,8 +68,8 @@ def _milliseconds_since(begun: float) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-def _keep_many(home: Path) -> None:
-    """Copies of one kept conversation, because keeping each would take as many writes to the disk."""
+def keep_many(home: Path, count: int) -> None:
+    """Write copies of one kept conversation, because keeping each would take as many writes to the disk."""
     store = ConversationStore(conversations_directory(home))
     message = Message("user", (TextBlock("A question: QUESTION"),))
     turn = NewTurn(
@@ -86,7 +86,7 @@ def _keep_many(home: Path) -> None:
         if word.isalpha()
     ]
     chosen = random.Random(1)
-    for number in range(CONVERSATIONS):
+    for number in range(count):
         answered = text.replace('"sample"', f'"c{number}"').replace("QUESTION", f"needle{number}")
         words = " ".join(chosen.choices(vocabulary, k=WORDS_EACH))
         (store.directory / f"c{number}.jsonl").write_text(answered.replace("ANSWER", words), "utf-8")

@@ -11,13 +11,18 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from jumpseat.conversations import ConversationStore, conversations_directory
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.attempts import is_quick
 from tests.daemon import WAIT_SECONDS, Daemon, provider, running_daemon, user
 from tests.hub import Hub
+from tests.unit.conversations.kept import copy_many
 
 pytestmark = pytest.mark.slow
+
+COPIES = 900
+"""More than a first list indexes."""
 
 UNKNOWN = 1004
 INVALID_PARAMS = -32602
@@ -186,6 +191,23 @@ async def notified_of(daemon: Daemon, conversation: str) -> float:
         message = await daemon.read()
         if message["method"] == "conversations/didChange" and message["params"] == {"id": conversation}:
             return time.monotonic()
+
+
+@pytest.mark.requirement("10:first-list")
+async def test_a_client_is_notified_while_many_conversations_are_indexed(
+    tmp_path: Path, upstream: FakeUpstream
+) -> None:
+    copy_many(ConversationStore(conversations_directory(tmp_path)), COPIES)
+    async with running_daemon(tmp_path) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        page = (await daemon.request("conversations/list", {})).result
+        assert page["conversations"][0]["id"] == f"c{COPIES - 1}"
+        assert "nextCursor" in page
+        async with asyncio.timeout(WAIT_SECONDS):
+            while "nextCursor" in (await daemon.request("conversations/list", {"query": "needle000"})).result:
+                while (await daemon.read())["params"] != {}:
+                    pass
+        assert await listed(daemon, query="needle000") == ["c000"]
 
 
 @pytest.mark.requirement("10:did-change")

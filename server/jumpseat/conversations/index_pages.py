@@ -26,10 +26,16 @@ MOST_NAMED_CHANGES = 100
 
 _TRIGRAM = 3
 
-_HAS_WORD = (
+_MOST_CONDITIONS = 100
+"""The most words with their own conditions, and trigrams of one: SQLite limits the depth of expressions."""
+
+_HAS_TEXT = (
     "EXISTS (SELECT 1 FROM texts"  # noqa: S608 - a constant is put in
     f" WHERE texts.id BETWEEN number << {TEXTS_BITS} AND (number + 1 << {TEXTS_BITS}) - 1"
-    " AND instr(text, ?))"
+)
+_HAS_WORD = f"{_HAS_TEXT} AND instr(text, ?))"
+_HAS_WORDS = (
+    f"NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE NOT {_HAS_TEXT} AND instr(text, word.value)))"  # noqa: S608 - as above
 )
 # Few candidates for a rare word; for a common one the list is filled by the first rows, and ends early.
 _MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - as above
@@ -156,12 +162,17 @@ def _filter(directory: str | None, query: str | None, *, trigrams: bool) -> _Fil
         key = directory_key(resolved(directory))
         conditions.append("substr(directory, 1, ?) = ?")
         values += [len(key), key]
-    for word in sorted(set(folded(query or "").split()), key=len, reverse=True):
+    words = sorted(set(folded(query or "").split()), key=len, reverse=True)
+    for word in words[:_MOST_CONDITIONS]:
         if trigrams and len(word) >= _TRIGRAM:
+            starts = range(min(len(word) - 2, _MOST_CONDITIONS))
             conditions.append(_MAY_HAVE_WORD)
-            values.append(" ".join(f'"{_quoted(word[at : at + _TRIGRAM])}"' for at in range(len(word) - 2)))
+            values.append(" ".join(f'"{_quoted(word[at : at + _TRIGRAM])}"' for at in starts))
         conditions.append(_HAS_WORD)
         values.append(word)
+    if more := words[_MOST_CONDITIONS:]:
+        conditions.append(_HAS_WORDS)
+        values.append(json.dumps(more))
     return _Filter("".join(f" AND {each}" for each in conditions), tuple(values))
 
 

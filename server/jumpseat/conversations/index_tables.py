@@ -30,6 +30,9 @@ CLEAN_SECONDS = 10.0
 CLEAN_PRUNED_SECONDS = 600.0
 """The same for pruning, which may delete a conversation after every turn."""
 
+MANY_REMOVED = 100
+"""So many deletions are cleaned up soon, also those by pruning."""
+
 LOCK_SECONDS = 1.0
 """How long a statement waits for another process; a transaction of a daemon takes a tenth of that."""
 
@@ -94,9 +97,10 @@ def connected(name: str) -> IndexTables:
 
 def is_damaged(error: Exception) -> bool:
     """Whether the file is damaged. One that is locked, full or unreadable is not; one without a table is."""
-    return isinstance(error, sqlite3.DatabaseError) and (
-        error.sqlite_errorcode == sqlite3.SQLITE_ERROR or not isinstance(error, sqlite3.OperationalError)
-    )
+    if isinstance(error, sqlite3.OperationalError):
+        # SQLite has no code of its own for this: a search with too many words has the same one.
+        return str(error).startswith(("no such table", "vtable constructor failed"))
+    return isinstance(error, sqlite3.DatabaseError)
 
 
 def is_locked(error: Exception) -> bool:
@@ -214,7 +218,11 @@ class IndexTables:
         change = self._next_change()
         self.connection.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?)", [id_, change])
         # A cleaning that has begun does not remove these texts; the next one does.
-        clean_at = time.time() + (CLEAN_PRUNED_SECONDS if pruned else CLEAN_SECONDS)
+        (removed,) = self.connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM removed LIMIT ?)", [MANY_REMOVED]
+        ).fetchone()
+        is_rare = pruned and removed < MANY_REMOVED
+        clean_at = time.time() + (CLEAN_PRUNED_SECONDS if is_rare else CLEAN_SECONDS)
         for column, condition in (("clean_at", "stage = 0"), ("clean_next", "stage > 0")):
             self.connection.execute(
                 f"UPDATE state SET {column} = min(coalesce({column}, :at), :at) WHERE {condition}",  # noqa: S608 - only constants are put in

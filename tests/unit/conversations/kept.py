@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import random
+import string
 from pathlib import Path
 
 from jumpseat.conversations import ConversationStore, NewTurn
@@ -18,3 +21,21 @@ def keep(
 ) -> None:
     """Keep a whole turn."""
     store.finish(store.begin(new_turn(id_, *texts, cwd=cwd)), answered(answer))
+
+
+def copy_many(store: ConversationStore, count: int, words: int = 20) -> list[str]:
+    """Write the files of many conversations; returns their ids, the last changed first."""
+    unindexed = ConversationStore(store.directory)
+    keep(unindexed, "sample", "QUESTION", answer="ANSWER")
+    sample = (store.directory / "sample.jsonl").read_text("utf-8")
+    unindexed.delete("sample")
+    chosen = random.Random(1)
+    names = []
+    for number in range(count):
+        text = " ".join("".join(chosen.choices(string.ascii_lowercase, k=7)) for _ in range(words))
+        path = store.directory / f"c{number:03}.jsonl"
+        body = sample.replace("sample", f"c{number:03}").replace("QUESTION", f"needle{number:03}")
+        path.write_text(body.replace("ANSWER", text), "utf-8")
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+        names.append(f"c{number:03}")
+    return names[::-1]

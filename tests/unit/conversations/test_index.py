@@ -200,6 +200,16 @@ def test_a_search_finds_all_words_in_titles_questions_and_answers(
     assert ids(searched, query=query) == found
 
 
+def test_a_search_may_be_a_long_text(store: ConversationStore, searched: ConversationIndex) -> None:
+    words = [f"word{number}" for number in range(3000)]
+    keep(store, "long", " ".join(words), answer="x" * 100_000)
+    keep(store, "other", " ".join(words[1:]))
+
+    assert ids(searched, query=" ".join(words)) == ["long"]
+    assert ids(searched, query="x" * 100_000) == ["long"]
+    assert ids(searched, query="x" * 100_001) == []
+
+
 def test_a_search_follows_changes_of_texts_and_titles(
     store: ConversationStore, index: ConversationIndex
 ) -> None:

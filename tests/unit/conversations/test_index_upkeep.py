@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import random
 import sqlite3
-import string
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +15,7 @@ from jumpseat.conversations import index as index_module
 from jumpseat.conversations.index import FILE_NAME, ConversationIndex
 from jumpseat.conversations.index_tables import connected
 from jumpseat.conversations.prune import Pruner
-from tests.unit.conversations.kept import keep
+from tests.unit.conversations.kept import copy_many, keep
 
 pytestmark = pytest.mark.slow
 
@@ -54,24 +51,6 @@ def ids(index: ConversationIndex, **filters: str) -> list[str]:
     while (cursor := pages[-1].next_cursor) is not None:
         pages.append(index.page(limit=200, cursor=cursor, **filters))
     return [row.id for page in pages for row in page.conversations]
-
-
-def copy_many(store: ConversationStore, count: int, words: int = 20) -> list[str]:
-    """Write the files of many conversations; returns their ids, the last changed first."""
-    unindexed = ConversationStore(store.directory)
-    keep(unindexed, "sample", "QUESTION", answer="ANSWER")
-    sample = (store.directory / "sample.jsonl").read_text("utf-8")
-    unindexed.delete("sample")
-    chosen = random.Random(1)
-    names = []
-    for number in range(count):
-        text = " ".join("".join(chosen.choices(string.ascii_lowercase, k=7)) for _ in range(words))
-        path = store.directory / f"c{number:03}.jsonl"
-        body = sample.replace("sample", f"c{number:03}").replace("QUESTION", f"needle{number:03}")
-        path.write_text(body.replace("ANSWER", text), "utf-8")
-        os.utime(path, (1_000_000 + number, 1_000_000 + number))
-        names.append(f"c{number:03}")
-    return names[::-1]
 
 
 def traces(directory: Path, *texts: str) -> int:
@@ -137,15 +116,17 @@ def test_a_client_that_missed_forgotten_deletions_learns_that_much_has_changed(
 
 
 @pytest.mark.requirement("10:deleted-index")
-@pytest.mark.parametrize(("by", "seconds"), [("the user", 60), ("a limit", 3600)])
+@pytest.mark.parametrize(
+    ("by", "count", "seconds"), [("the user", 1, 60), ("a limit", 1, 3600), ("a limit", 100, 60)]
+)
 def test_the_cleaning_after_a_deletion_is_planned(
-    store: ConversationStore, index: ConversationIndex, by: str, seconds: float
+    store: ConversationStore, index: ConversationIndex, by: str, count: int, seconds: float
 ) -> None:
-    keep(store, "one", "Question")
-    assert ids(index) == ["one"]
+    names = copy_many(store, count)
+    assert ids(index) == names
 
     if by == "the user":
-        store.delete("one")
+        store.delete(names[0])
     else:
         Pruner(store).prune(Limits(0, 0.00001))
 
@@ -219,7 +200,7 @@ def test_a_list_does_not_wait_for_a_locked_index(store: ConversationStore, index
 
 
 @pytest.mark.requirement("10:index")
-@pytest.mark.parametrize("table", ["texts", "conversations", "state", "removed"])
+@pytest.mark.parametrize("table", ["texts", "conversations", "state", "removed", "trigrams_data"])
 def test_an_index_without_one_of_its_tables_is_built_again_in_its_file(
     store: ConversationStore, index: ConversationIndex, table: str
 ) -> None:
