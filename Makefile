@@ -114,7 +114,7 @@ lint: $(LINT_READY) ## Check style, formatting and types (about a minute)
 	$(ANNOUNCE)
 	$(LINT)/bin/ruff check .
 	$(LINT)/bin/ruff format --check .
-	$(LINT)/bin/mypy
+	for platform in linux darwin win32; do $(LINT)/bin/mypy --platform $$platform || exit 1; done
 
 lint-neovim: $(LUA)/.ready ## Check the form of the Neovim plug-in (needs npm and luacheck)
 	node $(LUA)/style.mjs

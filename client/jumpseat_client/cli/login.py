@@ -50,19 +50,21 @@ def _open(page: str) -> bool:
     if sys.platform in ("win32", "darwin"):
         import click
 
-        return click.launch(page) == 0
-    try:
-        # Without a display this may start a terminal browser, which must not use our terminal or output.
-        subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
-            ["xdg-open", page],  # noqa: S607 - the user's own
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError:
-        return False
-    return True
+        opened = click.launch(page) == 0
+    else:
+        try:
+            # Without a display this may start a terminal browser, which must not use our terminal or output.
+            subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
+                ["xdg-open", page],  # noqa: S607 - the user's own
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            opened = True
+        except OSError:
+            opened = False
+    return opened
 
 
 async def log_in(

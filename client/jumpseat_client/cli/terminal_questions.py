@@ -69,9 +69,9 @@ async def _answer(ask: Callable[[], T]) -> T:
 
 
 def _terminal_modes() -> list[Any] | None:
-    if sys.platform == "win32" or not sys.stdin.isatty():
-        return None
-    return termios.tcgetattr(sys.stdin)
+    if sys.platform != "win32" and sys.stdin.isatty():
+        return termios.tcgetattr(sys.stdin)
+    return None
 
 
 def _restore(modes: list[Any] | None) -> None:

@@ -5,12 +5,15 @@ Descriptors go with the first byte.
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+
 import contextlib
 import json
 import os
 import socket
 import struct
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,9 +5,12 @@ Started by `start`. LOCK and READY are descriptors: the lock, held until the dae
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+
 import os
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 

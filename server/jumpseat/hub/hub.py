@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+
 import asyncio
 import logging
 import os
 import resource
 import socket
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -5,13 +5,16 @@ One daemon serves a user, host, version and state directory, so the first three 
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+
 import json
 import os
 import re
 import site
 import socket
 import stat
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+
 import asyncio
 import os
 import secrets

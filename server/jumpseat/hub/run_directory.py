@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+
 import os
 import stat
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

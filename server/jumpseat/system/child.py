@@ -236,12 +236,13 @@ class Child(asyncio.SubprocessProtocol):
 
     def _is_gone(self) -> bool:
         """Whether it has exited while the event loop was busy; `process_exited` will be called."""
-        if sys.platform != "linux":
-            return False
-        try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # asyncio has its exit code already.
-            return True
+        is_gone = False
+        if sys.platform == "linux":
+            try:
+                is_gone = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            except ChildProcessError:  # asyncio has its exit code already.
+                is_gone = True
+        return is_gone
 
     def _settle(self) -> None:
         if self._ended.done():
@@ -282,10 +283,9 @@ class Child(asyncio.SubprocessProtocol):
             threading.Thread(target=_kill_tree, args=(process,), daemon=True).start()
 
     def _signal_group(self, number: signal.Signals) -> None:
-        if sys.platform == "win32" or not self.pid or self._spares_group:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
+        if sys.platform != "win32" and self.pid and not self._spares_group:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
 
     # -- stderr
 

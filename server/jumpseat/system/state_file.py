@@ -337,14 +337,13 @@ def _remove_leftovers(target: Path) -> None:
 
 def sync_directory(path: Path) -> None:
     """Make a rename survive a power failure, where the system can."""
-    if sys.platform == "win32":
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _reason(error: OSError) -> str:

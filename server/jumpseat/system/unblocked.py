@@ -52,7 +52,7 @@ class Unblocked:
             BlockingIOError: there is nothing to read now.
             OSError: it failed, for example because a terminal hung up.
         """
-        if self._socket is not None:
+        if sys.platform != "win32" and self._socket is not None:
             return self._socket.recv(count, socket.MSG_DONTWAIT)
         return os.read(self.fileno, count)
 
@@ -63,7 +63,7 @@ class Unblocked:
             BlockingIOError: nothing is taken now.
             OSError: it failed, for example because the reader is gone.
         """
-        if self._socket is not None:
+        if sys.platform != "win32" and self._socket is not None:
             return self._socket.send(data, socket.MSG_DONTWAIT)
         return os.write(self.fileno, data)
 
@@ -77,15 +77,16 @@ class Unblocked:
 
 def _open_again(descriptor: int, access: int) -> int | None:
     """A second, non-blocking open file of a pipe or terminal; None if the system does not allow it."""
-    paths = [f"/proc/self/fd/{descriptor}"]
-    if os.isatty(descriptor):
-        device = os.fstat(descriptor).st_rdev
-        if (os.major(device), os.minor(device)) == PTMX:
-            return None
-        with suppress(OSError):
-            paths.append(os.ttyname(descriptor))
-    for path in paths:
-        with suppress(OSError):
-            # O_NOCTTY: the terminal must not become that of a daemon.
-            return os.open(path, access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if sys.platform != "win32":
+        paths = [f"/proc/self/fd/{descriptor}"]
+        if os.isatty(descriptor):
+            device = os.fstat(descriptor).st_rdev
+            if (os.major(device), os.minor(device)) == PTMX:
+                return None
+            with suppress(OSError):
+                paths.append(os.ttyname(descriptor))
+        for path in paths:
+            with suppress(OSError):
+                # O_NOCTTY: the terminal must not become that of a daemon.
+                return os.open(path, access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     return None

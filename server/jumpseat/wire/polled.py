@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import sys
 from collections.abc import Callable
 
 from jumpseat.system.unblocked import Unblocked
@@ -162,9 +163,11 @@ class PolledWriter:
             self._lose()
 
     def _hung_up(self) -> bool:
-        poll = select.poll()
-        poll.register(self._output.fileno, 0)
-        return bool(poll.poll(0))
+        if sys.platform != "win32":
+            poll = select.poll()
+            poll.register(self._output.fileno, 0)
+            return bool(poll.poll(0))
+        raise NotImplementedError  # `transport` polls nothing on Windows.
 
     def _lose(self) -> None:
         self.close()
@@ -174,12 +177,12 @@ class PolledWriter:
 
 def _without_blocking(fd: int, access: int) -> Unblocked:
     stream = Unblocked(fd, access)
-    if stream.may_block:
+    if sys.platform != "win32" and stream.may_block:
         os.set_blocking(stream.fileno, False)
     return stream
 
 
 def _restore_and_close(stream: Unblocked) -> None:
-    if stream.may_block:
+    if sys.platform != "win32" and stream.may_block:
         os.set_blocking(stream.fileno, True)
     stream.close()

@@ -9,6 +9,7 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from jumpseat.adapters.local.server import ServerOrder, ServerReply
@@ -163,10 +164,10 @@ def threads_for(processors: int | None) -> int:
 
 def _physical_memory() -> int | None:
     """The machine's memory in bytes; None where it is unknown (Windows)."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
+    if sys.platform != "win32":
+        with suppress(ValueError, OSError):
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
 
 
 class _Process(Child):

@@ -1,0 +1,142 @@
+"""Passes the standard streams of `jumpseat attach` to the daemon, and waits for the exit code.
+
+No client data passes through this process.
+"""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+
+import os
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from jumpseat.hub.failures import CannotShareError, NoDaemonError
+
+END_SECONDS = 3
+"""How long the session may take to end after a signal."""
+
+
+def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
+    """Have the daemon serve this client; returns the exit code of the session.
+
+    Raises:
+        CannotShareError: no daemon serves it, and its streams are untouched.
+    """
+    from jumpseat.hub.client import find_or_start
+    from jumpseat.hub.names import installation_stamp
+    from jumpseat.system.paths import places_of_process
+
+    # Before the first socket is opened, which would get the number of a standard stream that is closed.
+    blocking = _modes()
+    try:
+        directory = Path.cwd()
+    except OSError:  # It was removed after this process was started in it.
+        directory = Path("/")
+    try:
+        places = places_of_process()
+    except OSError as error:  # A variable names a place in the directory that was removed.
+        raise CannotShareError(f"the working directory cannot be read ({error.strerror})") from None
+    variables = dict(os.environ)
+    hello = {
+        "op": "attach",
+        "installation": installation_stamp(),
+        "pid": os.getpid(),
+        "variables": variables,
+        "directory": str(directory),
+        "umask": _umask(),
+        "places": [str(place) for place in places],
+        "options": options,
+    }
+    log = 2 if log_file is None else _open_log(log_file)
+    from jumpseat.hub.control import ControlChannel, GarbageError
+
+    def use(channel: ControlChannel, deadline: float) -> ControlChannel:
+        try:
+            channel.send(hello, deadline, (0, 1, log))
+            answer = channel.receive(deadline) or {}
+            if "refused" in answer:
+                raise CannotShareError(str(answer["refused"]))
+            if answer.get("ready") is not True:
+                raise NoDaemonError("the daemon is ending")
+        except TimeoutError:
+            channel.close()
+            raise CannotShareError("the daemon does not answer") from None
+        except (OSError, GarbageError) as error:
+            channel.close()
+            raise NoDaemonError(f"the daemon closed the connection ({error})") from None
+        except BaseException:
+            channel.close()
+            raise
+        return channel
+
+    channel = find_or_start(places.state_dir, variables, use)
+    _end_on_signals(channel)
+    try:
+        # The daemon reads the client's stream only from here on, so there is no way back.
+        channel.send({"op": "go"}, None)
+        end = channel.receive(None)
+        if end is not None and isinstance(end.get("exitCode"), int):
+            return int(end["exitCode"])
+    except (OSError, GarbageError, _TooLateError):
+        pass
+    # The daemon is gone or hangs; it may have left the descriptors in non-blocking mode.
+    for descriptor, mode in blocking.items():
+        with suppress(OSError):
+            os.set_blocking(descriptor, mode)
+    return 1
+
+
+def _umask() -> int:
+    umask = os.umask(0o077)  # It can be read only by setting it.
+    os.umask(umask)
+    return umask
+
+
+def _open_log(file: Path) -> int:
+    # Here, and not in the daemon: `/dev/stderr` and the umask are this process's.
+    from jumpseat.system.log_files import open_log
+
+    try:
+        return open_log(file)
+    except OSError as error:
+        sys.exit(f"jumpseat attach: the log file {file} cannot be opened: {error.strerror}")
+
+
+def _modes() -> dict[int, bool]:
+    """Whether each standard stream blocks.
+
+    Raises:
+        CannotShareError: one is closed. A socket of ours would get its number.
+    """
+    try:
+        return {descriptor: os.get_blocking(descriptor) for descriptor in (0, 1, 2)}
+    except OSError:
+        raise CannotShareError("a standard stream is closed") from None
+
+
+class _TooLateError(Exception):
+    pass
+
+
+def _end_on_signals(channel: Any) -> None:
+    """Have SIGTERM, SIGINT and SIGHUP end the session in order: the exit code then comes as always."""
+
+    def end(*_: object) -> None:
+        import socket
+
+        with suppress(OSError):
+            channel.socket.shutdown(socket.SHUT_WR)
+        signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(END_SECONDS)
+
+    def give_up(*_: object) -> None:
+        raise _TooLateError
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
