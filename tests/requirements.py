@@ -72,6 +72,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:nameless-call": "a call without a name is dropped with a warning, the text is kept",
     "2:taken-back": "the daemon accepts every content that it sent",
     "2:thinking": "thinking streams as blocks of its own",
+    "2:documents": "messages have documents where the dialect has, and 1004 says where it has not",
+    "2:result-media": "tool results have images and documents, else these follow them or become notes",
     "2:thinking-levels": "a thinking level becomes the nearest that the model has, with a warning",
     "2:usage": "usage is a cumulative snapshot, inclusive of cache and reasoning; absent if unreported",
     "2:warnings": "the result has the warnings, also without streaming; absent if there were none",

@@ -26,13 +26,14 @@ from tests.unit.pages import names_in, table
 CHAT = """
 BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS THINKING_ROOM AuthenticationError AuthorizationError Billing
 BlockDoneEvent ChatCancelled ChatError ChatRequest Check CitationEvent ConfigError ConnectionError
-ContentBlock ContentFilterError ContextBlock ContextExceededError Cost DoneEvent Fold ImageBlock Initiator
-InvalidRequestError JsonSchemaOutput Message ModelInfo NamedTool Origin OtherBlock OutputMode PolicyState
-Position Problem ProgressEvent ProtocolError QuotaExceededError Range RateLimitError RedactedThinkingBlock
-RequestError Response ResponseEvent RetryEvent Role ServerError StartEvent StopReason StreamEvent TextBlock
-TextDeltaEvent TextDoneEvent TextStartEvent ThinkingBlock ThinkingDeltaEvent ThinkingDoneEvent ThinkingLevel
-ThinkingStartEvent ToolChoice ToolDefinition ToolResultBlock ToolUseBlock ToolUseDeltaEvent ToolUseDoneEvent
-ToolUseStartEvent UnknownModelError Usage UsageEvent WarningEvent as_tool_definitions merge_deltas
+ContentBlock ContentFilterError ContextBlock ContextExceededError Cost DocumentBlock DoneEvent Fold
+ImageBlock Initiator InvalidRequestError JsonSchemaOutput Message ModelInfo NamedTool Origin OtherBlock
+OutputMode PolicyState Position Problem ProgressEvent ProtocolError QuotaExceededError Range RateLimitError
+RedactedThinkingBlock RequestError Response ResponseEvent ResultPart RetryEvent Role ServerError StartEvent
+StopReason StreamEvent TextBlock TextDeltaEvent TextDoneEvent TextStartEvent ThinkingBlock
+ThinkingDeltaEvent ThinkingDoneEvent ThinkingLevel ThinkingStartEvent ToolChoice ToolDefinition
+ToolResultBlock ToolUseBlock ToolUseDeltaEvent ToolUseDoneEvent ToolUseStartEvent UnknownModelError Usage
+UsageEvent WarningEvent as_tool_definitions merge_deltas
 """
 
 ADAPTERS_BASE = """

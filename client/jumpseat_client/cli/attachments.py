@@ -68,7 +68,7 @@ def files_of(argument: str) -> list[Block]:
 
 
 def image_of(argument: str) -> Block:
-    """The image block of a file in PNG, JPEG, GIF or WebP, or of a URL, which only the provider reads.
+    """The block of an image or a PDF, or of an image's URL, which only the provider reads.
 
     Raises:
         CannotAsk: it cannot be read, or is none of these.
@@ -83,16 +83,18 @@ def image_of(argument: str) -> Block:
 
 
 def image_block(data: bytes, name: str) -> Block:
-    """The block of an image in PNG, JPEG, GIF or WebP.
+    """The block of an image in PNG, JPEG, GIF or WebP, or of a PDF.
 
     Raises:
         CannotAsk: it is none of these; the message has the name.
     """
+    source = base64.b64encode(data).decode("ascii")
+    if data.startswith(b"%PDF-"):
+        return {"type": "document", "source": source, "mediaType": "application/pdf", "name": Path(name).name}
     for start, media_type in _IMAGES:
         if start.match(data):
-            source = base64.b64encode(data).decode("ascii")
             return {"type": "image", "source": source, "mediaType": media_type}
-    raise CannotAsk(f"{name} is no image that models take: PNG, JPEG, GIF or WebP.")
+    raise CannotAsk(f"{name} is neither an image that models take (PNG, JPEG, GIF or WebP) nor a PDF.")
 
 
 def _matching(argument: str) -> list[Path]:

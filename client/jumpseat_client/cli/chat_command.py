@@ -46,9 +46,9 @@ JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--attach",
     "images",
     multiple=True,
-    metavar="IMAGE",
+    metavar="FILE",
     shell_complete=complete_file,
-    help="Add an image: a file, or a URL. Repeatable.",
+    help="Add an image or a PDF: a file, or an image's URL. Repeatable.",
 )
 @click.option("--no-stdin", is_flag=True, help="Do not read stdin.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer.")

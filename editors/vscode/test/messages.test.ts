@@ -64,19 +64,25 @@ test('parts that are not ours are skipped and named', () => {
   ]);
 });
 
-test('images are sent, also those of a tool, after its result', () => {
+test('images and PDFs are sent, also those of a tool, in its result', () => {
   const png = data('png', 'image/png');
   const image = { type: 'image', source: Buffer.from('png').toString('base64'), mediaType: 'image/png' };
+  const pdf = data('%PDF', 'application/pdf');
+  const document = { ...image, type: 'document', source: 'JVBERg==', mediaType: 'application/pdf' };
   const { messages } = conversationOf([
-    { role: USER, content: [text('What is it?'), png] },
+    { role: USER, content: [text('What is it?'), png, pdf] },
     { role: ASSISTANT, content: [{ callId: 'a', name: 'look', input: {} }] },
-    { role: USER, content: [{ callId: 'a', content: [text('A picture:'), png], isError: true }] },
+    { role: USER, content: [{ callId: 'a', content: [text('A picture:'), png, pdf], isError: true }] },
   ]);
 
-  assert.deepEqual(messages[0]?.content, [{ type: 'text', text: 'What is it?' }, image]);
+  assert.deepEqual(messages[0]?.content, [{ type: 'text', text: 'What is it?' }, image, document]);
   assert.deepEqual(messages[2]?.content, [
-    { type: 'tool_result', toolUseId: 'a', content: 'A picture:', isError: true },
-    image,
+    {
+      type: 'tool_result',
+      toolUseId: 'a',
+      content: [{ type: 'text', text: 'A picture:' }, image, document],
+      isError: true,
+    },
   ]);
 });
 

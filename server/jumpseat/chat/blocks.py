@@ -63,6 +63,19 @@ class ImageBlock(BlockBase):
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentBlock(BlockBase):
+    """A document, such as a PDF: base64 bytes, a `data:` URL, or an `https:` URL, which is never fetched."""
+
+    type: ClassVar[Literal["document"]] = "document"
+    source: str
+    media_type: str | None = None
+    """The MIME type; required if `source` is base64 without a `data:` prefix."""
+
+    name: str | None = None
+    """The file's name, for the model."""
+
+
+@dataclass(frozen=True, slots=True)
 class ContextBlock(BlockBase):
     """A piece of a file or a selection that the user attached; the model sees it as fenced text."""
 
@@ -90,15 +103,34 @@ class ToolUseBlock(BlockBase):
     error: str | None = None
 
 
+ResultPart: TypeAlias = TextBlock | ImageBlock | DocumentBlock
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResultBlock(BlockBase):
     """The result of a tool call; only in user messages."""
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
-    content: str
+    content: str | tuple[ResultPart, ...]
+    """Text, or parts of which at least one is not text."""
+
     is_error: bool | None = None
     """None if the client did not say; it counts as false."""
+
+    @property
+    def text(self) -> str:
+        """The text of the result, without its images and documents."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(part.text for part in self.content if isinstance(part, TextBlock))
+
+    @property
+    def media(self) -> tuple[ImageBlock | DocumentBlock, ...]:
+        """The images and documents of the result."""
+        if isinstance(self.content, str):
+            return ()
+        return tuple(part for part in self.content if not isinstance(part, TextBlock))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +162,7 @@ class OtherBlock(BlockBase):
 ContentBlock: TypeAlias = (
     TextBlock
     | ImageBlock
+    | DocumentBlock
     | ContextBlock
     | ToolUseBlock
     | ToolResultBlock

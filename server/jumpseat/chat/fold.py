@@ -9,6 +9,7 @@ from typing import assert_never
 from jumpseat.chat.blocks import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Origin,
     OtherBlock,
@@ -177,7 +178,7 @@ def _is_replayable(block: ContentBlock) -> bool:
             return block.arguments is not None  # None for a call that was cut off.
         case RedactedThinkingBlock() | OtherBlock():
             return True
-        case ImageBlock() | ContextBlock() | ToolResultBlock():
+        case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():
             return True
         case _:
             assert_never(block)

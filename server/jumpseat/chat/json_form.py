@@ -8,7 +8,15 @@ from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from jumpseat.chat.blocks import BLOCK_CLASSES, Message, Origin, Position, Range, ToolUseBlock
+from jumpseat.chat.blocks import (
+    BLOCK_CLASSES,
+    Message,
+    Origin,
+    Position,
+    Range,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from jumpseat.chat.events import DoneEvent
 from jumpseat.chat.usage import Cost
 
@@ -99,6 +107,8 @@ def from_json_form(cls: type[T], form: Mapping[str, Any]) -> T:
     for name, key, _ in _plan(cls)[1]:  # type: ignore[arg-type]  # A class is hashable.
         if key in form:
             value = form[key]
+            if cls is ToolResultBlock and name == "content" and isinstance(value, list):
+                value = tuple(from_json_form(_BLOCKS[each["type"]], each) for each in value)
             part = _PARTS.get(name)
             values[name] = from_json_form(part, value) if part and isinstance(value, Mapping) else value
     return cls(**values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jumpseat.chat.blocks import ContextBlock, ImageBlock, Message, TextBlock, ToolResultBlock
+from jumpseat.chat.blocks import ContextBlock, DocumentBlock, ImageBlock, Message, TextBlock, ToolResultBlock
 
 LONG_MESSAGES = 500
 """Messages, or blocks in fewer messages: all passes of a turn over as many take a few milliseconds."""
@@ -27,8 +27,8 @@ def is_long(messages: Sequence[Message]) -> bool:
                 case TextBlock() | ContextBlock():
                     size += len(block.text)
                 case ToolResultBlock():
-                    size += len(block.content)
-                case ImageBlock():
+                    size += len(block.text) + sum(len(part.source) for part in block.media)
+                case ImageBlock() | DocumentBlock():
                     size += len(block.source)
                 case _:
                     pass

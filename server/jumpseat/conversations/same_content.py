@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, assert_never
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     OtherBlock,
     RedactedThinkingBlock,
@@ -104,6 +105,8 @@ def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
                 continue  # Generated; some clients cannot keep it.
             case ImageBlock():
                 part = (block.type, block.source, block.media_type)
+            case DocumentBlock():
+                part = (block.type, block.source, block.media_type, block.name)
             case ContextBlock():
                 part = (block.type, block.text, block.uri, block.language_id, block.range, block.label)
             case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():

@@ -14,6 +14,7 @@ from typing import assert_never
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     InvalidRequestError,
     Message,
@@ -56,6 +57,7 @@ class Conversation:
                 before it.
         """
         self.has_images = False
+        self.documents: list[DocumentBlock] = []
         self._origin = origin
         self._refusals = refusals
         self._messages: list[Message] = []
@@ -87,6 +89,9 @@ class Conversation:
                     # Images of the assistant are generated ones, which every model can be asked about.
                     self.has_images = self.has_images or message.role == "user"
                     continue
+                case DocumentBlock():
+                    role = "user"
+                    self.documents.append(block)
                 case _:
                     assert_never(block)
             if role != message.role:
@@ -111,6 +116,7 @@ class Conversation:
                 case (
                     TextBlock()
                     | ImageBlock()
+                    | DocumentBlock()
                     | ContextBlock()
                     | ToolUseBlock()
                     | ToolResultBlock()
@@ -217,7 +223,7 @@ def _can_stand_alone(block: ContentBlock) -> bool:
             return True
         case ThinkingBlock() | RedactedThinkingBlock():
             return False
-        case ContextBlock() | ToolResultBlock():
+        case DocumentBlock() | ContextBlock() | ToolResultBlock():
             return False  # Only in a user message.
         case _:
             assert_never(block)

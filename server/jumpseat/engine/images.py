@@ -1,4 +1,4 @@
-"""The tokens of an image, estimated from its size.
+"""The tokens of images and documents, estimated from their size.
 
 Nothing is decoded or fetched. Source: the image token formula of Anthropic's vision page (width times height
 / 750, large images are scaled down to about 1600 tokens); the tiles of OpenAI's vision page come to as many
@@ -10,7 +10,8 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 
-from jumpseat.chat import ImageBlock
+from jumpseat.chat import DocumentBlock, ImageBlock
+from jumpseat.chat.media import takes_document
 
 PIXELS_PER_TOKEN = 750
 MOST_TOKENS = 1600
@@ -18,6 +19,9 @@ FEWEST_TOKENS = 20
 
 UNKNOWN_TOKENS = 1000
 """An image at a URL, or of another format: about one megapixel, as most providers scale it down."""
+
+PAGE_TOKENS = 2000
+"""A page of a PDF, by Anthropic's page on PDF support. The number of pages is unknown."""
 
 # Characters of base64 to read: the size of a JPEG comes after its embedded preview.
 _HEAD_LENGTH = 96 * 1024
@@ -29,6 +33,13 @@ def image_tokens(block: ImageBlock) -> int:
     if size is None:
         return UNKNOWN_TOKENS
     return min(max(size[0] * size[1] // PIXELS_PER_TOKEN, FEWEST_TOKENS), MOST_TOKENS)
+
+
+def document_tokens(block: DocumentBlock) -> int:
+    """The estimated tokens of a document: of text by its size, of other types as of one page."""
+    if takes_document(block, ("text/",)) and not block.source.startswith("https:"):
+        return len(block.source) * 3 // 16  # Four characters of base64 are three bytes.
+    return PAGE_TOKENS
 
 
 def _first_bytes(source: str) -> bytes:

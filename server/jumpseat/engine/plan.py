@@ -20,6 +20,7 @@ from jumpseat.chat import (
     ThinkingLevel,
     WarningEvent,
 )
+from jumpseat.chat.media import document_type, takes_document, without_unreadable_results
 from jumpseat.config import SettingRow, chat_params, check_settings, mapped
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 from jumpseat.engine.ask import TurnAsk
@@ -65,7 +66,7 @@ def plan(
 
     Raises:
         InvalidRequestError: a setting breaks its row, or the conversation is invalid (`conversation`).
-        RequestError: the request has tools or images, which the model is known not to support.
+        RequestError: the request has tools, images or documents, which the model is known not to support.
     """
     problems = check_settings(dict(rows), dict(ask.settings))
     if problems:
@@ -77,18 +78,25 @@ def plan(
         # One pass: the memory completes each message just before the conversation reads it.
         completed = memory.restored(ask.messages, origin, trail)
         conversation = Conversation(completed, origin, memory.refusals)
-    _refuse_unsupported(ask, target, capabilities, has_images=conversation.has_images)
+    _refuse_unsupported(ask, target, capabilities, conversation)
 
     warnings = list(ask.warnings)
     settings = _with_defaults(ask.settings, default_settings, rows)
     defaults = chat_params(settings, rows)
-    messages = with_placed_images(
+    placed = with_placed_images(
         conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins),
         sees=capabilities.vision and target.info is not None and target.info.supports_vision is True,
         warnings=warnings,
     )
+    readable, dropped = without_unreadable_results(
+        placed,
+        f"The model {target.model} of {target.provider}",
+        images=not _takes_no_images(target, capabilities),
+        documents=target.adapter.traits.document_types,
+    )
+    warnings += dropped
     request = ChatRequest(
-        messages=messages if ask.paths is None else ask.paths.applied_to(messages),
+        messages=readable if ask.paths is None else ask.paths.applied_to(readable),
         model=target.model,
         system=ask.system,
         tools=ask.tools,
@@ -130,7 +138,7 @@ def _with_defaults(
 
 
 def _refuse_unsupported(
-    ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities, *, has_images: bool
+    ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities, conversation: Conversation
 ) -> None:
     info = target.info
     no_tools = not capabilities.tool_calls or (info is not None and info.supports_tool_use is False)
@@ -140,13 +148,26 @@ def _refuse_unsupported(
             provider=target.provider,
             hint="Send the chat without tools, or choose a model that supports them.",
         )
-    no_images = not capabilities.vision or (info is not None and info.supports_vision is False)
-    if has_images and no_images:
+    if conversation.has_images and _takes_no_images(target, capabilities):
         raise RequestError(
             f"The model {target.model} of {target.provider} does not take images.",
             provider=target.provider,
             hint="Remove the images from the conversation, or choose a model that supports them.",
         )
+
+    types = target.adapter.traits.document_types
+    for document in conversation.documents:
+        if not takes_document(document, types):
+            raise RequestError(
+                f"The model {target.model} of {target.provider} does not take documents of the type "
+                f"{document_type(document)}.",
+                provider=target.provider,
+                hint="Attach the document's text, or choose a model of another provider.",
+            )
+
+
+def _takes_no_images(target: ResolvedModel, capabilities: Capabilities) -> bool:
+    return not capabilities.vision or (target.info is not None and target.info.supports_vision is False)
 
 
 def _degraded(

@@ -16,6 +16,7 @@ from typing import assert_never
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     Origin,
@@ -113,7 +114,15 @@ def _key(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes | 
             parts: tuple[str | None, ...] = (block.signature, block.thinking)
         case RedactedThinkingBlock():
             parts = (block.data,)
-        case TextBlock() | ImageBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock() | OtherBlock():
+        case (
+            TextBlock()
+            | ImageBlock()
+            | DocumentBlock()
+            | ContextBlock()
+            | ToolUseBlock()
+            | ToolResultBlock()
+            | OtherBlock()
+        ):
             if bare or block.opaque is None:
                 return None
             parts = ()

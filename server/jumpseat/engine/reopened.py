@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from jumpseat.chat import (
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     OtherBlock,
@@ -58,7 +59,7 @@ def _shown(message: Message) -> list[tuple[Any, ...]]:
                 shown.append((block.type, block.kind, block.text))
             case ImageBlock():
                 shown.append((block.type, block.source, block.media_type))
-            case ContextBlock() | ToolResultBlock():
+            case DocumentBlock() | ContextBlock() | ToolResultBlock():
                 shown.append((block.type, repr(block)))
             case _:
                 assert_never(block)

@@ -9,6 +9,7 @@ from typing import assert_never
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Origin,
     OtherBlock,
@@ -84,7 +85,7 @@ def _has_provider_data(block: ContentBlock) -> bool:
             return True
         case TextBlock() | ToolUseBlock():
             return False
-        case ContextBlock() | ToolResultBlock():
+        case DocumentBlock() | ContextBlock() | ToolResultBlock():
             return False  # Only in a user's message.
         case _:
             assert_never(block)

@@ -12,6 +12,7 @@ from jumpseat.chat import (
     ChatRequest,
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     OtherBlock,
@@ -23,7 +24,7 @@ from jumpseat.chat import (
     Usage,
 )
 from jumpseat.dialects.context_text import render_context
-from jumpseat.engine.images import image_tokens
+from jumpseat.engine.images import document_tokens, image_tokens
 from jumpseat.wire import write_json
 
 # There is no tokenizer: an exact count of the text is no closer to the total than its bytes, because the
@@ -45,9 +46,7 @@ REMEMBERED = 512
 """Prompts whose count is kept; a connection rarely has more conversations at once."""
 
 
-_BlockOfTexts: TypeAlias = (
-    TextBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock | RedactedThinkingBlock | OtherBlock
-)
+_BlockOfTexts: TypeAlias = TextBlock | ToolUseBlock | ThinkingBlock | RedactedThinkingBlock | OtherBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +144,13 @@ def _block_tokens(block: ContentBlock) -> int:
     match block:
         case ImageBlock():
             return image_tokens(block)
+        case DocumentBlock():
+            return document_tokens(block)
+        case ToolResultBlock():
+            return _of_text(block.text) + sum(map(_block_tokens, block.media))
         case ContextBlock():
             return _of_text(render_context(block))
-        case (
-            TextBlock()
-            | ToolUseBlock()
-            | ToolResultBlock()
-            | ThinkingBlock()
-            | RedactedThinkingBlock()
-            | OtherBlock()
-        ):
+        case TextBlock() | ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
             return sum(map(_of_text, _texts(block)))
         case _:
             assert_never(block)
@@ -167,8 +163,6 @@ def _texts(block: _BlockOfTexts) -> tuple[str, ...]:
             return (text,)
         case ToolUseBlock():
             return (block.name, block.raw)
-        case ToolResultBlock():
-            return (block.content,)
         case ThinkingBlock():
             return (block.thinking,)
         case OtherBlock():
@@ -202,14 +196,16 @@ def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
 def _identity(block: ContentBlock) -> tuple[str, ...]:
     """The data that distinguishes a block from others of its type."""
     match block:
-        case ImageBlock():
+        case ToolResultBlock():
+            return (block.text, *(text for part in block.media for text in _identity(part)))
+        case ImageBlock() | DocumentBlock():
             # Hashing megabytes for each prompt would be slow.
             return (str(len(block.source)), block.source[:256], block.source[-256:])
         case ContextBlock():
             return (render_context(block),)
         case RedactedThinkingBlock():
             return (block.data,)
-        case TextBlock() | ToolUseBlock() | ToolResultBlock() | ThinkingBlock() | OtherBlock():
+        case TextBlock() | ToolUseBlock() | ThinkingBlock() | OtherBlock():
             return _texts(block)
         case _:
             assert_never(block)

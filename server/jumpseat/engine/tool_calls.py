@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from jumpseat.chat import Message, Problem, Role, ToolResultBlock, ToolUseBlock, WarningEvent
+from jumpseat.chat import (
+    Message,
+    Problem,
+    ResultPart,
+    Role,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    WarningEvent,
+)
 
 UNANSWERED_CALL = "The tool was not run."
 """The result of a call for which the client sends none."""
@@ -31,8 +41,14 @@ class PairedCall:
         """The one result that goes to the provider."""
         if not self.results:
             return ToolResultBlock(self.id, UNANSWERED_CALL, is_error=True)
-        texts = dict.fromkeys(each.content for each in self.results)
-        return replace(self.results[-1], tool_use_id=self.id, content="\n\n".join(texts))
+        contents = list(dict.fromkeys(each.content for each in self.results))
+        joined: str | tuple[ResultPart, ...] = "\n\n".join(each for each in contents if isinstance(each, str))
+        if len(contents) == 1:
+            joined = contents[0]
+        elif not all(isinstance(each, str) for each in contents):
+            parts = ((TextBlock(each),) if isinstance(each, str) else each for each in contents)
+            joined = tuple(chain.from_iterable(parts))
+        return replace(self.results[-1], tool_use_id=self.id, content=joined)
 
 
 class ToolCalls:

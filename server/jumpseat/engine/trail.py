@@ -10,6 +10,7 @@ from typing import NamedTuple, assert_never
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     OtherBlock,
     RedactedThinkingBlock,
@@ -128,13 +129,16 @@ def words_of(content: Sequence[ContentBlock]) -> MessageWords:
                 parts += (b"\0call", _encoded(block.id), _encoded(block.name))
                 calls.append(block.id.replace(block.name, ""))
             case ToolResultBlock():
-                parts += (b"\0result", _encoded(block.tool_use_id), _encoded(block.content))
+                parts += (b"\0result", _encoded(block.tool_use_id), _encoded(block.text))
+                parts += [_encoded(part.source) for part in block.media]
             case ContextBlock():
                 parts += (b"\0context", _encoded(block.uri or ""), _encoded(block.text))
             case ImageBlock() if block.origin is not None:
                 continue  # Generated; some clients cannot keep it.
             case ImageBlock():
                 parts += (b"\0image", _encoded(block.source))
+            case DocumentBlock():
+                parts += (b"\0document", _encoded(block.source))
             case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
                 continue
             case _:

@@ -19,6 +19,7 @@ from pydantic import (
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     Origin,
@@ -26,11 +27,13 @@ from jumpseat.chat import (
     Position,
     Range,
     RedactedThinkingBlock,
+    ResultPart,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
+from jumpseat.chat.media import result_content
 from jumpseat.rpc.param_model import JsonObject, Params
 from jumpseat.wire import read_json, write_json
 
@@ -78,6 +81,28 @@ class ImageParam(BlockParam):
         return self
 
 
+_DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]+\Z")
+
+
+class DocumentParam(BlockParam):
+    """A document block."""
+
+    type: Literal["document"]
+    source: Annotated[str, Field(min_length=1)]
+    media_type: str | None = None
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _the_source_is_a_document(self) -> Self:
+        if self.source.startswith("https://") or _DATA_URL.match(self.source):
+            return self
+        if not _BASE64.fullmatch(self.source):
+            raise ValueError("source must be base64, a data: URL, or an https: URL")
+        if self.media_type is None or "/" not in self.media_type:
+            raise ValueError("mediaType must name a type such as application/pdf where source is bare base64")
+        return self
+
+
 class PositionParam(Params):
     """An LSP position."""
 
@@ -114,12 +139,15 @@ class ToolUseParam(BlockParam):
     error: str | None = None
 
 
+ResultPartParam = Annotated[TextParam | ImageParam | DocumentParam, Field(discriminator="type")]
+
+
 class ToolResultParam(BlockParam):
     """The result of a tool."""
 
     type: Literal["tool_result"]
     tool_use_id: Annotated[str, Field(min_length=1)]
-    content: str | list[TextParam] = ""
+    content: str | list[ResultPartParam] = ""
     is_error: bool | None = None
 
 
@@ -149,6 +177,7 @@ class OtherParam(BlockParam):
 BlockOfAMessage = Annotated[
     TextParam
     | ImageParam
+    | DocumentParam
     | ContextParam
     | ToolUseParam
     | ToolResultParam
@@ -232,20 +261,36 @@ def _block(param: BlockOfAMessage) -> ContentBlock:
             return TextBlock(param.text, origin=origin, opaque=opaque)
         case ImageParam():
             return ImageBlock(param.source, param.media_type, origin=origin, opaque=opaque)
+        case DocumentParam():
+            return DocumentBlock(param.source, param.media_type, param.name, origin=origin, opaque=opaque)
         case ContextParam():
             return context_block(param)
         case ToolUseParam():
             return _tool_use(param, origin)
         case ToolResultParam():
-            content = param.content
-            text = content if isinstance(content, str) else "".join(block.text for block in content)
-            return ToolResultBlock(param.tool_use_id, text, param.is_error, origin=origin, opaque=opaque)
+            parts = param.content
+            content = (
+                parts if isinstance(parts, str) else result_content([_result_part(each) for each in parts])
+            )
+            return ToolResultBlock(param.tool_use_id, content, param.is_error, origin=origin, opaque=opaque)
         case ThinkingParam():
             return ThinkingBlock(param.thinking, param.signature, origin=origin, opaque=opaque)
         case RedactedThinkingParam():
             return RedactedThinkingBlock(param.data, origin=origin, opaque=opaque)
         case OtherParam():
             return OtherBlock(param.kind, param.text, origin=origin, opaque=opaque)
+        case _:
+            assert_never(param)
+
+
+def _result_part(param: ResultPartParam) -> ResultPart:
+    match param:
+        case TextParam():
+            return TextBlock(param.text)
+        case ImageParam():
+            return ImageBlock(param.source, param.media_type)
+        case DocumentParam():
+            return DocumentBlock(param.source, param.media_type, param.name)
         case _:
             assert_never(param)
 

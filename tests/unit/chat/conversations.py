@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from jumpseat.chat import (
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     Origin,
@@ -54,6 +55,14 @@ def called(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any
     return ToolUseBlock(id_, name, json.loads(raw), raw)
 
 
+def result_with_media(
+    id_: str, text: str, files: list[ImageBlock | DocumentBlock], is_error: bool
+) -> ToolResultBlock:
+    """A result of a text, which may be empty, and files."""
+    return ToolResultBlock(id_, (*([TextBlock(text)] if text else []), *files), is_error)
+
+
+media = st.builds(ImageBlock, words, maybe_words) | st.builds(DocumentBlock, words, maybe_words, maybe_words)
 blocks = st.one_of(
     st.builds(TextBlock, texts),
     st.builds(ThinkingBlock, texts),
@@ -61,6 +70,7 @@ blocks = st.one_of(
     st.builds(lambda id_, raw, why: ToolUseBlock(id_, "t", None, f"{{{raw}", why), words, texts, texts),
     st.builds(ToolUseBlock, words, words, st.just({}), st.just("")),
     st.builds(ToolResultBlock, words, texts, st.booleans()),
+    st.builds(result_with_media, words, texts, st.lists(media, min_size=1, max_size=3), st.booleans()),
     st.builds(
         ContextBlock,
         texts,
@@ -69,7 +79,7 @@ blocks = st.one_of(
         st.none() | st.builds(Range, places, places),
         maybe_words,
     ),
-    st.builds(ImageBlock, words, maybe_words),
+    media,
     st.builds(RedactedThinkingBlock, texts, origin=origins),
     st.builds(OtherBlock, words, maybe_words, origin=origins),
 )

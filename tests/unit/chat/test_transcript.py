@@ -199,12 +199,14 @@ def test_a_trimmed_answer_has_no_lines_with_a_backslash() -> None:
 
 def skeleton(message: Message) -> Any:
     """The message without white space between the marks of the format."""
-    wire = to_wire(message)
     between = ("text", "thinking", "content", "raw", "source", "data")
-    return message.role, [
-        {key: "".join(value.split()) if key in between else value for key, value in block.items()}
-        for block in wire["content"]
-    ]
+
+    def packed(block: dict[str, Any]) -> dict[str, Any]:
+        files = [packed(part) for part in block["content"]] if isinstance(block.get("content"), list) else []
+        texts = {key: "".join(block[key].split()) for key in between if isinstance(block.get(key), str)}
+        return {**block, **texts, **({"content": files} if files else {})}
+
+    return message.role, [packed(block) for block in to_wire(message)["content"]]
 
 
 def test_a_text_that_is_edited_by_hand_keeps_its_lines() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits
 from jumpseat.chat import (
+    DocumentBlock,
     ImageBlock,
     InvalidRequestError,
     JsonSchemaOutput,
@@ -21,6 +22,7 @@ from jumpseat.chat import (
     ThinkingBlock,
     ThinkingLevel,
     ToolDefinition,
+    ToolResultBlock,
 )
 from jumpseat.config import SettingRow
 from jumpseat.engine import TurnAsk
@@ -212,6 +214,34 @@ def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(support
 
     assert codes(plan) == (["json_mode_dropped", "thinking_dropped"] if supports is False else [])
     assert all(warning.message.startswith("The model m of fake has no ") for warning in plan.warnings)
+
+
+class Reader(ScriptedAdapter):
+    """Takes PDFs."""
+
+    traits = ChatTraits(document_types=("application/pdf",))
+
+
+@pytest.mark.requirement("2:documents")
+def test_a_document_is_refused_where_the_dialect_or_the_type_has_none() -> None:
+    pdf, sheet = DocumentBlock("AAAA", "application/pdf"), DocumentBlock("AAAA", "application/vnd.ms-excel")
+
+    assert planned(ask(user(pdf)), adapter=Reader()).warnings == []
+    for document, adapter in ((pdf, ScriptedAdapter()), (sheet, Reader())):
+        with pytest.raises(RequestError, match="does not take documents of the type application/"):
+            planned(ask(user(document)), adapter=adapter)
+
+
+@pytest.mark.requirement("2:result-media")
+def test_an_image_of_a_result_becomes_a_note_for_a_model_that_takes_none() -> None:
+    image = ImageBlock("AAAA", "image/png")
+    asked = ask(user(TEXT), assistant(call("1")), user(ToolResultBlock("1", (TextBlock("a"), image))))
+    seen = planned(asked)
+    noted = planned(asked, facts={"supports_vision": False})
+
+    assert (seen.request.messages[2].content[0].media, seen.warnings) == ((image,), [])
+    assert noted.request.messages[2].content[0].content.startswith("a[The tool returned the image")
+    assert codes(noted) == ["images_dropped"]
 
 
 @pytest.mark.requirement("2:degradation")

@@ -11,6 +11,7 @@ from jumpseat.chat import (
     BLOCK_CLASSES,
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     JsonSchemaOutput,
     NamedTool,
@@ -38,6 +39,8 @@ EVERY: list[ContentBlock] = [
     TextBlock(""),
     ImageBlock("data:image/png;base64,AAAA"),
     ImageBlock("AAAA", "image/png", origin=ORIGIN, opaque=OPAQUE),
+    DocumentBlock("AAAA", "application/pdf", "a.pdf", origin=ORIGIN, opaque=OPAQUE),
+    DocumentBlock("https://example.com/a.pdf"),
     ContextBlock("x = 1"),
     ContextBlock("x", "file:///a.py", "python", Range(Position(0, 1), Position(2, 3)), "a", opaque=OPAQUE),
     ToolUseBlock(
@@ -48,6 +51,7 @@ EVERY: list[ContentBlock] = [
     ToolUseBlock("c", "grep", {"n": 10**30}, f'{{"n":{10**30}}}'),
     ToolResultBlock("c", "found", origin=ORIGIN, opaque=OPAQUE),
     ToolResultBlock("c", "", is_error=True),
+    ToolResultBlock("c", (TextBlock("a"), ImageBlock("AAAA", "image/png"), DocumentBlock("AAAA", "a/b"))),
     ThinkingBlock("hm", OPAQUE, origin=ORIGIN, opaque=OPAQUE),
     ThinkingBlock("", "signature"),
     ThinkingBlock(""),
@@ -173,3 +177,19 @@ def test_an_output_mode_may_be_a_word(value: str) -> None:
 
 def test_absent_values_have_the_contracts_defaults() -> None:
     assert asked() == TurnAsk(messages=asked().messages)
+
+
+@pytest.mark.requirement("2:result-media")
+def test_a_result_of_texts_alone_is_one_string() -> None:
+    text = {"type": "text", "text": "a"}
+    result = {"type": "tool_result", "toolUseId": "2", "content": [text, text]}
+    (message,) = asked(messages=[{"role": "user", "content": [result]}]).messages
+
+    assert message.content == (ToolResultBlock("2", "aa"),)
+
+
+@pytest.mark.requirement("2:documents")
+@pytest.mark.parametrize("document", [{"source": "AAAA"}, {"source": "!", "mediaType": "application/pdf"}])
+def test_a_document_without_a_type_or_with_another_source_is_invalid(document: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"mediaType must name a type|source must be base64"):
+        asked(messages=[{"role": "user", "content": [{"type": "document", **document}]}])

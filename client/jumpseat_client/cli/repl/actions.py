@@ -242,6 +242,8 @@ def _unquoted(path: str) -> str:
 
 
 def _name_of(block: Block) -> str:
+    if block["type"] == "document":
+        return f"a document ({block['name']})"
     if block["type"] == "image":
         return f"an image ({block.get('mediaType', block['source'][:40])})"
     name = unquote(Path(block["uri"]).name) if "uri" in block else block.get("label", "a text")

@@ -1,4 +1,12 @@
-import type { Block, ChatParams, Message, Tool } from '../daemon/protocol';
+import type {
+  Block,
+  ChatParams,
+  DocumentBlock,
+  ImageBlock,
+  Message,
+  TextBlock,
+  Tool,
+} from '../daemon/protocol';
 
 /**
  * The messages of VS Code's language model API as the daemon's. Parts are distinguished by their form and not by their
@@ -102,14 +110,11 @@ function blocksOf(part: unknown, role: Message['role'], skipped: Skipped): Block
       {
         type: 'tool_result',
         toolUseId: part.callId,
-        content: textOf(
-          part.content.filter((each) => !isImage(each)),
-          skipped,
-        ),
+        content: part.content.some(isFile)
+          ? part.content.flatMap((each) => resultBlocksOf(each, skipped))
+          : textOf(part.content, skipped),
         ...(part.isError && { isError: true }),
       },
-      // The contract's results are text; an image of a tool follows its result.
-      ...part.content.filter(isImage).map(imageOf),
     ];
   }
   if (isToolCall(part)) {
@@ -124,12 +129,20 @@ function blocksOf(part: unknown, role: Message['role'], skipped: Skipped): Block
       },
     ];
   }
-  if (isImage(part)) {
+  if (isFile(part)) {
     if (role === 'user') {
-      return [imageOf(part)];
+      return [fileOf(part)];
     }
-    skipped(`an image (${part.mimeType}) in an answer`);
+    skipped(`a file (${part.mimeType}) in an answer`);
     return [];
+  }
+  const text = textOf([part], skipped);
+  return text ? [{ type: 'text', text }] : [];
+}
+
+function resultBlocksOf(part: unknown, skipped: Skipped): (TextBlock | ImageBlock | DocumentBlock)[] {
+  if (isFile(part)) {
+    return [fileOf(part)];
   }
   const text = textOf([part], skipped);
   return text ? [{ type: 'text', text }] : [];
@@ -152,8 +165,9 @@ function textOf(parts: readonly unknown[], skipped: Skipped): string {
   return texts.join('');
 }
 
-function imageOf({ data, mimeType }: DataPart): Block {
-  return { type: 'image', source: Buffer.from(data).toString('base64'), mediaType: mimeType };
+function fileOf({ data, mimeType }: DataPart): ImageBlock | DocumentBlock {
+  const type = mimeType.startsWith('image/') ? 'image' : 'document';
+  return { type, source: Buffer.from(data).toString('base64'), mediaType: mimeType };
 }
 
 function isTextual(mimeType: string): boolean {
@@ -186,8 +200,9 @@ function isData(part: unknown): part is DataPart {
   return has(part, 'mimeType') && typeof part.mimeType === 'string' && has(part, 'data');
 }
 
-function isImage(part: unknown): part is DataPart {
-  return isData(part) && part.mimeType.startsWith('image/');
+/** Whether a part is an image or a PDF, which the daemon passes on as it is. */
+function isFile(part: unknown): part is DataPart {
+  return isData(part) && (part.mimeType.startsWith('image/') || part.mimeType === 'application/pdf');
 }
 
 function isToolCall(part: unknown): part is ToolCallPart {

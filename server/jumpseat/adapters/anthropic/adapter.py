@@ -34,6 +34,7 @@ class AnthropicAdapter(EndpointAdapter):
     default_base_url = "https://api.anthropic.com"
     default_needs_key = True
     assistant_may_begin = True
+    document_types = ("application/pdf", "text/")
     _route: MessagesRoute
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jumpseat.chat import DEFAULT_MAX_TOKENS
@@ -19,6 +20,9 @@ class ChatTraits:
 
     user_begins: bool = True
     """A conversation must begin with a user message; one is added if it does not."""
+
+    document_types: Sequence[str] = ()
+    """The types of documents that the dialect has; `text/` stands for all types of text."""
 
     context_setting: str | None = None
     """The setting of a chat that sets the context length in tokens on the server."""

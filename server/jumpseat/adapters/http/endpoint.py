@@ -58,6 +58,9 @@ class EndpointAdapter(Adapter):
     default_timeout: ClassVar[float | None] = None
     """The longest silence of a chat in seconds without a configured `timeout`; None for `IDLE_SECONDS`."""
 
+    document_types: ClassVar[Sequence[str]] = ()
+    """As in `ChatTraits`."""
+
     assistant_may_begin: ClassVar[bool] = False
     """Whether `default_base_url` accepts a conversation that begins with the assistant; compatible servers at
     other URLs may not."""
@@ -100,7 +103,10 @@ class EndpointAdapter(Adapter):
     @property
     def traits(self) -> ChatTraits:  # type: ignore[override]  # A subclass may change the base URL.
         """`user_begins` is false at the provider's own endpoint if the assistant may begin there."""
-        return ChatTraits(user_begins=not (self.assistant_may_begin and self._is_at_default))
+        return ChatTraits(
+            user_begins=not (self.assistant_may_begin and self._is_at_default),
+            document_types=self.document_types,
+        )
 
     @property
     def _is_at_default(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from jumpseat.adapters.base import ChatTraits
 from jumpseat.adapters.http.attempt import Prepared
@@ -23,7 +24,9 @@ from jumpseat.chat import (
     ModelInfo,
     RequestError,
     UnknownModelError,
+    WarningEvent,
 )
+from jumpseat.chat.media import without_unreadable_results
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.http import HttpCall, HttpClient
@@ -112,22 +115,30 @@ class OllamaAdapter(EndpointAdapter):
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         shown = await self._show(request.model)
-        self._refuse_images(request, shown)
+        request, warnings = self._with_readable_images(request, shown)
         if shown is not None and "thinking" in (shown.capabilities or ()):
             request = request.with_room_for_thinking()
-        return await super()._prepare(request, headers)
+        prepared = await super()._prepare(request, headers)
+        return replace(prepared, warnings=[*warnings, *prepared.warnings]) if warnings else prepared
 
-    def _refuse_images(self, request: ChatRequest, shown: ModelFacts | None) -> None:
+    def _with_readable_images(
+        self, request: ChatRequest, shown: ModelFacts | None
+    ) -> tuple[ChatRequest, list[WarningEvent]]:
         if shown is None or shown.capabilities is None or "vision" in shown.capabilities:
-            return
+            return request, []
         # The server drops them silently.
         images = any(block.type == "image" for message in request.messages for block in message.content)
-        if images and self._config.capabilities.vision is not True:
+        if self._config.capabilities.vision is True:
+            return request, []
+        if images:
             raise RequestError(
                 f"The model {request.model} of {self._provider} does not take images.",
                 provider=self._provider,
                 hint="Remove the images from the conversation, or choose a model that takes images.",
             )
+        model = f"The model {request.model} of {self._provider}"
+        messages, warnings = without_unreadable_results(request.messages, model, images=False, documents=())
+        return replace(request, messages=messages), warnings
 
     def _explain(self, error: ChatError, model: str | None = None) -> None:
         super()._explain(error, model)

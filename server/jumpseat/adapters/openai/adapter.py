@@ -16,6 +16,7 @@ class OpenAIAdapter(EndpointAdapter):
     default_base_url = "https://api.openai.com/v1"
     default_needs_key = True
     assistant_may_begin = True
+    document_types = ("application/", "text/")
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)

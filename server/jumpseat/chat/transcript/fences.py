@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from jumpseat.chat.blocks import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Origin,
     OtherBlock,
@@ -27,7 +28,13 @@ from jumpseat.chat.blocks import (
 )
 
 FencedBlock: TypeAlias = (
-    ContextBlock | ImageBlock | OtherBlock | RedactedThinkingBlock | ToolResultBlock | ToolUseBlock
+    ContextBlock
+    | DocumentBlock
+    | ImageBlock
+    | OtherBlock
+    | RedactedThinkingBlock
+    | ToolResultBlock
+    | ToolUseBlock
 )
 
 _PLAIN = re.compile(r"[\w.:+/@%~#,;!?&()*-]+", re.ASCII)
@@ -35,21 +42,30 @@ _PAIR = re.compile(r'[ \t]+([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"`]+)')
 _RANGE = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})", re.ASCII)
 
 
-def info_and_text(block: FencedBlock) -> tuple[str, str | None]:
-    """The info string and the content; the content is None for a block without text."""
+def info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, str | None]:
+    """The info string and the content; the content is None for a block without text.
+
+    Args:
+        block: The block.
+        result: The id of the call whose result has this image or document.
+    """
     match block:
         case ToolUseBlock():
             return _info(block.type, id=block.id, name=block.name, error=block.error), block.raw
         case ToolResultBlock():
             error = "true" if block.is_error else None
-            return _info(block.type, id=block.tool_use_id, is_error=error), block.content
+            return _info(block.type, id=block.tool_use_id, is_error=error), block.text
         case ContextBlock():
             span = _write_range(block.range) if block.range else None
             info = _info(block.type, uri=block.uri, language=block.language_id, range=span, label=block.label)
             return info, block.text
         case ImageBlock():
             origin = _write_origin(block.origin)
-            return _info(block.type, media_type=block.media_type, origin=origin), block.source
+            return _info(block.type, media_type=block.media_type, origin=origin, result=result), block.source
+        case DocumentBlock():
+            return _info(
+                block.type, media_type=block.media_type, name=block.name, result=result
+            ), block.source
         case RedactedThinkingBlock():
             return _info(block.type, origin=_write_origin(block.origin)), block.data
         case OtherBlock():
@@ -99,6 +115,8 @@ def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: st
             return ContextBlock(text, pairs.get("uri"), pairs.get("language"), span, pairs.get("label"))
         case "image":
             return ImageBlock(text, pairs.get("media_type"), origin=_read_origin(pairs.get("origin")))
+        case "document":
+            return DocumentBlock(text, pairs.get("media_type"), pairs.get("name"))
         case "redacted_thinking":
             return RedactedThinkingBlock(text, origin=_read_origin(pairs.get("origin")))
         case "other" if "kind" in pairs:

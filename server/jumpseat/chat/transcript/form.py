@@ -25,7 +25,7 @@ NEXT_TEXT = "<!-- text -->"
 NO_BLOCKS = "<!-- empty -->"
 """The body of a message without blocks. A section without any line of content is no message."""
 
-FENCED_KINDS = ("tool_use", "tool_result", "context", "image", "redacted_thinking", "other")
+FENCED_KINDS = ("tool_use", "tool_result", "context", "image", "document", "redacted_thinking", "other")
 """The types of blocks in fences; the info string begins with one of them."""
 
 _KINDS = "|".join(FENCED_KINDS)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
-from jumpseat.chat.blocks import ContentBlock, Message, Role, TextBlock, ThinkingBlock
+from jumpseat.chat.blocks import (
+    ContentBlock,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+)
 from jumpseat.chat.transcript.fences import block_of, read_info
 from jumpseat.chat.transcript.form import (
     FENCE,
@@ -173,7 +183,30 @@ class _Body:
             return None
         inside = self._lines[opening + 1 : close]
         block = block_of(fence["kind"], pairs, inside, self._form.in_fence.read(inside))
+        if isinstance(block, ToolResultBlock):
+            return self._with_media(block, close + 1, end)
         return None if block is None else (block, close + 1)
+
+    def _with_media(self, block: ToolResultBlock, start: int, end: int) -> tuple[ContentBlock, int]:
+        """The result with the images and documents in the fences after it that name its call."""
+        media: list[ImageBlock | DocumentBlock] = []
+        position = start
+        while True:
+            while position < end and not self._lines[position].strip():
+                position += 1
+            fence = FENCE.match(self._lines[position]) if position < end else None
+            pairs = read_info(fence["info"] or "") if fence else None
+            if not pairs or pairs.get("result") != block.tool_use_id:
+                break
+            found = self._fenced(position, end)
+            if found is None or not isinstance(found[0], ImageBlock | DocumentBlock):
+                break
+            media.append(found[0])
+            start = position = found[1]
+        if not media:
+            return block, start
+        text = (TextBlock(block.text),) if block.text else ()
+        return replace(block, content=(*text, *media)), start
 
 
 def _next(lines: Sequence[int], after: int, end: int) -> int | None:

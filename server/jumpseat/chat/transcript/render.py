@@ -10,6 +10,7 @@ from typing import Any, assert_never
 from jumpseat.chat.blocks import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     OtherBlock,
@@ -107,27 +108,34 @@ def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
             case (
                 ContextBlock()
                 | ImageBlock()
+                | DocumentBlock()
                 | OtherBlock()
                 | RedactedThinkingBlock()
                 | ToolResultBlock()
                 | ToolUseBlock()
             ):
                 lines += fenced_lines(block, form)
+                if isinstance(block, ToolResultBlock):
+                    for part in block.media:
+                        lines += ["", *fenced_lines(part, form, result=block.tool_use_id)]
             case _:
                 assert_never(block)
         after_text = isinstance(block, TextBlock)
     return lines
 
 
-def fenced_lines(block: FencedBlock, form: Form, *, drop_returns: bool = False) -> list[str]:
+def fenced_lines(
+    block: FencedBlock, form: Form, *, drop_returns: bool = False, result: str | None = None
+) -> list[str]:
     """Return the lines of a block that is written in a fence.
 
     Args:
         block: The block.
         form: The form, which determines what is escaped.
         drop_returns: Leave out the carriage returns of the block's text.
+        result: As in `info_and_text`.
     """
-    info, text = info_and_text(block)
+    info, text = info_and_text(block, result)
     if drop_returns and text is not None:
         text = text.replace("\r", "")
     fence = fence_for(text or "")

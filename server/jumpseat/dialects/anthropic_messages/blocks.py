@@ -18,6 +18,7 @@ from typing import Any, assert_never
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Origin,
     OtherBlock,
@@ -68,7 +69,7 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
         case OtherBlock():
             whole = read_opaque(block.opaque) if ours else {}
             return whole if isinstance(whole.get("type"), str) else None
-        case ImageBlock() | ContextBlock() | ToolResultBlock():
+        case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():
             return None  # Only in a user's message.
         case _:
             assert_never(block)

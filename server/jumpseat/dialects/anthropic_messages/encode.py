@@ -17,6 +17,7 @@ from jumpseat.chat import (
     ChatRequest,
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     JsonSchemaOutput,
     Message,
@@ -31,6 +32,7 @@ from jumpseat.chat import (
     ToolUseBlock,
     WarningEvent,
 )
+from jumpseat.chat.media import takes_document
 from jumpseat.dialects import cache_marks
 from jumpseat.dialects.anthropic_messages.blocks import assistant_part, tool_id, without_cut_off_calls
 from jumpseat.dialects.anthropic_messages.models import ModelRules, rules_of
@@ -240,10 +242,16 @@ def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | 
             return {"type": "text", "text": render_context(block)}
         case ImageBlock():
             return {"type": "image", "source": _image_source(block)}
+        case DocumentBlock():
+            title = {"title": block.name} if block.name else {}
+            return {"type": "document", "source": _document_source(block), **title}
         case ToolResultBlock():
             call_id = tool_id(ids.get(block.tool_use_id, block.tool_use_id))
             part: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id}
-            if block.content.strip():
+            if isinstance(block.content, tuple):
+                inner = (_user_part(each, ids) for each in block.content)
+                part["content"] = [each for each in inner if each is not None]
+            elif block.content.strip():
                 part["content"] = block.content
             if block.is_error:
                 part |= {"content": part.get("content", "Error"), "is_error": True}
@@ -254,16 +262,28 @@ def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | 
             assert_never(block)
 
 
+def _document_source(block: DocumentBlock) -> dict[str, Any]:
+    if takes_document(block, ("text/",)) and not block.source.startswith("https:"):
+        # The API takes plain text as it is, and no other type of text.
+        text = base64.b64decode(block.source.rpartition(",")[2]).decode("utf-8", "replace")
+        return {"type": "text", "media_type": "text/plain", "data": text}
+    return _source(block, "application/pdf")
+
+
 def _image_source(block: ImageBlock) -> dict[str, Any]:
+    return _source(block, "image/png")
+
+
+def _source(block: ImageBlock | DocumentBlock, usual_type: str) -> dict[str, Any]:
     if block.source.startswith(("https:", "http:")):
         return {"type": "url", "url": block.source}
-    data, media_type = block.source, block.media_type or "image/png"
+    data, media_type = block.source, block.media_type or usual_type
     if data.startswith("data:"):
         head, _, data = data.removeprefix("data:").partition(",")
         media_type, *options = head.split(";")
         if "base64" not in options:
             data = base64.b64encode(unquote_to_bytes(data)).decode()
-    return {"type": "base64", "media_type": media_type or "image/png", "data": data}
+    return {"type": "base64", "media_type": media_type or usual_type, "data": data}
 
 
 def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEvent]) -> list[dict[str, Any]]:

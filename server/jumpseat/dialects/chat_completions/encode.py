@@ -15,6 +15,7 @@ from jumpseat.chat import (
     ChatRequest,
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     JsonSchemaOutput,
     Message,
@@ -22,6 +23,7 @@ from jumpseat.chat import (
     Origin,
     OtherBlock,
     RedactedThinkingBlock,
+    RequestError,
     TextBlock,
     ThinkingBlock,
     ToolDefinition,
@@ -35,7 +37,13 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.efforts import COMMON, nearest_effort
 from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
 from jumpseat.dialects.parameters import joined_lists, merge_parameters
-from jumpseat.dialects.user_parts import image_url, result_text
+from jumpseat.dialects.user_parts import (
+    document_name,
+    document_url,
+    image_url,
+    media_after_results,
+    result_text,
+)
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
 """Members of the body that are never dropped."""
@@ -179,7 +187,7 @@ def _can_stand_alone(block: ContentBlock) -> bool:
             return True  # The engine leaves only those that the endpoint generated.
         case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
             return False
-        case ContextBlock() | ToolResultBlock():
+        case DocumentBlock() | ContextBlock() | ToolResultBlock():
             return False  # Only in a user's message.
         case _:
             assert_never(block)
@@ -202,7 +210,8 @@ def _user(run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool
         if isinstance(block, ToolResultBlock):
             call_id = ids.get(block.tool_use_id, block.tool_use_id)
             yield {"role": "tool", "tool_call_id": call_id, "content": result_text(block)}
-    parts = [part for block in blocks if (part := _part(block)) is not None and part.get("text") != ""]
+    own = [*media_after_results(blocks), *blocks]
+    parts = [part for block in own if (part := _part(block)) is not None and part.get("text") != ""]
     if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and takes_text_parts):
         yield {"role": "user", "content": parts}
     elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
@@ -218,12 +227,23 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
             return {"type": "text", "text": render_context(block)}
         case ImageBlock():
             return {"type": "image_url", "image_url": {"url": image_url(block)}}
+        case DocumentBlock():
+            return {"type": "file", "file": _file(block)}
         case ToolResultBlock():
             return None  # A message of its own.
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
             return None  # Only in an assistant's message.
         case _:
             assert_never(block)
+
+
+def _file(block: DocumentBlock) -> dict[str, str]:
+    if block.source.startswith("https:"):
+        raise RequestError(
+            "Chat completions do not download documents; the chat has a document as a URL.",
+            hint="Attach the document itself, as base64 or as a data: URL.",
+        )
+    return {"filename": document_name(block), "file_data": document_url(block)}
 
 
 def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
@@ -246,7 +266,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
                 pass  # In `text`.
             case RedactedThinkingBlock() | OtherBlock():
                 pass  # The dialect has no form for these.
-            case ContextBlock() | ToolResultBlock():
+            case DocumentBlock() | ContextBlock() | ToolResultBlock():
                 pass  # Only in a user's message.
             case _:
                 assert_never(block)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, assert_never
 from jumpseat.chat import (
     ChatRequest,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     JsonSchemaOutput,
     Message,
@@ -32,7 +33,7 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.efforts import effort_warning, nearest_effort
 from jumpseat.dialects.opaque import own_id, own_ids
 from jumpseat.dialects.parameters import joined_lists, merge_parameters
-from jumpseat.dialects.user_parts import result_text
+from jumpseat.dialects.user_parts import media_after_results, result_text
 
 _B = TypeVar("_B")
 
@@ -168,7 +169,8 @@ def _user(
     results: list[dict[str, Any]] = []
     texts: list[str] = []
     images: list[str] = []
-    for block in (block for message in run for block in message.content):
+    blocks = [block for message in run for block in message.content]
+    for block in (*media_after_results(blocks), *blocks):
         match block:
             case ToolResultBlock():
                 call_id = ids.get(block.tool_use_id, block.tool_use_id)
@@ -182,6 +184,8 @@ def _user(
                 texts.append(render_context(block))
             case ImageBlock():
                 images.append(_image(block, provider))
+            case DocumentBlock():
+                pass  # The adapter's traits have no types of documents, so the engine refuses them.
             case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
                 pass  # Only in an assistant's message.
             case _:
@@ -228,7 +232,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
                 pass  # In `text`.
             case RedactedThinkingBlock() | OtherBlock():
                 pass  # The dialect has no form for these.
-            case ImageBlock() | ContextBlock() | ToolResultBlock():
+            case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():
                 pass  # Only in a user's message.
             case _:
                 assert_never(block)

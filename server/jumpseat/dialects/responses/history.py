@@ -16,6 +16,7 @@ from jumpseat.chat import (
     ChatRequest,
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     Origin,
@@ -35,7 +36,7 @@ from jumpseat.dialects.responses.replay import (
     reasoning_item,
     without_id,
 )
-from jumpseat.dialects.user_parts import image_url, result_text
+from jumpseat.dialects.user_parts import document_name, document_url, image_url, result_text
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
@@ -109,7 +110,7 @@ def _is_bound(block: ContentBlock) -> bool:
         case OtherBlock() | ImageBlock():
             # Items of hosted tools refer to their reasoning by id, and are refused without it.
             return block.opaque is not None
-        case TextBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
+        case TextBlock() | DocumentBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
             return False
         case RedactedThinkingBlock():
             return False  # Not of this dialect.
@@ -135,13 +136,20 @@ def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> I
         if isinstance(block, ToolResultBlock):
             kind = "custom_tool_call_output" if block.tool_use_id in custom else "function_call_output"
             call_id = call_id_of(ids.get(block.tool_use_id, block.tool_use_id))
-            yield {"type": kind, "call_id": call_id, "output": result_text(block)}
+            yield {"type": kind, "call_id": call_id, "output": _output(block)}
     parts = [part for block in blocks if (part := _part(block)) is not None and part.get("text") != ""]
     if len(parts) > 1 or any(part["type"] != "input_text" for part in parts):
         yield {"role": "user", "content": parts}
     elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
         # A plain string if possible, because every compatible server accepts it.
         yield {"role": "user", "content": parts[0]["text"] if parts else ""}
+
+
+def _output(block: ToolResultBlock) -> str | list[dict[str, Any]]:
+    if isinstance(block.content, str):
+        return result_text(block)
+    parts = [part for each in block.content if (part := _part(each)) is not None and part.get("text") != ""]
+    return [{"type": "input_text", "text": "Error:"}, *parts] if block.is_error else parts
 
 
 def _part(block: ContentBlock) -> dict[str, Any] | None:
@@ -152,6 +160,11 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
             return {"type": "input_text", "text": render_context(block)}
         case ImageBlock():
             return {"type": "input_image", "image_url": image_url(block), "detail": "auto"}
+        case DocumentBlock():
+            if block.source.startswith("https:"):
+                return {"type": "input_file", "file_url": block.source}
+            file = {"filename": document_name(block), "file_data": document_url(block)}
+            return {"type": "input_file", **file}
         case ToolResultBlock():
             return None  # An item of its own.
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
@@ -194,7 +207,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
                         items.append(image)
                 case RedactedThinkingBlock():
                     continue  # The dialect has no form for it.
-                case ContextBlock() | ToolResultBlock():
+                case DocumentBlock() | ContextBlock() | ToolResultBlock():
                     continue  # Only in a user's message.
                 case _:
                     assert_never(block)

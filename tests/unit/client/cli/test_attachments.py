@@ -126,6 +126,18 @@ def test_an_image_has_its_type_by_its_content(directory: Path, data: bytes, medi
     }
 
 
+@pytest.mark.requirement("2:documents")
+def test_a_pdf_is_attached_as_a_document(directory: Path) -> None:
+    (directory / "a.pdf").write_bytes(b"%PDF-1.7")
+
+    assert image_of("a.pdf") == {
+        "type": "document",
+        "source": base64.b64encode(b"%PDF-1.7").decode(),
+        "mediaType": "application/pdf",
+        "name": "a.pdf",
+    }
+
+
 @pytest.mark.parametrize("address", ["https://example.com/a.png", "data:image/png;base64,iVBORw0K"])
 def test_the_address_of_an_image_is_passed_on(address: str) -> None:
     assert image_of(address) == {"type": "image", "source": address}

@@ -32,6 +32,14 @@ export interface ImageBlock extends BlockBase {
   mediaType?: string;
 }
 
+export interface DocumentBlock extends BlockBase {
+  type: 'document';
+  /** As for an image. */
+  source: string;
+  mediaType?: string;
+  name?: string;
+}
+
 export interface ContextBlock extends BlockBase {
   type: 'context';
   text: string;
@@ -54,7 +62,7 @@ export interface ToolUseBlock extends BlockBase {
 export interface ToolResultBlock extends BlockBase {
   type: 'tool_result';
   toolUseId: string;
-  content?: string | TextBlock[];
+  content?: string | (TextBlock | ImageBlock | DocumentBlock)[];
   isError?: boolean;
 }
 
@@ -78,6 +86,7 @@ export interface OtherBlock extends BlockBase {
 export type Block =
   | TextBlock
   | ImageBlock
+  | DocumentBlock
   | ContextBlock
   | ToolUseBlock
   | ToolResultBlock

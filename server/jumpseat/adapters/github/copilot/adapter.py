@@ -16,7 +16,7 @@ from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.copilot.catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
-from jumpseat.adapters.github.copilot.fitting import fitted
+from jumpseat.adapters.github.copilot.fitting import fitted, readable
 from jumpseat.adapters.github.copilot.headers import (
     API_VERSION,
     chat_headers,
@@ -70,10 +70,15 @@ GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
 """For a model without a row: the routes of most models first."""
 
 
+DOCUMENT_TYPES = ("application/pdf", "text/")
+TAKES_DOCUMENTS = (MESSAGES, RESPONSES)
+"""The routes whose dialect has documents; Copilot's chat completions have images only."""
+
+
 class CopilotAdapter(Adapter):
     """One `[providers.*]` table of the kind `copilot`: one GitHub, one account."""
 
-    traits = ChatTraits(models_expire_seconds=FRESH_SECONDS)
+    traits = ChatTraits(models_expire_seconds=FRESH_SECONDS, document_types=DOCUMENT_TYPES)
     account: CopilotAccount
     client_info: ClientInfo | None = None
 
@@ -152,6 +157,9 @@ class CopilotAdapter(Adapter):
         for warning in warnings:
             yield warning
         path = self._path(request.model, info)
+        request, warnings = readable(request, info, DOCUMENT_TYPES if path in TAKES_DOCUMENTS else ())
+        for warning in warnings:
+            yield warning
         prepared = await compute(is_long(request.messages), self._routes[path].prepare, request)
         if path == MESSAGES:
             headers |= messages_headers(prepared.body, headers.get("anthropic-beta"))

@@ -5,11 +5,13 @@ The engine does the same before a turn, but at a daemon's first chat there is no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jumpseat.chat import (
     ChatRequest,
     ContentBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     ModelInfo,
@@ -17,6 +19,7 @@ from jumpseat.chat import (
     TextBlock,
     WarningEvent,
 )
+from jumpseat.chat.media import document_type, takes_document, without_unreadable_results
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 
 NOTE = "[An image was here, which is no longer sent.]"
@@ -48,6 +51,33 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
     if request.stream and not info.supports_streaming:
         request = replace(request, stream=False)
     return _with_fewer_images(request, info, warnings), warnings
+
+
+def readable(
+    request: ChatRequest, info: ModelInfo | None, documents: Sequence[str]
+) -> tuple[ChatRequest, list[WarningEvent]]:
+    """The request with a note instead of files in tool results that the model or its route does not take.
+
+    Args:
+        request: the turn.
+        info: the model's row; None if no list has it.
+        documents: the types of documents that the model's route takes.
+
+    Raises:
+        RequestError: a message has such a document.
+    """
+    for message in request.messages:
+        for block in message.content:
+            if isinstance(block, DocumentBlock) and not takes_document(block, documents):
+                raise RequestError(
+                    f"{request.model} does not take documents of the type {document_type(block)}.",
+                    hint="Attach the document's text, or choose a Claude model.",
+                )
+    images = info is None or info.supports_vision is not False
+    messages, warnings = without_unreadable_results(
+        request.messages, request.model, images=images, documents=documents
+    )
+    return replace(request, messages=messages), warnings
 
 
 def _with_fewer_images(request: ChatRequest, info: ModelInfo, warnings: list[WarningEvent]) -> ChatRequest:

@@ -17,6 +17,7 @@ from jumpseat.adapters.base import ClientInfo
 from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest
+from jumpseat.chat.media import media_of
 from jumpseat.dialects.anthropic_messages.models import family_and_version
 
 API_VERSION = "2026-08-01"
@@ -82,7 +83,7 @@ def chat_headers(request: ChatRequest) -> dict[str, str]:
     if request.conversation_id:
         # The same for the whole conversation, and reveals nothing.
         headers["x-interaction-id"] = str(uuid.uuid5(_CONVERSATIONS, request.conversation_id))
-    if any(block.type == "image" for message in request.messages for block in message.content):
+    if any(block.type == "image" for block in media_of(request.messages)):
         # Required as long as an image is anywhere in the history.
         headers["copilot-vision-request"] = "true"
     return headers

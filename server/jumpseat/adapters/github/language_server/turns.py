@@ -166,6 +166,7 @@ def _request_parts(message: Message, tools: Mapping[str, str]) -> Iterable[str |
             case ToolResultBlock():
                 label = f"Result of the tool {tools.get(block.tool_use_id, block.tool_use_id)}"
                 yield render_context(ContextBlock(result_text(block), label=label))
+                yield from (part for part in block.media if isinstance(part, ImageBlock))
             case _:
                 pass  # The engine allows no other blocks in a user's message.
 

@@ -1,0 +1,84 @@
+"""The images and documents of a conversation, and notes instead of those that a model does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from jumpseat.chat.blocks import DocumentBlock, ImageBlock, Message, ResultPart, TextBlock, ToolResultBlock
+from jumpseat.chat.warning import WarningEvent
+
+
+def media_of(messages: Sequence[Message]) -> Iterator[ImageBlock | DocumentBlock]:
+    """Every image and document, also those of tool results."""
+    for message in messages:
+        for block in message.content:
+            if isinstance(block, ImageBlock | DocumentBlock):
+                yield block
+            elif isinstance(block, ToolResultBlock):
+                yield from block.media
+
+
+def takes_document(block: DocumentBlock, types: Sequence[str]) -> bool:
+    """Whether a document is of one of the types; `text/` stands for all types of text."""
+    return document_type(block).startswith(tuple(types))
+
+
+def document_type(block: DocumentBlock) -> str:
+    """The MIME type of a document; that of a `data:` URL takes precedence, and a URL without one is a PDF."""
+    if block.source.startswith("data:"):
+        return block.source.removeprefix("data:").partition(",")[0].partition(";")[0]
+    return block.media_type or "application/pdf"
+
+
+def without_unreadable_results(
+    messages: Sequence[Message], model: str, *, images: bool, documents: Sequence[str]
+) -> tuple[Sequence[Message], list[WarningEvent]]:
+    """The messages with a note instead of each file of a tool result that the model cannot read.
+
+    Args:
+        messages: the conversation.
+        model: the model's name, for the warnings.
+        images: whether the model takes images.
+        documents: the types of documents that it takes.
+    """
+    dropped = {"image": 0, "document": 0}
+
+    def readable(part: ResultPart) -> ResultPart:
+        if isinstance(part, TextBlock) or (isinstance(part, ImageBlock) and images):
+            return part
+        if isinstance(part, DocumentBlock) and takes_document(part, documents):
+            return part
+        dropped[part.type] += 1
+        name = f" {part.name!r}" if isinstance(part, DocumentBlock) and part.name else ""
+        return TextBlock(f"[The tool returned the {part.type}{name}, which this model cannot read.]")
+
+    changed = [
+        Message(
+            message.role,
+            tuple(
+                replace(block, content=result_content([readable(part) for part in block.content]))
+                if isinstance(block, ToolResultBlock) and not isinstance(block.content, str)
+                else block
+                for block in message.content
+            ),
+        )
+        for message in messages
+    ]
+    if not any(dropped.values()):
+        return messages, []
+    warnings: list[WarningEvent] = []
+    if dropped["image"]:
+        message = f"{model} takes no images; a note replaces {dropped['image']} of tool results."
+        warnings.append(WarningEvent("images_dropped", message))
+    if dropped["document"]:
+        message = f"{model} takes no such documents; a note replaces {dropped['document']} of tool results."
+        warnings.append(WarningEvent("documents_dropped", message))
+    return changed, warnings
+
+
+def result_content(parts: Sequence[ResultPart]) -> str | tuple[ResultPart, ...]:
+    """The content of a tool result; text alone becomes one string."""
+    if all(isinstance(part, TextBlock) for part in parts):
+        return "".join(part.text for part in parts if isinstance(part, TextBlock))
+    return tuple(parts)
