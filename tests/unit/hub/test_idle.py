@@ -58,6 +58,34 @@ async def test_the_time_runs_only_while_nothing_is_under_way_and_short_visits_do
         await ending.ended.wait()
 
 
+async def test_a_second_resume_starts_no_second_timer() -> None:
+    ending = Ending()
+    idle = Idle(ending)
+    idle.start(0.0)
+    idle.resume()
+    idle.resume()
+    idle.pause()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert ending.attempts == 0
+
+
+async def test_a_new_time_replaces_the_one_that_runs_and_none_runs_before_the_first() -> None:
+    ending = Ending()
+    idle = Idle(ending)
+    idle.resume()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    idle.start(3600)
+    idle.resume()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert ending.attempts == 0
+    idle.start(0.0)
+    async with asyncio.timeout(20):
+        await ending.ended.wait()
+    assert ending.attempts == 1
+
+
 @pytest.mark.parametrize(
     ("text", "minutes"),
     [
