@@ -240,11 +240,7 @@ class ConversationStore:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep all other threads and processes from changing a conversation.
-
-        Raises:
-            StateError: the store cannot be locked.
-        """
+        """Keep all other threads and processes from changing a conversation; raises as `begin` does."""
         with self._changing(synced=False):
             yield
 
@@ -304,6 +300,9 @@ class ConversationStore:
         family: dict[str, ReadFile] = {}
         ahead: list[tuple[str, str | None]] = [(conversation_id, None)]
         for each, parent in ahead:
+            fork = None if parent is None else self._files.read(each)
+            if fork is not None and not fork.state.version:
+                continue  # Its process was killed before the first line was whole.
             read = self._opened(each)
             if each in family or (parent is not None and (read is None or read.state.fork_of != parent)):
                 continue
