@@ -152,10 +152,8 @@ def _path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
     """The dotted path in the client's params: without the branches of unions, which pydantic adds."""
     parts: list[str] = []
     for index, part in enumerate(location):
-        in_content_block = index >= 2 and location[index - 2] == "content" and isinstance(part, str)
-        if isinstance(part, str) and (
-            in_content_block or part in _UNION_BRANCHES or not _KEY.fullmatch(part)
-        ):
+        is_block = parts[-2:-1] == ["content"] and isinstance(location[index - 1], int)
+        if isinstance(part, str) and (is_block or part in _UNION_BRANCHES or not _KEY.fullmatch(part)):
             continue
         parts.append(str(part))
     return ".".join([*parts, "type"] if names_a_tag else parts)

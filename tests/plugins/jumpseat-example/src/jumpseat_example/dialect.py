@@ -61,6 +61,6 @@ def _part(block: ContentBlock, here: Origin) -> dict[str, Any] | None:
         case ToolUseBlock():
             return {"errand": block.name, "ref": block.id, "input": block.raw or "{}"}
         case ToolResultBlock():
-            return {"ref": block.tool_use_id, "outcome": block.content, "failed": block.is_error}
+            return {"ref": block.tool_use_id, "outcome": block.text, "failed": bool(block.is_error)}
         case _:
             return None
