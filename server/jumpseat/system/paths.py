@@ -57,9 +57,13 @@ def places_of_process() -> Places:
         NoHomeError: a place depends on the home directory, and there is none.
     """
     try:
-        return Places(_config_file().absolute(), _state_dir().absolute(), _data_dir().absolute())
+        places = Places(_config_file(), _state_dir(), _data_dir())
     except RuntimeError:  # From pathlib and platformdirs.
         raise NoHomeError from None
+    # Older releases of platformdirs leave the `~` of a user without a home directory as it is.
+    if any(place.parts[:1] == ("~",) for place in places):
+        raise NoHomeError
+    return Places(*(place.absolute() for place in places))
 
 
 def _home() -> Path | None:
