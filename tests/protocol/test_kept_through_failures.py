@@ -63,6 +63,7 @@ async def test_what_the_user_wrote_survives_a_killed_daemon(home: Path, upstream
     assert kept(home) == ["Hi", "Hello", "More", "Hel", "Again", "Yes"]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("10:killed-daemon")
 async def test_a_killed_daemon_loses_at_most_the_last_seconds_of_an_answer(
     home: Path, upstream: FakeUpstream
