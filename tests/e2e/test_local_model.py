@@ -59,6 +59,7 @@ async def test_the_local_model_answers_through_the_daemon(local_daemon: Daemon) 
     assert again.notifications == [], "the model is loaded once"
 
 
+@pytest.mark.slow
 async def test_the_installed_model_is_polite_and_brief_without_settings(home: Path) -> None:
     assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
     (home / "config.toml").write_text(
