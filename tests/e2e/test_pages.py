@@ -81,7 +81,6 @@ default_provider = "groq"
 [providers.groq]
 kind = "openai"
 base_url = "{base_url}"
-api_key = "a-key"
 models = ["llama-3.3-70b-versatile"]
 default_model = "llama-3.3-70b-versatile"
 
@@ -169,7 +168,8 @@ def environment(
 ) -> dict[str, str]:
     """The user's variables; groq is the default provider, and the local model is installed."""
     home.chmod(0o700)
-    upstream.default(Reply.events(completion_stream(["Hel", "lo."])))
+    # JSON for --schema, with the words that the pages search for.
+    upstream.default(Reply.events(completion_stream(['{"cause": "a race ', 'condition"}'])))
     upstream.default(Reply.json({"data": [{"id": "llama-3.3-70b-versatile"}]}), path="/v1/models")
     configure(home, table(emulator), top=CONFIGURATION.format(base_url=upstream.base_url))
     if (model := MODEL or packaged_file()) is not None:
@@ -220,9 +220,10 @@ async def with_id(command: str, folder: Path, environment: dict[str, str]) -> st
     """The command with the id of a conversation where the page has `ID`."""
     if not re.search(r"\bID\b", command):
         return command
-    code, output = await run("jumpseat chat Hello && jumpseat conversations list --json", folder, environment)
+    await run("jumpseat chat Hello", folder, environment)
+    code, output = await run("jumpseat conversations list --json", folder, environment)
     assert code == 0, output
-    newest = json.loads(output[output.index("{") :])["conversations"][0]["id"]
+    newest = json.loads(output)["conversations"][0]["id"]
     return re.sub(r"\bID\b", newest, command)
 
 
