@@ -1,4 +1,4 @@
-"""What one client's long conversations cost another: chats of a quiet client beside a loud one.
+"""The cost of one client's long conversations for another: chats of a quiet client beside a loud one.
 
 The loud client sends 10 MB of messages over and over, either to the same daemon or to one of its own. The
 difference is the price of sharing; what is left is that of the machine's processors.

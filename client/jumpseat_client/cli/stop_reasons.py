@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class _Reason:
     sentence: str
     chat: str | None = None
-    """What helps in a chat; None for an answer that ended as it should."""
+    """The hint for a chat; None for an answer that ended normally."""
 
     edit: str = "Try again."
-    """What helps with an edit."""
+    """The hint for an edit."""
 
 
 _GO_ON = "the message `Go on.` continues it."

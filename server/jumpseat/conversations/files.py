@@ -105,7 +105,7 @@ class Files:
         return self.directory / _file_name(conversation_id)
 
     def copies(self, conversation_id: str) -> list[Path]:
-        """What was set aside of the conversation's file."""
+        """The copies of the conversation's file that were set aside."""
         return [each for each in self.directory.iterdir() if id_of(each.name) == (conversation_id, True)]
 
     def all(self) -> Iterator[tuple[str, Stamp]]:

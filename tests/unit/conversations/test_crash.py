@@ -19,7 +19,7 @@ SECOND = (*FIRST, *said("More"))
 
 
 def killed(begun: BegunTurn) -> None:
-    """As if the process of the turn had been killed."""
+    """Leave the turn as a killed process would."""
     running.open_here.discard(begun.key)
 
 

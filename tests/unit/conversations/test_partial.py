@@ -27,7 +27,7 @@ pytestmark = pytest.mark.requirement("10:killed-daemon")
 
 
 def killed(begun: BegunTurn) -> None:
-    """As if the process of the turn had been killed."""
+    """Leave the turn as a killed process would."""
     running.open_here.discard(begun.key)
 
 

@@ -24,7 +24,7 @@ PID = 99_999_999
 """A process that does not exist: the fixture of the home kills those of its pointers."""
 
 Answer: TypeAlias = "dict[str, Any] | None"
-"""What a daemon sends before it closes the connection."""
+"""The bytes that a daemon sends before it closes the connection."""
 
 
 class Daemons:

@@ -59,7 +59,7 @@ class EndpointAdapter(Adapter):
     """The longest silence of a chat in seconds without a configured `timeout`; None for `IDLE_SECONDS`."""
 
     document_types: ClassVar[Sequence[str]] = ()
-    """As in `ChatTraits`."""
+    """The same attribute as in `ChatTraits`."""
 
     assistant_may_begin: ClassVar[bool] = False
     """Whether `default_base_url` accepts a conversation that begins with the assistant; compatible servers at

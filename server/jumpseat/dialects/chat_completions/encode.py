@@ -84,7 +84,7 @@ class EndpointFacts:
     thinks. It is sent empty if the conversation does not have it."""
 
     cache_marks: Literal["none", "parts", "messages"] = "none"
-    """Where marks for the prompt cache are: `cache_control` in a part of the content, as gateways to Claude
+    """The form of marks for the prompt cache: `cache_control` in a part of the content, as gateways to Claude
     take it, or Copilot's `copilot_cache_control` in a message."""
 
 

@@ -1,4 +1,4 @@
-"""What the command line says about an answer that did not end as it should."""
+"""The command line reports an answer that did not end normally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where requests of the Messages dialect are marked for the prompt cache."""
+"""The places where requests of the Messages dialect are marked for the prompt cache."""
 
 from dataclasses import replace
 

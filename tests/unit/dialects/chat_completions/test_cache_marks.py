@@ -1,4 +1,4 @@
-"""Where requests of the chat-completions dialect are marked for the prompt cache."""
+"""The places where requests of the chat-completions dialect are marked for the prompt cache."""
 
 import pytest
 
