@@ -28,7 +28,12 @@ export interface ModelInfo {
   policy?: 'enabled' | 'disabled' | 'unconfigured';
   /** Markdown. */
   policyTerms?: string;
-  billing?: { isPremium?: boolean; multiplier?: number; tokenPrices?: Record<string, unknown>; restrictedTo?: string[] };
+  billing?: {
+    isPremium?: boolean;
+    multiplier?: number;
+    tokenPrices?: Record<string, unknown>;
+    restrictedTo?: string[];
+  };
 }
 
 export interface Quota {
