@@ -1,6 +1,6 @@
 """`jumpseat serve`: reads the options, then imports the daemon.
 
-An editor's user waits for the daemon's start, so its most expensive imports are reduced first.
+An editor's user waits for the daemon's start, so its most expensive import is reduced first.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from jumpseat.rpc.flags import parse_flags
-from jumpseat.rpc.lean_dataclasses import compile_lazily
 from jumpseat.rpc.lean_lsprotocol import import_lean
-from jumpseat.rpc.lean_pydantic import disable_plugin_search
 
 
 def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
@@ -36,9 +34,7 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
 def import_the_daemon() -> None:
     """Import all that a session needs, fast. Call it before any other import of the daemon."""
     gc.disable()
-    disable_plugin_search()
     import_lean()
-    compile_lazily()
     import jumpseat.rpc.process  # noqa: F401 - with all that it needs
 
     # Imported objects are never garbage, so the collector skips them.
