@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import jumpseat
-from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import running_neovim
 from tests.editors.provider import MODELS, WORDS
@@ -125,20 +124,6 @@ def test_the_logs_are_opened(child):
     )
     child.sees("the log was opened")
     assert child.lua("return vim.fn.line('.') == vim.fn.line('$')")
-
-
-def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider, tmp_path):
-    (tmp_path / "a.py").write_text("first\nsecond\n")
-    child.command(f"edit {tmp_path / 'a.py'}")
-    child.command("Jumpseat")
-    provider.script(Reply.events(completion_stream(["Here:\n\n```python\nx = 1\n", "y = 2\n```\n\nDone."])))
-    child.ask("Code?")
-    child.idle()
-    child.command("JumpseatYank")
-    assert child.lua("return vim.fn.getreg('\"')") == "x = 1\ny = 2\n"
-    child.command("JumpseatInsert")
-    lines = child.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.py'), 0, -1, false)")
-    assert lines == ["first", "x = 1", "y = 2", "second"]
 
 
 def test_the_health_check_names_the_program_and_the_providers(child):

@@ -4,7 +4,73 @@ local log = require('jumpseat.log')
 
 local M = {}
 
---- The fenced block around a line, else the last one of the buffer.
+---@class jumpseat.Fence
+---@field prefix string the text before the fence: indentation, quote markers, the marker of a list item
+---@field marks string
+
+--- The fence that a line opens, also inside a list or a quote.
+---@param line string
+---@return jumpseat.Fence?
+local function fence_of(line)
+  local lead, rest = line:match('^([%s>]*)(.*)$')
+  local item = rest:match('^[-*+]%s+') or rest:match('^%d+[.)]%s+') or ''
+  rest = rest:sub(#item + 1)
+  local marks = rest:match('^(```+)[^`]*$') or rest:match('^~~~+')
+  return marks and { prefix = lead .. item, marks = marks }
+end
+
+---@param line string
+---@param fence jumpseat.Fence
+---@return boolean
+local function closes(line, fence)
+  local marks = line:match('^[%s>]*([`~]+)%s*$')
+  return marks ~= nil and #marks >= #fence.marks and marks == fence.marks:sub(1, 1):rep(#marks)
+end
+
+--- Remove a prefix from lines, as far as they have it.
+---@param lines string[]
+---@param prefix string
+---@return string[]
+local function without(lines, prefix)
+  local removed = prefix:find('>', 1, true) and '^[%s>]*' or '^%s*'
+  return vim.tbl_map(function(line) return line:sub(#line:sub(1, #prefix):match(removed) + 1) end, lines)
+end
+
+---@param line string?
+---@return boolean
+local function is_blank(line) return line == nil or not line:find('%S') end
+
+--- The block around a line that only its indentation marks.
+---@param lines string[]
+---@param row integer from 1
+---@return string[]?
+local function indented_at(lines, row)
+  local function belongs(line) return line and (line:find('^    ') or line:find('^\t') or is_blank(line)) end
+  if is_blank(lines[row]) or not belongs(lines[row]) then return end
+  local first, last = row, row
+  while belongs(lines[first - 1]) do
+    first = first - 1
+  end
+  while belongs(lines[last + 1]) do
+    last = last + 1
+  end
+  -- A paragraph goes on in indented lines that follow it directly.
+  if not is_blank(lines[first]) and not is_blank(lines[first - 1]) then return end
+  while is_blank(lines[first]) do
+    first = first + 1
+  end
+  while is_blank(lines[last]) do
+    last = last - 1
+  end
+  local block, common = vim.list_slice(lines, first, last), nil
+  for _, line in ipairs(block) do
+    local indentation = line:match('^%s*')
+    if not is_blank(line) and (not common or #indentation < #common) then common = indentation end
+  end
+  return without(block, common)
+end
+
+--- The code block around a line, else the last fenced one of the buffer.
 ---@param buf integer
 ---@param row integer from 1
 ---@return string[]?
@@ -12,16 +78,15 @@ local function block_at(buf, row)
   local found, fence, first
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   for number, line in ipairs(lines) do
-    local marks = line:match('^(```+)') or line:match('^(~~~+)')
-    if not fence and marks then
-      fence, first = marks, number
-    elseif fence and line:match('^' .. fence .. '%s*$') then
-      found = vim.list_slice(lines, first + 1, number - 1)
+    if not fence then
+      fence, first = fence_of(line), number
+    elseif closes(line, fence) then
+      found = without(vim.list_slice(lines, first + 1, number - 1), fence.prefix)
       if row >= first and row <= number then return found end
       fence = nil
     end
   end
-  return found
+  return indented_at(lines, row) or found
 end
 
 ---@param buf integer
@@ -49,6 +114,10 @@ function M.insert(buf)
   if not lines then return end
   local target = chat.source()
   if not target then return log.warn('There is no file to insert it into: open one beside the chat.') end
+  if not vim.bo[target].modifiable then
+    local name = vim.fs.basename(vim.api.nvim_buf_get_name(target))
+    return log.warn(("Code cannot be inserted into %s: 'modifiable' is off."):format(name))
+  end
   local win = vim.fn.win_findbuf(target)[1]
   local row = win and vim.api.nvim_win_get_cursor(win)[1] or vim.fn.getbufinfo(target)[1].lnum
   vim.api.nvim_buf_set_lines(target, row, row, false, lines)

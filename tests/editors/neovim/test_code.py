@@ -1,0 +1,86 @@
+"""Code blocks of a chat, which are yanked and inserted into the last file."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+LISTS = """1. First:
+
+   ```python
+   def f(x):
+       return x  # one
+
+   f(1)
+   ```
+
+2. Second:
+   - ~~~~sh
+     ls
+     ~~~
+       deep  # two
+     ~~~~
+
+> ```lua
+> quoted()  -- three
+>
+>   more()
+> `````
+
+Some text:
+
+    indented code  # four
+
+      more
+
+```c
+last
+```
+"""
+
+
+def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider, tmp_path):
+    (tmp_path / "a.py").write_text("first\nsecond\n")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command("Jumpseat")
+    provider.script(Reply.events(completion_stream(["Here:\n\n```python\nx = 1\n", "y = 2\n```\n\nDone."])))
+    child.ask("Code?")
+    child.idle()
+    child.command("JumpseatYank")
+    assert child.lua("return vim.fn.getreg('\"')") == "x = 1\ny = 2\n"
+    child.command("JumpseatInsert")
+    lines = child.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.py'), 0, -1, false)")
+    assert lines == ["first", "x = 1", "y = 2", "second"]
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [
+        ("one", "def f(x):\n    return x  # one\n\nf(1)\n"),
+        ("two", "ls\n~~~\n  deep  # two\n"),
+        ("three", "quoted()  -- three\n\n  more()\n"),
+        ("four", "indented code  # four\n\n  more\n"),
+        ("Some text", "last\n"),
+    ],
+)
+def test_the_block_at_the_cursor_is_yanked_without_its_indentation(child, provider, word, code):
+    provider.script(Reply.events(completion_stream([LISTS])))
+    child.ask("Code?")
+    child.idle()
+    child.lua("assert(vim.fn.search(..., 'bw') > 0)", word)
+    child.command("JumpseatYank")
+    assert child.lua("return vim.fn.getreg('\"')") == code
+
+
+def test_code_is_not_inserted_into_a_locked_file(child, provider, tmp_path):
+    (tmp_path / "a.py").write_text("first\n")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command("set nomodifiable")
+    child.command("Jumpseat")
+    child.write("```\nx = 1\n```")
+    child.command("JumpseatInsert")
+    assert child.messages == ["jumpseat: Code cannot be inserted into a.py: 'modifiable' is off."]
