@@ -16,6 +16,8 @@
 
 (declare-function jumpseat-complete-at-point "jumpseat-complete")
 (declare-function jumpseat-check-flymake "jumpseat-check")
+(declare-function jumpseat-open "jumpseat-file")
+(declare-function jumpseat-save "jumpseat-file")
 (declare-function jumpseat-send "jumpseat-send")
 (declare-function jumpseat-stop "jumpseat")
 (declare-function jumpseat-copy-code "jumpseat-ask")
@@ -47,6 +49,10 @@
 (define-derived-mode jumpseat-plain-mode text-mode "Chat"
   "The mode of chats if Markdown mode is not installed."
   (setq-local font-lock-defaults '(jumpseat-chat--keywords t)))
+
+(defun jumpseat-chat-text-mode ()
+  "Switch to the major mode of chats."
+  (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode)))
 
 (defvar jumpseat-chat-mode-map
   (let ((map (make-sparse-keymap)))
@@ -172,7 +178,7 @@ It is the last one that is not a chat and not the log of the daemon."
     (with-current-buffer buffer
       (setq default-directory directory)
       (insert text)
-      (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode))
+      (jumpseat-chat-text-mode)
       (setq buffer-undo-list nil)
       (set-buffer-modified-p nil)
       (jumpseat-chat-mode))
@@ -226,36 +232,6 @@ Does nothing if a person has changed that line."
                   jumpseat-transcript-question "\n\n"))))
     ;; The chat does not wait for the daemon.
     (unless chat (jumpseat-chat--name-heading))))
-
-;;;###autoload
-(defun jumpseat-open (file)
-  "Open the chat that was saved in FILE."
-  (interactive
-   (list (read-file-name "Chat: " (file-name-as-directory (expand-file-name jumpseat-directory)))))
-  (let ((buffer (find-file-noselect file)))
-    (with-current-buffer buffer
-      (when (eq major-mode 'fundamental-mode) (jumpseat-plain-mode))
-      (unless jumpseat-chat-mode (jumpseat-chat-mode))
-      (jumpseat-transcript-headings
-       (jumpseat-transcript-model)
-       (lambda (&rest _)
-         (when (buffer-live-p buffer)
-           (with-current-buffer buffer (font-lock-flush))))))
-    (jumpseat-chat-show buffer)))
-
-(defun jumpseat-save ()
-  "Save this chat; a new one in `jumpseat-directory', under a name of its own."
-  (interactive)
-  (if buffer-file-name
-      (save-buffer)
-    (let ((directory (file-name-as-directory (expand-file-name jumpseat-directory)))
-          ;; Another mode would end that of the chat.
-          (change-major-mode-with-file-name nil)
-          (name (format-time-string "%Y-%m-%d-%H%M%S.md")))
-      (make-directory directory t)
-      (write-file (read-file-name (format-prompt "Save the chat as" name) directory
-                                  (expand-file-name name directory))
-                  t))))
 
 ;;; Moving, and stopping
 

@@ -43,6 +43,7 @@
 (require 'jumpseat-ask)
 (require 'jumpseat-check)
 (require 'jumpseat-complete)
+(require 'jumpseat-file)
 (require 'jumpseat-history)
 (require 'jumpseat-install)
 (require 'jumpseat-rewrite)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -34,17 +35,24 @@ def test_the_unit_tests_in_emacs_lisp_pass():
     assert f"Ran {written} tests, {written} results as expected" in ran.stderr
 
 
-def test_the_autoloads_have_the_commands_and_load_nothing(tmp_path):
-    """As a package manager makes them."""
-    file = tmp_path / "jumpseat-autoloads.el"
+def write_autoloads(directory: Path) -> Path:
+    """The autoloads of a copy of the package in this directory, as a package manager makes them."""
+    for each in PACKAGE.glob("jumpseat*.el"):
+        shutil.copy(each, directory)
+    file = directory / "jumpseat-autoloads.el"
     generate = f"""(progn (require 'autoload)
         (let ((generated-autoload-file "{file}") (make-backup-files nil))
           (with-suppressed-warnings ((obsolete update-directory-autoloads))
-            (update-directory-autoloads "{PACKAGE}"))))"""
+            (update-directory-autoloads "{directory}"))))"""
     assert batch("--eval", generate).returncode == 0
+    return file
+
+
+def test_the_autoloads_have_the_commands_and_load_nothing(tmp_path):
+    file = write_autoloads(tmp_path)
     loaded = '(print (seq-filter (lambda (each) (string-prefix-p "jumpseat" (symbol-name each))) features))'
     autoloads = "(mapatoms (lambda (each) (when (autoloadp (symbol-function each)) (print each))))"
-    ran = batch("-L", str(PACKAGE), "-l", str(file), "--eval", loaded, "--eval", autoloads)
+    ran = batch("-L", str(tmp_path), "-l", str(file), "--eval", loaded, "--eval", autoloads)
     assert ran.stdout.split("\n")[1] in ("nil", "(jumpseat-autoloads)")
     found = set(re.findall(r"^jumpseat\S*$", ran.stdout, re.MULTILINE))
     commentary = (PACKAGE / "jumpseat.el").read_text("utf-8").partition(";;; Code:")[0]

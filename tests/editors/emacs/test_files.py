@@ -1,0 +1,79 @@
+"""Saved chats: which files are recognised as chats, and what a model may have written into them."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.upstream import Reply
+from tests.editors.emacs.child import lisp, running_emacs
+from tests.editors.emacs.test_units import batch, write_autoloads
+from tests.editors.provider import WORDS, sent
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+HEAD = "---\nmodel: fake:fake-model\n---\n\n"
+VARIABLES = (
+    "<!-- Local Variables: -->\n<!-- mode: python -->\n<!-- buffer-read-only: t -->\n"
+    "<!-- eval: (setq hostile t) -->\n<!-- End: -->\n"
+)
+CHAT = f"{HEAD}## Me\n\nHow?\n\n## Assistant\n\nSo:\n\n{VARIABLES}\n## Me\n\nThanks?\n"
+
+
+@pytest.mark.parametrize("way", ["find-file", "recentf-open-most-recent-file", "project-find-file"])
+def test_a_saved_chat_is_a_chat_however_it_is_visited(home, package, provider, tmp_path, way):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "sky.md"
+    file.write_text(CHAT)
+    (tmp_path / ".project").touch()
+    before = "(setq hostile nil enable-local-variables :all enable-local-eval t)"
+    with running_emacs(home, package=package, before=before) as child:
+        child.eval(f"""(progn (cd {lisp(str(tmp_path))}) (require 'recentf) (recentf-mode)
+            (recentf-push {lisp(str(file))})
+            (setq project-vc-extra-root-markers '(".project")
+                  project-find-functions (list (lambda (_) (cons 'transient default-directory)))))""")
+        if way == "find-file":
+            child.keys(f"^X^F^A^K{file}^M")
+        else:
+            child.command(way, *(["sky.md"] if way == "project-find-file" else []))
+        child.wait("jumpseat-chat-mode")
+        assert child.eval("(list hostile buffer-read-only major-mode)") == [None, None, "jumpseat-plain-mode"]
+        child.sees("fake:fake-model")
+        child.keys("^[>")
+        child.send()
+        child.sees("Hello there.")
+        child.idle()
+        assert sent(provider, 0)[2] == "Thanks?"
+        child.eval("(progn (set-buffer-modified-p nil) (revert-buffer t t))")
+        assert child.eval("(list hostile buffer-read-only jumpseat-chat-mode)") == [None, None, True]
+
+
+def test_other_files_are_not_chats(home, package, tmp_path):
+    texts = {
+        "cv.md": "## Me\n\nBorn in 1980.\n",
+        "prompt.md": "---\nmodel: gpt-4o\n---\n\n## Task\n",
+        "card.md": "---\nmodel: a:b\n---\n\nA model.\n",
+        "chats/notes.md": "# Notes\n",
+        "chats/draft.md": "## Me\n\nHow?\n",
+    }
+    (tmp_path / "chats").mkdir()
+    with running_emacs(home, package=package, options={"directory": str(tmp_path / "chats")}) as child:
+        found = []
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text)
+            child.eval(f"(find-file {lisp(str(tmp_path / name))})")
+            if child.eval("jumpseat-chat-mode"):
+                found.append(name)
+        assert found == ["chats/draft.md"]
+
+
+def test_a_saved_chat_loads_the_package_and_another_file_does_not(tmp_path):
+    (tmp_path / "sky.md").write_text(CHAT)
+    (tmp_path / "cv.md").write_text("## Me\n\nBorn in 1980.\n")
+    visit = """(progn (find-file "{}")
+                      (princ (list (featurep 'jumpseat) (bound-and-true-p jumpseat-chat-mode))))"""
+    ran = batch(
+        *("-L", str(tmp_path), "-l", str(write_autoloads(tmp_path))),
+        *("--eval", '(setq jumpseat-command \'("true"))'),
+        *("--eval", visit.format(tmp_path / "cv.md"), "--eval", visit.format(tmp_path / "sky.md")),
+    )
+    assert ran.stdout == "(nil nil)(t t)", ran.stderr
