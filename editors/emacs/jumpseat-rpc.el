@@ -24,6 +24,9 @@
 (defconst jumpseat-rpc--initialize-seconds 20 "How long the daemon may take to be ready.")
 (defconst jumpseat-rpc--coalesce-ms 16 "One frame at 60 Hz: the daemon joins deltas within it.")
 
+(defconst jumpseat-rpc--commands '(:signIn "M-x jumpseat-login" :check "M-x jumpseat-doctor")
+  "The commands of this package that hints of the daemon may name.")
+
 (defconst jumpseat-rpc--needed
   '("chat/start" "chat/cancel" "edit/start" "prompts/get" "prompts/list" "settings/schema"
     "transcript/check" "transcript/parse" "transcript/render")
@@ -214,6 +217,26 @@ with the error after a process ended."
   "Refuse a request of the daemon: it sends none to a client like this one."
   (jsonrpc-error :code -32601 :message "no such method"))
 
+(defun jumpseat-rpc--read ()
+  "Read the message in this narrowed buffer.
+One that Emacs cannot read, such as a number that is too large, becomes an error
+of its request; jsonrpc.el would drop it, and the request would never end."
+  (condition-case failure
+      (json-parse-buffer :object-type 'plist :null-object nil :false-object :json-false)
+    (error
+     (jumpseat-log-write "A message could not be read: %s" (error-message-string failure))
+     (goto-char (point-min))
+     (when (looking-at "{\"jsonrpc\": ?\"2.0\", ?\"id\": ?\\([0-9]+\\)")
+       (list :id (string-to-number (match-string 1))
+             :error (jumpseat-failure "protocol" "Emacs could not read the answer of jumpseat."
+                                      (format "See %s." (jumpseat-keys 'jumpseat-log))))))))
+
+(defun jumpseat-rpc--filter (filter process text)
+  "Call FILTER, that of jsonrpc.el, with PROCESS and TEXT.
+Messages are read by `jumpseat-rpc--read'."
+  (cl-letf (((symbol-function 'jsonrpc--json-read) #'jumpseat-rpc--read))
+    (funcall filter process text)))
+
 (defun jumpseat-rpc--connect (link)
   "Start the process of LINK."
   (let* ((default-directory (jumpseat-local-directory))
@@ -242,7 +265,8 @@ with the error after a process ended."
           (condition-case nil
               (apply #'jsonrpc-process-connection :events-buffer-config '(:size 0) arguments)
             (invalid-slot-name
-             (apply #'jsonrpc-process-connection :events-buffer-scrollback-size 0 arguments))))))
+             (apply #'jsonrpc-process-connection :events-buffer-scrollback-size 0 arguments))))
+    (add-function :around (process-filter (jumpseat-rpc--link-process link)) #'jumpseat-rpc--filter)))
 
 (defun jumpseat-rpc-start ()
   "Start the daemon's process if it does not run.
@@ -269,7 +293,8 @@ Returns an error if it cannot be started; later ones reach the requests."
    (list :processId (emacs-pid) :rootUri nil :capabilities nil
          :clientInfo (list :name "Emacs" :version emacs-version)
          :initializationOptions (list :config jumpseat-config
-                                      :coalesceMs jumpseat-rpc--coalesce-ms))
+                                      :coalesceMs jumpseat-rpc--coalesce-ms
+                                      :commands jumpseat-rpc--commands))
    (lambda (err result) (jumpseat-rpc--initialized link err result)))
   (run-at-time jumpseat-rpc--initialize-seconds nil
                #'jumpseat-rpc--initialized link
@@ -308,9 +333,10 @@ and a daemon that does not read would hold up Emacs."
 ;;; Requests
 
 (defun jumpseat-rpc--text (value)
-  "VALUE, params, with U+FFFD for what UTF-8 and so JSON cannot express."
+  "VALUE, params, with U+FFFD for what JSON cannot express, and for U+0000.
+The daemon would replace that too, because Emacs before 30 cannot read it."
   (cond ((stringp value)
-         (replace-regexp-in-string "[\uD800-\uDFFF\x3fff80-\x3fffff]" "\uFFFD" value t t))
+         (replace-regexp-in-string "[\0\uD800-\uDFFF\x3fff80-\x3fffff]" "\uFFFD" value t t))
         ((vectorp value) (vconcat (mapcar #'jumpseat-rpc--text value)))
         ((consp value) (cons (jumpseat-rpc--text (car value)) (jumpseat-rpc--text (cdr value))))
         (t value)))
@@ -338,10 +364,7 @@ CALLBACK gets an error or nil, and the result."
     (push entry (jumpseat-rpc--link-pending link))
     (jumpseat-garbage-defer)
     (condition-case failure
-        (condition-case nil
-            (jumpseat-rpc--call link method params answered)
-          (wrong-type-argument
-           (jumpseat-rpc--call link method (jumpseat-rpc--text params) answered)))
+        (jumpseat-rpc--call link method (jumpseat-rpc--text params) answered)
       (error
        (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))
        ;; If the process has ended, and Emacs has not handled that yet, its end will be the answer.

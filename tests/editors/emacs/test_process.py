@@ -164,6 +164,31 @@ def test_an_emacs_with_a_bare_path_finds_the_program_in_the_users_directory(home
         assert child.eval("(jumpseat-program)") == [str(program)]
 
 
+GARBLING = """
+import subprocess, sys
+daemon = subprocess.Popen([sys.executable, "-P", "-m", "jumpseat", *sys.argv[1:]], stdout=subprocess.PIPE)
+while header := daemon.stdout.readline():
+    body = daemon.stdout.read(int(header.split()[1]) + 2)
+    sys.stdout.buffer.write(header + body.replace(b"-----+", b"\\\\ud800"))
+    sys.stdout.buffer.flush()
+"""
+
+
+def test_an_answer_that_emacs_cannot_read_ends_with_an_error(home, package, provider, tmp_path):
+    provider.script(Reply.events(completion_stream(["Half ", "-----+"])), Reply.events(WORDS))
+    garbling = program_that(tmp_path, GARBLING)
+    with running_emacs(home, package=package, options={"command": garbling}) as child:
+        child.command("jumpseat")
+        child.ask("Hello?")
+        child.sees("✗ Emacs could not read the answer of jumpseat. See M-x jumpseat-log.")
+        child.idle()
+        assert "## Assistant\n\nHalf" in child.text
+        assert "A message could not be read" in child.log
+        child.ask("Hello?")
+        child.sees("Hello there.")
+        child.idle()
+
+
 def test_turns_are_announced_to_other_packages(child, provider):
     provider.script(Reply.events(WORDS))
     child.eval("(add-hook 'jumpseat-turn-ended-functions (lambda (&rest all) (setq ended all)))")

@@ -110,16 +110,16 @@ def test_a_narrowed_chat_is_sent_as_a_whole_and_gets_its_answer_at_the_end(child
     assert provider.requests[0].json["messages"][0]["content"] == "First line.\nSecond line."
 
 
-def test_bytes_that_are_not_utf_8_are_replaced_in_what_is_sent(child, provider, tmp_path):
+def test_bytes_that_are_not_utf_8_and_nul_are_replaced_in_what_is_sent(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "latin.txt"
-    file.write_bytes(b"caf\xe9\xff \x80\n")
+    file.write_bytes(b"caf\xe9\xff \x80 \x00\n")
     child.eval(f"(let ((coding-system-for-read 'utf-8)) (find-file {lisp(str(file))}))")
     child.eval("(progn (push-mark 1 t t) (goto-char (point-max)))")
     child.command("jumpseat-ask", "What is it?")
     child.sees("Hello there.")
     child.idle()
-    assert "caf\ufffd\ufffd \ufffd" in sent(provider, 0)[0]
+    assert "caf\ufffd\ufffd \ufffd \ufffd\n" in sent(provider, 0)[0]
 
 
 def test_front_matter_that_is_changed_while_the_provider_is_asked_stays(child, provider):
