@@ -50,7 +50,16 @@
             (funcall callback (plist-get result :text) conversation))))))))
 
 (defun jumpseat-history--continue (id)
-  "Open the kept conversation ID as a chat."
+  "Show the chat of the kept conversation ID, or open it as a chat."
+  (if-let ((open (seq-find (lambda (chat)
+                             (with-current-buffer chat
+                               (equal id (jumpseat-transcript-conversation))))
+                           (jumpseat-chat-list))))
+      (jumpseat-chat-show open)
+    (jumpseat-history--open id)))
+
+(defun jumpseat-history--open (id)
+  "Open the kept conversation ID as a new chat."
   (jumpseat-history--read
    id
    (lambda (text conversation)

@@ -78,15 +78,23 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
     (widen)
     (buffer-substring-no-properties (point-min) (jumpseat-transcript-front-matter-end))))
 
-(defun jumpseat-transcript-model ()
-  "The model that the front matter of this buffer names, or nil."
+(defun jumpseat-transcript--named (key)
+  "The word that the front matter of this buffer has for KEY, or nil."
   (save-excursion
     (save-restriction
       (widen)
       (goto-char (point-min))
-      (when (re-search-forward "^model:[ \t]*[\"']?\\([^ \t\n\"']+\\)"
+      (when (re-search-forward (concat "^" key ":[ \t]*[\"']?\\([^ \t\n\"']+\\)")
                                (jumpseat-transcript-front-matter-end) t)
         (match-string-no-properties 1)))))
+
+(defun jumpseat-transcript-model ()
+  "The model that the front matter of this buffer names, or nil."
+  (jumpseat-transcript--named "model"))
+
+(defun jumpseat-transcript-conversation ()
+  "The id of the kept conversation that this buffer continues, or nil."
+  (jumpseat-transcript--named "conversation"))
 
 (defun jumpseat-transcript-head (conversation)
   "The params of `transcript/render' for the front matter of CONVERSATION."

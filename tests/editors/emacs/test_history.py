@@ -40,6 +40,11 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, pack
     with running_emacs(home, package=package) as child:
         history(child, "Continue")
         chats.about_the_sky_again(child, provider)
+        chat = child.text
+        history(child, "Continue")
+        child.wait("(not (active-minibuffer-window))")
+        assert child.text == chat
+        assert child.eval("(length (jumpseat-chat-list))") == 1
     assert kept(home) == [name]
 
 
