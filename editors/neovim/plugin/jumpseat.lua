@@ -1,6 +1,10 @@
 -- Only commands and maps: the modules are loaded when one is used. No default keys.
-if vim.g.loaded_jumpseat or vim.fn.has('nvim-0.10') == 0 then return end
+if vim.g.loaded_jumpseat then return end
 vim.g.loaded_jumpseat = true
+if vim.fn.has('nvim-0.10') == 0 then
+  vim.notify(require('jumpseat.config').too_old(), vim.log.levels.WARN)
+  return
+end
 
 ---@param name string
 ---@param description string
@@ -9,7 +13,7 @@ local function command(name, description, options)
   options = vim.tbl_extend('force', { desc = 'jumpseat: ' .. description }, options or {})
   vim.api.nvim_create_user_command(
     'Jumpseat' .. name,
-    function(args) require('jumpseat.commands')[name == '' and 'Open' or name](args) end,
+    function(args) require('jumpseat.commands').run(name == '' and 'Open' or name, args) end,
     options
   )
 end

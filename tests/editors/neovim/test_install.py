@@ -38,7 +38,7 @@ def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, tmp
     with running_neovim(home, env={"PATH": path}) as child:
         child.command("JumpseatInstall")
         child.wait("#_G.messages == 2")
-        assert "could not be installed: No such release. vim.g.jumpseat.package names" in child.messages[1]
+        assert "could not be installed: No such release. The option package can name" in child.messages[1]
         assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
 
 
@@ -107,7 +107,7 @@ def test_a_package_that_is_not_there_is_named_with_a_way_on(home, installer, tmp
         (message,) = [text for text in child.messages if "could not" in text]
         assert message.startswith(f"jumpseat: {home}/no-such-checkout could not be installed: ")
         assert message.endswith(
-            " vim.g.jumpseat.package names another version, or a checkout; :JumpseatLog has all of it."
+            " The option package can name another version, or a checkout; :JumpseatLog has all of it."
         )
         child.command("JumpseatLog")
         assert "no-such-checkout" in child.text

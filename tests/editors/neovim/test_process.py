@@ -31,7 +31,7 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(home)
     with running_neovim(home, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("✗ The program /nowhere/jumpseat was not found. Correct")
+        child.sees("✗ The program /nowhere/jumpseat was not found. Name it")
         child.idle()
         assert child.text == "## Me\n\nHello?"
 

@@ -61,12 +61,12 @@ local function missing()
   local chosen = config.get().command
   if chosen then
     local message = ('The program %s was not found.'):format(chosen[1])
-    return wire.error('config', message, 'Correct vim.g.jumpseat.command, or remove it.')
+    return wire.error('config', message, config.ADVICE .. '.')
   end
   return wire.error(
     'config',
     'The program jumpseat was not found.',
-    'Run :JumpseatInstall, or install it with `pipx install jumpseat`, or set vim.g.jumpseat.command.'
+    'Run :JumpseatInstall, or install it with `pipx install jumpseat`. ' .. config.ADVICE .. '.'
   )
 end
 
@@ -78,7 +78,7 @@ local function too_old(command, version, lacks)
   local name = ('jumpseat%s at %s'):format(version and ' ' .. version or '', table.concat(command, ' '))
   local hint = (':JumpseatInstall! installs jumpseat %s for this plug-in.'):format(config.version)
   if config.get().command then
-    hint = ('Upgrade it to %s, or remove vim.g.jumpseat.command and run :JumpseatInstall.'):format(
+    hint = ('Upgrade it to %s, or remove the option command from your configuration and run :JumpseatInstall.'):format(
       config.version
     )
   end

@@ -54,6 +54,20 @@ function M.Setting(args) require('jumpseat.settings').describe(args.args) end
 
 function M.Install(args) require('jumpseat.install').run(args.bang) end
 
+--- Commands that work with wrong options too.
+local UNCONDITIONAL = { Stop = true, Reject = true, Log = true }
+
+--- Run a command, unless an option of the user is wrong.
+---@param name string
+---@param args table
+function M.run(name, args)
+  local problem = require('jumpseat.config').check()[1]
+  if problem and not UNCONDITIONAL[name] then
+    return require('jumpseat.log').warn(problem .. ' See :help jumpseat-options.')
+  end
+  M[name](args)
+end
+
 ---@param words string[]
 ---@param lead string
 ---@return string[]

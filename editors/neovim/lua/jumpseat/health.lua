@@ -40,20 +40,34 @@ local function check_providers()
   end
 end
 
-function M.check()
-  vim.health.start('jumpseat')
-  if vim.fn.has('nvim-0.10') == 1 then
-    vim.health.ok('Neovim is new enough')
-  else
-    vim.health.error('Neovim 0.10 or newer is needed')
+--- Report the options that are wrong or unknown.
+---@return boolean ok none is wrong
+local function check_options()
+  local problems, unknown = require('jumpseat.config').check()
+  for _, problem in ipairs(problems) do
+    vim.health.error(problem, { 'See :help jumpseat-options' })
   end
+  for _, name in ipairs(unknown) do
+    vim.health.warn(('There is no option %s.'):format(name), { 'See :help jumpseat-options' })
+  end
+  return #problems == 0
+end
+
+function M.check()
   local config = require('jumpseat.config')
+  local too_old = config.too_old()
+  if too_old then
+    -- The names before Neovim 0.10, and before 0.8.
+    local health = vim.health or require('health')
+    health.report_start('jumpseat')
+    return health.report_error(too_old)
+  end
+  vim.health.start('jumpseat')
+  vim.health.ok('Neovim is new enough')
+  if not check_options() then return end
   local command = config.command()
   if not command then
-    vim.health.error(
-      'The program jumpseat was not found.',
-      { 'Run :JumpseatInstall', 'Set vim.g.jumpseat.command' }
-    )
+    vim.health.error('The program jumpseat was not found.', { 'Run :JumpseatInstall', config.ADVICE })
     return
   end
   vim.health.ok('Program: ' .. table.concat(command, ' '))

@@ -62,7 +62,7 @@ local function failed(directory, reason)
   vim.uv.fs_rename(aside(directory), directory)
   local what = ('%s could not be installed: %s'):format(config.package(), reason)
   done(
-    what .. ' vim.g.jumpseat.package names another version, or a checkout; :JumpseatLog has all of it.',
+    what .. ' The option package can name another version, or a checkout; :JumpseatLog has all of it.',
     false
   )
 end
