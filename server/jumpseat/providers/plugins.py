@@ -14,8 +14,7 @@ from jumpseat.adapters.base import Adapter, ProviderConfig
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config.suggestions import did_you_mean
 from jumpseat.http import HttpClient
-from jumpseat.providers.plugin_guard import DEFECTS, GuardedAdapter
-from jumpseat.providers.plugin_types import fault_in
+from jumpseat.providers.plugin_guard import DEFECTS, fault_in, guard
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -69,7 +68,7 @@ class Plugins:
         return kind in self._loaded
 
     def make(self, provider: str, table: ProviderConfig, http: HttpClient) -> Adapter:
-        """The guarded adapter for a provider; loads its plug-in if it is not loaded.
+        """The adapter for a provider, with `guard`; loads its plug-in if it is not loaded.
 
         Raises:
             ConfigError: there is no such kind, or its plug-in cannot be used, or it rejects the table.
@@ -83,7 +82,8 @@ class Plugins:
         try:
             adapter = factory(provider, table, http)
             fault = fault_in(adapter)
-            guarded = GuardedAdapter(adapter, provider, origin) if fault is None else None
+            if fault is None:
+                guard(adapter, provider, origin)
         except ChatError as error:
             error.provider = error.provider or provider
             raise
@@ -91,12 +91,12 @@ class Plugins:
             logger.exception("the %s did not make an adapter for %s", origin, provider)
             message = f"providers.{provider}: the {origin} failed to start ({type(error).__name__})."
             raise ConfigError(message, provider=provider, hint=_LOG_HINT) from error
-        if guarded is None:
+        if fault is not None:
             message = f"providers.{provider}.kind: the {origin} {fault}."
             raise ConfigError(message, provider=provider, hint=_OTHER_VERSION)
         for key in _undeclared(adapter, table):
             logger.warning("unknown key providers.%s.%s is ignored by the %s", provider, key, origin)
-        return guarded
+        return adapter
 
     def _all(self) -> Mapping[str, Plugin]:
         if self._found is None:

@@ -167,7 +167,7 @@ OPTIONS = (
 def test_a_plug_ins_own_keys_are_read_by_it(install: Install) -> None:
     install(OPTIONS)
     adapter: Any = registry(region="eu", depth=3).adapter("mine")
-    read = adapter._adapter.read
+    read = adapter.read
 
     assert (read.region, read.depth) == ("eu", 3)
 
