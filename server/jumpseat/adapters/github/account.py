@@ -25,6 +25,9 @@ from jumpseat.system.secrets import Secret
 REST_SECONDS = 15.0
 """The time limit of a request to the REST host: a chat may be waiting for it."""
 
+CURRENCY = "AIU"
+"""The unit of Copilot's prices, "AI units"."""
+
 SNAPSHOT_HEADER = "x-quota-snapshot-"
 _OLDER_NAMES = {"premium_models": "premium_interactions"}
 """Former names of quotas that some answers still use."""

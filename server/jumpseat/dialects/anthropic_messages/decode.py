@@ -27,8 +27,8 @@ from jumpseat.dialects.arguments import arguments_text
 from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.citations import citation_of
-from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.cut_text import joined
+from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
@@ -54,12 +54,14 @@ class _Open:
 class AnthropicMessagesDecoder:
     """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
 
-    def __init__(self, provider: str, model: str) -> None:
+    def __init__(self, provider: str, model: str, extras: Extras | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model as the request names it.
+            extras: reads what the provider adds to this dialect.
         """
+        self._extras = extras
         self.complete = False
         self._provider = provider
         self._model = model
@@ -134,14 +136,14 @@ class AnthropicMessagesDecoder:
                 self._start_block(key, mapping_in(event.get("content_block")))
             case "content_block_delta":
                 self._add_delta(key, mapping_in(event.get("delta")))
-                for url, title in sources_in(event):
+                for url, title in () if self._extras is None else self._extras.sources_in(event):
                     if url and url not in self._cited:
                         self._cited.add(url)
                         self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
             case "content_block_stop":
                 self._stop_block(key)
             case "message_delta":
-                self._usage.add_cost(event)
+                self._take_cost(event)
                 self._take_end(mapping_in(event.get("delta")), event.get("usage"))
             case "message_stop":
                 for each in self._ended():
@@ -163,8 +165,12 @@ class AnthropicMessagesDecoder:
             key = ("whole", number)
             self._start_block(key, mapping_in(block))
             self._stop_block(key)
-        self._usage.add_cost(message)
+        self._take_cost(message)
         self._take_end(message, message.get("usage"))
+
+    def _take_cost(self, container: Mapping[str, Any]) -> None:
+        if self._extras is not None:
+            self._usage.cost = self._extras.cost_in(container) or self._usage.cost
 
     def _send_response(self, model: str = "", response_id: str = "") -> None:
         response = (model or self._model, response_id)

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.chat import Cost, Usage
-from jumpseat.dialects.copilot_extras import cost_in
 from jumpseat.dialects.loose_values import count_in, mappings_in
 
 _FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -23,11 +22,8 @@ class UsageCounter:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._thinking: int | None = None
-        self._cost: Cost | None = None
-
-    def add_cost(self, event: Mapping[str, Any]) -> None:
-        """Take the price beside the usage, if there is one."""
-        self._cost = cost_in(event) or self._cost
+        self.cost: Cost | None = None
+        """The price beside the counts."""
 
     def add(self, usage: Any) -> None:
         """Take the `usage` of an event; a field that is absent or null keeps its value."""
@@ -60,5 +56,5 @@ class UsageCounter:
             cache_read_tokens=read,
             cache_creation_tokens=created,
             reasoning_tokens=self._thinking,
-            cost=self._cost,
+            cost=self.cost,
         )

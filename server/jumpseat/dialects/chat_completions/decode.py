@@ -28,8 +28,8 @@ from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.citations import citation_of
-from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
 from jumpseat.dialects.cut_text import halves_of, joined
+from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.generated import ExecutedTools, generated_image, image_urls
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
@@ -45,12 +45,14 @@ FAILED_REASONS = frozenset({"error", "insufficient_system_resource", "network_er
 class ChatCompletionsDecoder:
     """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
 
-    def __init__(self, provider: str, model: str) -> None:
+    def __init__(self, provider: str, model: str, extras: Extras | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model as the request names it.
+            extras: reads what the provider adds to this dialect.
         """
+        self._extras = extras
         self.complete = False
         self._provider = provider
         self._model = model
@@ -157,8 +159,7 @@ class ChatCompletionsDecoder:
         usage = usage_in(chunk, choice)
         if usage is not None:
             self._usage = usage  # Not added: some servers report the total so far in every chunk.
-        # `in` first: this runs for every chunk of every provider.
-        if "copilot_usage" in chunk and (cost := cost_in(chunk)):
+        if self._extras is not None and (cost := self._extras.cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:
             self._begun = True
@@ -210,8 +211,8 @@ class ChatCompletionsDecoder:
             self._refused = True  # The finish reason of a refusal is `stop`.
             self._flush_content()
             self._blocks.text(refusal)
-        if "copilot_annotations" in delta:
-            for url, title in sources_in(delta):
+        if self._extras is not None:
+            for url, title in self._extras.sources_in(delta):
                 self._cite({"url": url, "title": title})
         if "images" in delta:
             self._take_images(image_urls(delta["images"]))
@@ -313,13 +314,13 @@ class ChatCompletionsDecoder:
         return key
 
     def _take_sources(self, chunk: Mapping[str, Any]) -> None:
-        """Take the sources of Perplexity, xAI and Copilot."""
+        """Take the sources of Perplexity and xAI, and what the provider adds."""
         for result in mappings_in(chunk.get("search_results")):
             self._cite(result)
-        if "copilot_references" in chunk or "copilot_errors" in chunk:
-            for url, title in sources_in(chunk):
+        if self._extras is not None:
+            for url, title in self._extras.sources_in(chunk):
                 self._cite({"url": url, "title": title})
-            for notice in notices_in(chunk):
+            for notice in self._extras.notices_in(chunk):
                 self._blocks.emit(notice)
         citations = chunk.get("citations")
         for citation in citations if isinstance(citations, list) else ():

@@ -23,7 +23,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
-from jumpseat.dialects.copilot_extras import cost_in
+from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.loose_values import limit_in, mapping_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.responses.item import part_of
@@ -46,12 +46,14 @@ _UNREADABLE_END = re.compile(r'\{\s*"type"\s*:\s*"response\.completed"')
 class ResponsesDecoder:
     """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
 
-    def __init__(self, provider: str, model: str) -> None:
+    def __init__(self, provider: str, model: str, extras: Extras | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model as the request names it.
+            extras: reads what the provider adds to this dialect.
         """
+        self._extras = extras
         self.complete = False
         self._provider = provider
         self._model = model
@@ -88,11 +90,14 @@ class ResponsesDecoder:
             if answer.get("error") or answer.get("type") == "error":
                 raise error_from_fault(read_fault(answer), self._provider)
             raise ProtocolError(f"{self._provider} sent an answer without output.")
-        self._take_end(answer, "completed", cost_in(answer))
+        self._take_end(answer, "completed", self._cost_in(answer))
         events = self._blocks.take()
         if not events:
             self._raise_failure()
         return events
+
+    def _cost_in(self, container: Mapping[str, Any]) -> Cost | None:
+        return None if self._extras is None else self._extras.cost_in(container)
 
     def finish(self) -> list[StreamEvent]:
         """Take the end of the input."""
@@ -111,7 +116,7 @@ class ResponsesDecoder:
             raise error_from_fault(read_fault(event), self._provider)
         action = kind.removeprefix("response.")
         if action in _ENDS:
-            self._take_end(mapping_in(event.get("response")), action, cost_in(event))
+            self._take_end(mapping_in(event.get("response")), action, self._cost_in(event))
         elif action in ("created", "queued", "in_progress"):
             self._send_response(mapping_in(event.get("response")))
         else:

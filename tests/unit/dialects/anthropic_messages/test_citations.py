@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jumpseat.chat import CitationEvent, TextStartEvent
-from jumpseat.testing.answers.anthropic_messages import event, message
+from jumpseat.testing.answers.anthropic_messages import message
 from tests.unit.dialects.anthropic_messages.answers import (
     TEXT,
     answer,
@@ -106,25 +106,3 @@ def test_a_source_without_an_address_has_its_name_only():
     delta = {"type": "citations_delta", "citation": found}
     data = raw(started(), *block(0, TEXT, words("One."), delta), *ended())
     assert citations_in(data) == [CitationEvent(0, "https://b.example/", None)]
-
-
-@pytest.mark.requirement("copilot:citations")
-def test_matches_with_public_code_on_deltas_are_citations_of_their_block_and_emitted_once():
-    def match(url):
-        return {"id": 0, "citations": {"url": url, "license": "MIT", "snippet": "x"}}
-
-    def piece(text, *urls):
-        found = {"IPCodeCitations": [match(url) for url in urls]}
-        return event("content_block_delta", index=0, delta=words(text), copilot_annotations=found)
-
-    one, two = "https://example.com/a", "https://example.com/b"
-    data = raw(
-        started(),
-        event("content_block_start", index=0, content_block=TEXT),
-        piece("Hi", one),
-        piece("!", one, two, ""),
-        event("content_block_stop", index=0),
-        *ended(),
-    )
-    assert citations_in(data) == [CitationEvent(0, one, "MIT"), CitationEvent(0, two, "MIT")]
-    assert answer(data).text == "Hi!"

@@ -16,6 +16,7 @@ from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.copilot.catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
+from jumpseat.adapters.github.copilot.extras import CopilotExtras
 from jumpseat.adapters.github.copilot.fitting import fitted, readable
 from jumpseat.adapters.github.copilot.headers import (
     API_VERSION,
@@ -114,10 +115,14 @@ class CopilotAdapter(Adapter):
             http, self._hosts, config, headers=self._client_headers, catalogue=self._catalogue
         )
         self._marks_cache = config.cache is not False
+        extras = CopilotExtras()
+        responses = ResponsesFacts(provider=provider, parameters=config.parameters)
         self._routes: Mapping[str, Route] = {
-            CHAT_COMPLETIONS: ChatCompletionsRoute(provider, self._facts_of),
-            RESPONSES: ResponsesRoute(ResponsesFacts(provider=provider, parameters=config.parameters)),
-            MESSAGES: MessagesRoute(provider, parameters=config.parameters, marks_cache=self._marks_cache),
+            CHAT_COMPLETIONS: ChatCompletionsRoute(provider, self._facts_of, extras=extras),
+            RESPONSES: ResponsesRoute(responses, extras=extras),
+            MESSAGES: MessagesRoute(
+                provider, parameters=config.parameters, marks_cache=self._marks_cache, extras=extras
+            ),
         }
         for route in self._routes.values():
             route.listed_efforts = self._listed_efforts

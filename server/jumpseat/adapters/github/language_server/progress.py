@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from jumpseat.adapters.github.account import CURRENCY
 from jumpseat.adapters.github.language_server.errors import is_cut_off, turn_error
 from jumpseat.adapters.github.language_server.notices import Notice
 from jumpseat.adapters.github.language_server.words import shown
@@ -28,7 +29,6 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.assembly import BlockAssembler
-from jumpseat.dialects.copilot_extras import CURRENCY
 from jumpseat.dialects.loose_values import count_in, mapping_in, mappings_in, number_in, text_in
 
 

@@ -18,6 +18,7 @@ from jumpseat.dialects.chat_completions import (
     encode,
     refused_while_reasoning,
 )
+from jumpseat.dialects.extras import Extras
 
 # Dropping one of these would change the meaning of the request, so its refusal is an error.
 _ESSENTIAL = frozenset({"model", "messages", "stream", "tools", "tool_choice", "response_format"})
@@ -43,14 +44,18 @@ class ChatCompletionsRoute(Route):
 
     path = "/chat/completions"
 
-    def __init__(self, provider: str, facts_of: Callable[[str], EndpointFacts]) -> None:
+    def __init__(
+        self, provider: str, facts_of: Callable[[str], EndpointFacts], *, extras: Extras | None = None
+    ) -> None:
         """
         Args:
             provider: the configured provider's id.
             facts_of: the initial facts of the endpoint for a model.
+            extras: reads what the provider adds to this dialect.
         """
         super().__init__(provider)
         self._initial_facts = facts_of
+        self._extras = extras
         self._facts: dict[str, EndpointFacts] = {}
 
     def prepare(self, request: ChatRequest) -> Prepared:
@@ -60,7 +65,7 @@ class ChatCompletionsRoute(Route):
         full_body = encode(request, facts)
         unsupported = refused_while_reasoning(model, full_body)
         body, warnings = self._without_refused(model, full_body, unsupported)
-        decoder = ChatCompletionsDecoder(self._provider, model)
+        decoder = ChatCompletionsDecoder(self._provider, model, self._extras)
         if "reasoning_effort" in body:
             warnings += self._effort_warnings(request)
         return Prepared(body, warnings, decoder, self._refine(request, body))

@@ -27,6 +27,7 @@ from jumpseat.dialects.anthropic_messages import (
 )
 from jumpseat.dialects.anthropic_messages.models import with_listed
 from jumpseat.dialects.cache_marks import NAME as CACHE_MARK
+from jumpseat.dialects.extras import Extras
 
 # The parameters of `count_tokens`, which refuses others of Messages, such as `max_tokens`.
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
@@ -38,17 +39,24 @@ class MessagesRoute(Route):
     path = "/v1/messages"
 
     def __init__(
-        self, provider: str, *, parameters: Mapping[str, Any] | None = None, marks_cache: bool = True
+        self,
+        provider: str,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        marks_cache: bool = True,
+        extras: Extras | None = None,
     ) -> None:
         """
         Args:
             provider: the configured provider's id.
             parameters: further parameters of the body.
             marks_cache: whether requests are marked for the prompt cache.
+            extras: reads what the provider adds to this dialect.
         """
         super().__init__(provider)
         self._parameters = parameters or {}
         self._marks_cache = marks_cache
+        self._extras = extras
         self._rules: dict[str, ModelRules] = {}
         self._refused_forms: dict[str, frozenset[str]] = {}
 
@@ -62,7 +70,7 @@ class MessagesRoute(Route):
         model = request.model
         full_body, warnings = encode_with_warnings(request, self._facts(model, takes_sampling))
         body, refused = self._without_refused(model, full_body)
-        decoder = AnthropicMessagesDecoder(self._provider, model)
+        decoder = AnthropicMessagesDecoder(self._provider, model, self._extras)
         return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))
 
     def body_to_count(self, request: ChatRequest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.refusals import refused_parameter
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
+from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.parameters import dropped_parameter
 from jumpseat.dialects.responses import (
     ResponsesDecoder,
@@ -50,13 +51,15 @@ class ResponsesRoute(Route):
 
     path = "/responses"
 
-    def __init__(self, facts: ResponsesFacts) -> None:
+    def __init__(self, facts: ResponsesFacts, *, extras: Extras | None = None) -> None:
         """
         Args:
             facts: the initial facts of the endpoint.
+            extras: reads what the provider adds to this dialect.
         """
         super().__init__(facts.provider)
         self._facts = facts
+        self._extras = extras
         self._refuses_unfollowed: set[str] = set()
 
     def prepare(self, request: ChatRequest) -> Prepared:
@@ -77,7 +80,7 @@ class ResponsesRoute(Route):
         body, refused = self._without_refused(
             model, full_body, refused_by_model(model, full_body), silent=silent
         )
-        decoder = ResponsesDecoder(self._provider, model)
+        decoder = ResponsesDecoder(self._provider, model, self._extras)
         if "reasoning" in body:
             refused += self._effort_warnings(request)
         return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))

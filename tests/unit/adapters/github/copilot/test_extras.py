@@ -1,4 +1,4 @@
-"""Fields that Copilot adds to answers of every dialect, and calls with endless whitespace."""
+"""Fields that Copilot adds to answers of every dialect."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from jumpseat.chat import CitationEvent, Cost, DoneEvent, ThinkingDoneEvent, ToolUseDoneEvent, WarningEvent
+from jumpseat.adapters.github.copilot.extras import CopilotExtras
+from jumpseat.chat import CitationEvent, Cost, DoneEvent, ThinkingDoneEvent, WarningEvent
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
-from jumpseat.dialects.assembly import MAX_WHITESPACE
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
-from jumpseat.dialects.copilot_extras import cost_in
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.testing import assert_laws
 
@@ -28,7 +27,7 @@ def chunk(delta, *, finish=None, **more):
 
 
 def chat(*chunks):
-    decoder = ChatCompletionsDecoder("copilot", "m")
+    decoder = ChatCompletionsDecoder("copilot", "m", CopilotExtras())
     events = []
     for each in chunks:
         if not decoder.complete:
@@ -63,7 +62,9 @@ def test_responses_report_the_price_outside_of_the_response():
     end = {"id": "r", "status": "completed", "model": "m", "output": [item], "usage": usage}
     event = {"type": "response.completed", "response": end, "copilot_usage": PRICE}
 
-    events = ResponsesDecoder("copilot", "m").feed_event("response.completed", json.dumps(event))
+    events = ResponsesDecoder("copilot", "m", CopilotExtras()).feed_event(
+        "response.completed", json.dumps(event)
+    )
 
     assert events[-1].usage.cost == COST
     assert events[-1].usage.input_tokens == 3
@@ -78,7 +79,7 @@ def test_messages_report_the_price_at_the_end():
         "usage": {"output_tokens": 4},
         "copilot_usage": PRICE,
     }
-    decoder = AnthropicMessagesDecoder("copilot", "m")
+    decoder = AnthropicMessagesDecoder("copilot", "m", CopilotExtras())
     events = [
         event
         for each in (start, end, {"type": "message_stop"})
@@ -90,7 +91,7 @@ def test_messages_report_the_price_at_the_end():
 
 @pytest.mark.parametrize("total", [None, "1", True, -1, float("inf"), 1e300, []])
 def test_an_invalid_price_is_ignored(total):
-    assert cost_in({"copilot_usage": {"total_nano_aiu": total}}) is None
+    assert CopilotExtras().cost_in({"copilot_usage": {"total_nano_aiu": total}}) is None
 
 
 @pytest.mark.requirement("copilot:citations")
@@ -109,6 +110,30 @@ def test_matches_with_public_code_and_references_are_citations_and_emitted_once(
 
     sources = [(event.url, event.title) for event in of(CitationEvent, events)]
     assert sources == [("https://example.com/b", "B"), ("https://example.com/a", "MIT")]
+
+
+@pytest.mark.requirement("copilot:citations")
+def test_matches_with_public_code_on_deltas_of_messages_are_citations_and_emitted_once():
+    def piece(text, *urls):
+        matches = [{"id": 0, "citations": {"url": url, "license": "MIT", "snippet": "x"}} for url in urls]
+        delta = {"type": "text_delta", "text": text}
+        found = {"IPCodeCitations": matches}
+        return {"type": "content_block_delta", "index": 0, "delta": delta, "copilot_annotations": found}
+
+    one, two = "https://example.com/a", "https://example.com/b"
+    decoder = AnthropicMessagesDecoder("copilot", "m", CopilotExtras())
+    sent = [
+        {"type": "message_start", "message": {"id": "msg", "model": "m"}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        piece("Hi", one),
+        piece("!", one, two, ""),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    events = [event for each in sent for event in decoder.feed_event(each["type"], json.dumps(each))]
+
+    assert of(CitationEvent, events) == [CitationEvent(0, one, "MIT"), CitationEvent(0, two, "MIT")]
 
 
 @pytest.mark.requirement("copilot:notices")
@@ -143,53 +168,3 @@ def test_geminis_reasoning_tokens_are_added_to_the_output():
     events = chat(chunk({"content": "Hi"}), chunk({}, finish="stop", usage=usage))
 
     assert (events[-1].usage.output_tokens, events[-1].usage.reasoning_tokens) == (14, 10)
-
-
-def call_chunk(arguments, **more):
-    return chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments}, **more}]})
-
-
-@pytest.mark.requirement("copilot:endless-whitespace")
-@pytest.mark.parametrize(("begun", "arguments"), [('{"a": 1}', {"a": 1}), ('{"a":', None)])
-def test_a_call_with_endless_whitespace_is_cut_off_and_the_chat_does_not_fail(begun, arguments):
-    start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": begun}}
-    blank = call_chunk(" \n\t" * 400)
-    events = chat(chunk({"tool_calls": [start]}), *[blank] * 100)
-
-    (call,) = of(ToolUseDoneEvent, events)
-    assert call.content.arguments == arguments
-    assert (call.content.error is None) == (arguments is not None)
-    assert len(call.content.raw) < 2 * MAX_WHITESPACE
-    assert [event.code for event in of(WarningEvent, events)] == ["endless_whitespace"]
-    assert of(DoneEvent, events)[0].stop_reason == "tool_use"
-
-
-def test_whitespace_below_the_limit_is_kept():
-    start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
-    events = chat(
-        chunk({"tool_calls": [start]}),
-        call_chunk(" " * (MAX_WHITESPACE - 1)),
-        call_chunk('"x"'),
-        call_chunk(" " * (MAX_WHITESPACE - 1)),
-        call_chunk("}"),
-        chunk({}, finish="tool_calls"),
-    )
-
-    (call,) = of(ToolUseDoneEvent, events)
-    assert call.content.arguments == {"a": "x"}
-    assert of(WarningEvent, events) == []
-
-
-@pytest.mark.requirement("copilot:endless-whitespace")
-def test_responses_cut_off_endless_whitespace_too():
-    decoder = ResponsesDecoder("copilot", "m")
-    item = {"type": "function_call", "id": "i", "call_id": "c", "name": "f", "arguments": ""}
-    events = decoder.feed_event(
-        "", json.dumps({"type": "response.output_item.added", "output_index": 0, "item": item})
-    )
-    kind = "response.function_call_arguments.delta"
-    while not decoder.complete:
-        events += decoder.feed_event("", json.dumps({"type": kind, "output_index": 0, "delta": " " * 1000}))
-
-    assert_laws(events)
-    assert of(DoneEvent, events)[0].stop_reason == "tool_use"

@@ -1,0 +1,48 @@
+"""Fields that Copilot adds to answers of every dialect: price, sources, notices.
+
+Source: the Copilot API, chat chunks and usage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jumpseat.adapters.github.account import CURRENCY
+from jumpseat.chat import Cost, WarningEvent
+from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
+from jumpseat.dialects.provider_errors import plain_words
+
+_LARGEST = 2**63
+
+
+class CopilotExtras:
+    """The additions of Copilot."""
+
+    def cost_in(self, container: Mapping[str, Any]) -> Cost | None:
+        """The price in `copilot_usage`, which counts billionths of the unit."""
+        usage = container.get("copilot_usage")
+        total = usage.get("total_nano_aiu") if isinstance(usage, Mapping) else None
+        if not isinstance(total, int | float) or isinstance(total, bool) or not 0 <= total < _LARGEST:
+            return None
+        return Cost(total / 1e9, CURRENCY)
+
+    def sources_in(self, container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Public code that the answer matches, and references."""
+        annotations = container.get("copilot_annotations")
+        matches = annotations.get("IPCodeCitations") if isinstance(annotations, Mapping) else None
+        for match in mappings_in(matches):
+            citation = match.get("citations")
+            if isinstance(citation, Mapping):
+                yield text_in(citation.get("url")), text_in(citation.get("license"))
+        for reference in mappings_in(container.get("copilot_references")):
+            metadata, data = mapping_in(reference.get("metadata")), mapping_in(reference.get("data"))
+            url = text_in(metadata.get("display_url")) or text_in(data.get("url"))
+            yield url, text_in(metadata.get("display_name")) or text_in(data.get("title"))
+
+    def notices_in(self, container: Mapping[str, Any]) -> Iterator[WarningEvent]:
+        """Errors of the service that did not end the answer."""
+        for error in mappings_in(container.get("copilot_errors")):
+            words = plain_words(text_in(error.get("message")) or text_in(error.get("code")))
+            if words:
+                yield WarningEvent("provider_notice", words)

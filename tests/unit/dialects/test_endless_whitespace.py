@@ -1,0 +1,87 @@
+"""Calls with endless whitespace, which some models send until their limit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jumpseat.chat import DoneEvent, ToolUseDoneEvent, WarningEvent
+from jumpseat.dialects.assembly import MAX_WHITESPACE
+from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
+from jumpseat.dialects.responses import ResponsesDecoder
+from jumpseat.testing import assert_laws
+
+
+def chunk(delta, *, finish=None, **more):
+    return {
+        "id": "x",
+        "model": "m",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        **more,
+    }
+
+
+def chat(*chunks):
+    decoder = ChatCompletionsDecoder("copilot", "m")
+    events = []
+    for each in chunks:
+        if not decoder.complete:
+            events += decoder.feed_event("message", json.dumps(each))
+    events += decoder.finish()
+    assert_laws(events)
+    return events
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def call_chunk(arguments, **more):
+    return chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments}, **more}]})
+
+
+@pytest.mark.requirement("copilot:endless-whitespace")
+@pytest.mark.parametrize(("begun", "arguments"), [('{"a": 1}', {"a": 1}), ('{"a":', None)])
+def test_a_call_with_endless_whitespace_is_cut_off_and_the_chat_does_not_fail(begun, arguments):
+    start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": begun}}
+    blank = call_chunk(" \n\t" * 400)
+    events = chat(chunk({"tool_calls": [start]}), *[blank] * 100)
+
+    (call,) = of(ToolUseDoneEvent, events)
+    assert call.content.arguments == arguments
+    assert (call.content.error is None) == (arguments is not None)
+    assert len(call.content.raw) < 2 * MAX_WHITESPACE
+    assert [event.code for event in of(WarningEvent, events)] == ["endless_whitespace"]
+    assert of(DoneEvent, events)[0].stop_reason == "tool_use"
+
+
+def test_whitespace_below_the_limit_is_kept():
+    start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
+    events = chat(
+        chunk({"tool_calls": [start]}),
+        call_chunk(" " * (MAX_WHITESPACE - 1)),
+        call_chunk('"x"'),
+        call_chunk(" " * (MAX_WHITESPACE - 1)),
+        call_chunk("}"),
+        chunk({}, finish="tool_calls"),
+    )
+
+    (call,) = of(ToolUseDoneEvent, events)
+    assert call.content.arguments == {"a": "x"}
+    assert of(WarningEvent, events) == []
+
+
+@pytest.mark.requirement("copilot:endless-whitespace")
+def test_responses_cut_off_endless_whitespace_too():
+    decoder = ResponsesDecoder("copilot", "m")
+    item = {"type": "function_call", "id": "i", "call_id": "c", "name": "f", "arguments": ""}
+    events = decoder.feed_event(
+        "", json.dumps({"type": "response.output_item.added", "output_index": 0, "item": item})
+    )
+    kind = "response.function_call_arguments.delta"
+    while not decoder.complete:
+        events += decoder.feed_event("", json.dumps({"type": kind, "output_index": 0, "delta": " " * 1000}))
+
+    assert_laws(events)
+    assert of(DoneEvent, events)[0].stop_reason == "tool_use"
