@@ -174,6 +174,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "6:authentication": "401 is 1000",
     "6:authorization": "403 is 1001",
     "6:rate-limit": "429 is 1002 with retryAfter; beyond 60 s it is reported, not slept",
+    "6:wait": "the hint of a limit says how long to wait, in seconds, minutes, hours or days",
     "6:quota": "402 and insufficient_quota are 1003, never retried",
     "6:request": "an unknown model is 1004 naming it and the provider",
     "6:context-exceeded": "a prompt that is too long is 1005",

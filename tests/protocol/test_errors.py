@@ -89,7 +89,7 @@ async def test_a_rate_limit_is_awaited_and_the_chat_goes_on(chatty: Daemon, upst
     assert exchange.deltas[1]["delayMs"] == 20
 
 
-@pytest.mark.requirement("6:rate-limit")
+@pytest.mark.requirement("6:rate-limit", "6:wait")
 async def test_a_rate_limit_of_more_than_a_minute_is_reported_instead(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
@@ -97,6 +97,7 @@ async def test_a_rate_limit_of_more_than_a_minute_is_reported_instead(
     exchange = await failed(chatty, upstream, busy)
     assert exchange.error["code"] == 1002
     assert exchange.error["data"]["retryAfter"] == 3600
+    assert exchange.error["data"]["hint"] == "Try again in 60 minutes."
     assert len(upstream.requests) == 1
 
 

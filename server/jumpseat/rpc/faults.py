@@ -6,9 +6,11 @@ Codes and shapes: section 6 of the protocol page.
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -200,7 +202,27 @@ def _chat_error(error: ChatError) -> WireError:
         "retryAfter": error.retry_after,
         "resetAt": reset_at,
         "providerRequestId": error.provider_request_id,
-        "hint": redact(error.hint) if error.hint else None,
+        "hint": redact(hint) if (hint := _hint(error)) else None,
     }
     data = {key: value for key, value in facts.items() if value is not None}
     return WireError(code, redact(error.message), data)
+
+
+_LIMITS = (RateLimitError, QuotaExceededError, ServerError)
+"""The errors for which a person has to wait."""
+
+_UNITS = (("second", 1, 90), ("minute", 60, 90 * 60), ("hour", 3600, 36 * 3600), ("day", 86400, math.inf))
+"""Units of time with their seconds, and the longest wait in seconds that is stated in them."""
+
+
+def _hint(error: ChatError) -> str | None:
+    """Return the error's hint, with the time to wait if the provider stated one."""
+    seconds = error.retry_after
+    if seconds is None and error.reset_at is not None:
+        seconds = (error.reset_at - datetime.now(UTC)).total_seconds()
+    if seconds is None or seconds <= 0 or not isinstance(error, _LIMITS):
+        return error.hint
+    unit, length = next((name, length) for name, length, longest in _UNITS if seconds <= longest)
+    count = math.ceil(seconds / length)  # Rounded up, so that the wait is long enough.
+    wait = f"Try again in {count} {unit}{'' if count == 1 else 's'}."
+    return f"{wait} {error.hint}" if error.hint else wait

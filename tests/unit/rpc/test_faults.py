@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -94,9 +94,37 @@ def test_known_facts_of_an_error_are_encoded_and_others_are_absent() -> None:
         "retryAfter": 2.5,
         "resetAt": "2030-01-02T03:04:05Z",
         "providerRequestId": "r1",
-        "hint": "Wait.",
+        "hint": "Try again in 3 seconds. Wait.",
     }
     assert wire_error(RateLimitError("Slow down.", retry_after=0)).data["retryAfter"] == 0
+
+
+@pytest.mark.requirement("6:wait")
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "1 second"),
+        (45, "45 seconds"),
+        (91, "2 minutes"),
+        (3600, "60 minutes"),
+        (7200.5, "3 hours"),
+        (200_000, "3 days"),
+        (0, None),
+        (None, None),
+    ],
+)
+def test_the_hint_of_a_limit_has_the_time_to_wait(seconds: float | None, words: str | None) -> None:
+    expected = None if words is None else f"Try again in {words}."
+    assert wire_error(RateLimitError("Slow down.", retry_after=seconds)).data.get("hint") == expected
+    assert "hint" not in wire_error(AuthenticationError("Who?", retry_after=seconds)).data
+
+
+@pytest.mark.requirement("6:wait")
+def test_the_time_to_wait_is_also_that_until_a_reset() -> None:
+    reset = datetime.now(UTC) + timedelta(hours=5, minutes=-1)
+    assert wire_error(QuotaExceededError("No.", reset_at=reset)).data["hint"] == "Try again in 5 hours."
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    assert "hint" not in wire_error(QuotaExceededError("No.", reset_at=past)).data
 
 
 @pytest.mark.requirement("1:invalid-params")
