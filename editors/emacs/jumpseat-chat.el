@@ -27,6 +27,7 @@
 (declare-function markdown-mode "ext:markdown-mode")
 
 (defvar-local jumpseat-chat-turn nil "The turn that runs in this chat.")
+(defvar-local jumpseat-chat--modes nil "The minor modes that being a chat has switched on here.")
 (defvar-local jumpseat-chat-preparing nil
   "While the question of this chat is being read, an object that stands for it.")
 
@@ -114,7 +115,6 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (setq-local scroll-conservatively 101)
     (setq-local buffer-offer-save (not jumpseat-keep))
     (setq-local sentence-end-double-space nil)
-    (visual-line-mode)
     (add-hook 'completion-at-point-functions #'jumpseat-complete-at-point nil t)
     (add-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake nil t)
     (add-hook 'kill-buffer-hook #'jumpseat-chat-stop nil t)
@@ -122,7 +122,10 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     ;; `revert-buffer' sets the major mode again, which ends this one.
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat-view-update :model (jumpseat-transcript-model))
-    (flymake-mode)
+    (dolist (mode '(visual-line-mode flymake-mode))
+      (unless (and (boundp mode) (symbol-value mode))
+        (push mode jumpseat-chat--modes)
+        (funcall mode)))
     (jumpseat-chat-fold))
    (t
     (mapc #'kill-local-variable '(header-line-format scroll-conservatively buffer-offer-save
@@ -133,6 +136,9 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (remove-hook 'change-major-mode-hook #'jumpseat-chat-stop t)
     (remove-hook 'after-revert-hook #'jumpseat-chat-mode t)
     (jumpseat-chat-stop)
+    (dolist (mode jumpseat-chat--modes)
+      (funcall mode -1))
+    (setq jumpseat-chat--modes nil)
     (mapc #'jumpseat-view-clear '(message heading fold)))))
 
 (defun jumpseat-chat-fold ()

@@ -150,9 +150,11 @@ this directory are offered, as with HERE."
   (interactive
    (list (when (equal current-prefix-arg '(4)) (read-string "Conversations with the words: "))
          (equal current-prefix-arg '(16))))
+  (when (and here (file-remote-p default-directory))
+    (user-error "This directory is on another machine: no conversation began there"))
   (jumpseat-history--pick
    (list :query (unless (or (null words) (string-empty-p words)) words)
-         :cwd (when here (expand-file-name (jumpseat-local-directory))))))
+         :cwd (when here (expand-file-name default-directory)))))
 
 (provide 'jumpseat-history)
 ;;; jumpseat-history.el ends here

@@ -26,10 +26,19 @@
                             (seq-count (lambda (char) (> char #xFFFF)) before)))))))
 
 (defun jumpseat-region-uri (file)
-  "The URI of FILE, or nil for nil.  A file on another machine has its whole name."
+  "The URI of FILE, or nil for nil.
+That of a file on another machine names the machine: it has no path on this one."
   (when file
-    (concat "file://" (unless (string-prefix-p "/" file) "/")
-            (url-hexify-string (expand-file-name file) url-path-allowed-chars))))
+    (let* ((path (expand-file-name file))
+           (machine (when (file-remote-p path)
+                      (concat (file-remote-p path 'method) "://"
+                              (mapconcat #'url-hexify-string
+                                         (delq nil (list (file-remote-p path 'user)
+                                                         (file-remote-p path 'host)))
+                                         "@"))))
+           (local (file-local-name path)))
+      (concat (or machine "file://") (unless (string-prefix-p "/" local) "/")
+              (url-hexify-string local url-path-allowed-chars)))))
 
 (defconst jumpseat-region--languages
   '(("js" . "javascript") ("js2" . "javascript") ("sh" . "shellscript") ("bash" . "shellscript")

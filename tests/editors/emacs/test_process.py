@@ -151,6 +151,11 @@ def test_a_chat_beside_a_file_of_another_machine_has_its_daemon_here(home, packa
         child.ask("Hello?")
         child.sees("Hello there.")
         child.idle()
+        child.eval("""(progn (switch-to-buffer "a.py")
+                             (setq buffer-file-name "/ssh:mona@nowhere.invalid:/home/mona/a.py")
+                             (insert "x = 1\n") (push-mark 1 t t))""")
+        child.command("jumpseat-ask", "")
+        child.sees("uri=ssh://mona@nowhere.invalid/home/mona/a.py")
 
 
 def test_an_emacs_with_a_bare_path_finds_the_program_in_the_users_directory(home, package):

@@ -33,6 +33,15 @@
   (should (equal (jumpseat-region-uri "/tmp/a b#ö.py") "file:///tmp/a%20b%23%C3%B6.py"))
   (should-not (jumpseat-region-uri nil)))
 
+(ert-deftest units-the-uri-of-a-remote-file-names-its-machine ()
+  (should (equal (jumpseat-region-uri "/ssh:mona@example.org:/home/mona/a b.py")
+                 "ssh://mona@example.org/home/mona/a%20b.py"))
+  (should (equal (jumpseat-region-uri "/scp:web:/srv/a.py") "scp://web/srv/a.py")))
+
+(ert-deftest units-conversations-of-a-remote-directory-are-refused ()
+  (let ((default-directory "/ssh:example.org:/home/mona/"))
+    (should-error (jumpseat-history nil t) :type 'user-error)))
+
 (ert-deftest units-languages-have-the-names-of-lsp ()
   (should (equal (mapcar #'jumpseat-region-language
                          '(python-mode python-ts-mode sh-mode emacs-lisp-mode c++-mode text-mode))
@@ -93,13 +102,23 @@
   (units-with "## Me\n\n"
     (jumpseat-chat-mode)
     (should header-line-format)
+    (should (and visual-line-mode flymake-mode))
     (jumpseat-chat-mode -1)
+    (should-not (or visual-line-mode flymake-mode))
     (dolist (each '(header-line-format scroll-conservatively buffer-offer-save
                     sentence-end-double-space))
       (should-not (local-variable-p each)))
     (dolist (hook '(completion-at-point-functions flymake-diagnostic-functions kill-buffer-hook
                     change-major-mode-hook after-revert-hook after-change-functions))
       (should-not (string-match-p "jumpseat" (format "%S" (symbol-value hook)))))))
+
+(ert-deftest units-a-mode-of-the-user-stays-when-a-buffer-is-no-chat-any-more ()
+  (units-with "## Me\n\n"
+    (visual-line-mode)
+    (jumpseat-chat-mode)
+    (jumpseat-chat-mode -1)
+    (should visual-line-mode)
+    (should-not flymake-mode)))
 
 (ert-deftest units-every-item-of-a-menu-is-a-command ()
   (let (names)
