@@ -68,8 +68,8 @@ An empty question only puts the region, from BEG to END, into the chat."
 
 ;;; Code of a chat
 
-(defun jumpseat-ask--code ()
-  "The code block at point, else the last one of this buffer."
+(defun jumpseat-ask--block ()
+  "The bounds of the code at point, else of the last code of this buffer."
   (save-excursion
     (save-restriction
       (widen)
@@ -79,29 +79,60 @@ An empty question only puts the region, from BEG to END, into the chat."
                     (re-search-forward "^\\(```+\\|~~~+\\).*\n" nil t))
           (let ((fence (match-string 1)) (open (match-beginning 0)) (beg (point)))
             (when (re-search-forward (concat "^" (regexp-quote fence) "[ \t]*$") nil t)
-              (setq found (buffer-substring-no-properties beg (match-beginning 0)))
+              (setq found (cons beg (match-beginning 0)))
               (when (<= open at (match-end 0)) (goto-char (point-max))))))
         (or found (user-error "There is no code block in this buffer"))))))
+
+(defun jumpseat-ask--code (callback)
+  "Call CALLBACK with the code of the block at point, or of the last one.
+The daemon removes its escapes of lines, if there may be some."
+  (let* ((block (jumpseat-ask--block))
+         (code (save-restriction
+                 (widen)
+                 (buffer-substring-no-properties (car block) (cdr block)))))
+    (if (not (string-match-p "^\\\\\\|\\\\:" code))
+        (funcall callback code)
+      (jumpseat-transcript-parse
+       ;; Without the full stops, blank lines at the ends would be lost.
+       (concat (jumpseat-transcript-front-matter-text) (jumpseat-ask--heading (car block))
+               "\n\n.\n" code ".\n")
+       (lambda (err conversation)
+         (if err (jumpseat-say-error err)
+           (let ((blocks (plist-get (elt (plist-get conversation :messages) 0) :content)))
+             (funcall callback (substring (plist-get (elt blocks 0) :text) 2 -1)))))))))
+
+(defun jumpseat-ask--heading (position)
+  "The heading of the message at POSITION; the escapes of a text depend on it."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char position)
+      (if (re-search-backward (jumpseat-transcript-heading-regexp) nil t)
+          (match-string-no-properties 0)
+        jumpseat-transcript-question))))
 
 (defun jumpseat-copy-code ()
   "Copy the code block at point, or the last one."
   (interactive)
-  (let ((code (jumpseat-ask--code)))
-    (kill-new code)
-    (jumpseat-say "Copied %d lines." (length (split-string code "\n" t)))))
+  (jumpseat-ask--code
+   (lambda (code)
+     (kill-new code)
+     (jumpseat-say "Copied %d lines." (length (split-string code "\n" t))))))
 
 (defun jumpseat-insert-code ()
   "Insert the code block at point, or the last one, into the last other buffer."
   (interactive)
-  (let ((code (jumpseat-ask--code))
-        (target (or (jumpseat-chat-source) (user-error "There is no buffer beside the chat"))))
-    (with-current-buffer target
-      (let ((window (get-buffer-window target t)))
-        (when window (goto-char (window-point window)))
-        (barf-if-buffer-read-only)
-        (insert code)
-        (when window (set-window-point window (point)))))
-    (jumpseat-say "Inserted into %s." (buffer-name target))))
+  (let ((target (or (jumpseat-chat-source) (user-error "There is no buffer beside the chat"))))
+    (with-current-buffer target (barf-if-buffer-read-only))
+    (jumpseat-ask--code
+     (lambda (code)
+       (when (buffer-live-p target)
+         (with-current-buffer target
+           (let ((window (get-buffer-window target t)))
+             (when window (goto-char (window-point window)))
+             (insert code)
+             (when window (set-window-point window (point)))))
+         (jumpseat-say "Inserted into %s." (buffer-name target)))))))
 
 (provide 'jumpseat-ask)
 ;;; jumpseat-ask.el ends here

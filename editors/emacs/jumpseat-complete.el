@@ -82,22 +82,46 @@
     (beginning-of-line)
     (or (bobp) (looking-at (jumpseat-transcript-heading-regexp)))))
 
+(defun jumpseat-complete--path (string predicate action)
+  "A completion table for paths; see `complete-with-action' for ACTION.
+STRING, with PREDICATE, may begin with a quotation mark; a completion that has
+white space gets one."
+  (let* ((mark (if (string-prefix-p "\"" string) "\"" ""))
+         (found (completion-file-name-table (string-remove-prefix mark string) predicate action)))
+    (cond ((eq (car-safe action) 'boundaries)
+           `(boundaries ,(+ (length mark) (cadr found)) . ,(cddr found)))
+          ((and (null action) (stringp found))
+           (concat (if (string-match-p "[ \t]" found) "\"" mark) found))
+          (t found))))
+
+(defun jumpseat-complete--quote (beg status)
+  "Quote the path from BEG to point if it has white space.
+With STATUS `exact', or after a directory, more may follow."
+  (let ((path (buffer-substring-no-properties beg (point))))
+    (when (string-match-p "\\`\"\\|[ \t]" path)
+      (unless (string-prefix-p "\"" path)
+        (save-excursion (goto-char beg) (insert "\"")))
+      (unless (or (eq status 'exact) (string-suffix-p "/" path) (eq (char-after) ?\"))
+        (insert "\"")))))
+
 (defun jumpseat-complete--file (beg)
   "Complete the path between BEG and point."
   (let ((directory default-directory))
     (list beg (point)
           (lambda (string predicate action)
             (let ((default-directory directory))
-              (completion-file-name-table string predicate action)))
-          :exclusive 'no)))
+              (jumpseat-complete--path string predicate action)))
+          :exclusive 'no
+          :exit-function (lambda (_path status) (jumpseat-complete--quote beg status)))))
 
 (defun jumpseat-complete--word ()
   "Complete a reference or a prompt at point."
-  (let ((end (point))
-        (beg (save-excursion (skip-chars-backward "^ \t\n") (point))))
+  (let ((beg (save-excursion (skip-chars-backward "^ \t\n") (point))))
     (cond
-     ((save-excursion (goto-char beg) (looking-at "@file:"))
-      (when (>= end (match-end 0)) (jumpseat-complete--file (match-end 0))))
+     ((save-excursion
+        (re-search-backward "\\(?:^\\|[ \t]\\)@file:\\(\"[^\"\n]*\\|[^\" \t\n][^ \t\n]*\\|\\)\\="
+                            (line-beginning-position) t))
+      (jumpseat-complete--file (match-beginning 1)))
      ((eq (char-after beg) ?@)
       (jumpseat-complete--items beg (mapcar #'list jumpseat-references-words)))
      ((and (eq (char-after beg) ?/) (= beg (line-beginning-position))

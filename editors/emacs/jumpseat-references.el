@@ -25,6 +25,10 @@
 (defconst jumpseat-references-words '("@buffer" "@selection" "@diagnostics" "@file:")
   "The words that are completed.")
 
+(defconst jumpseat-references--regexp
+  "\\(?:\\`\\|[ \t\n]\\)\\(@file:\"\\([^\"\n]+\\)\"\\|@[^ \t\n]+\\)"
+  "A word that may be a reference; the second group is a path in quotation marks.")
+
 (define-error 'jumpseat-references-missing "No such reference")
 
 (defun jumpseat-references--diagnostics ()
@@ -85,13 +89,16 @@
 (defun jumpseat-references--blocks (text)
   "The blocks of the references in TEXT; signals `jumpseat-references-missing'."
   (let ((start 0) blocks)
-    (while (string-match "\\(?:\\`\\|[ \t\n]\\)\\(@[^ \t\n]+\\)" text start)
+    (while (string-match jumpseat-references--regexp text start)
       (setq start (match-end 1))
       (let* ((word (match-string 1 text))
+             (quoted (match-string 2 text))
              (path (and (string-prefix-p "@file:" word) (string-remove-prefix "@file:" word))))
-        ;; A sentence may end here.
-        (unless (and path (file-exists-p path))
-          (setq word (replace-regexp-in-string "[.,;:?!)]+\\'" "" word)))
+        (cond
+         (quoted (setq word (concat "@file:" quoted)))
+         ((not (and path (file-exists-p path)))
+          ;; A sentence may end here.
+          (setq word (replace-regexp-in-string "[.,;:?!)]+\\'" "" word))))
         (when (or (member word (remove "@file:" jumpseat-references-words))
                   (string-match-p "\\`@file:." word))
           (push (jumpseat-references--block word) blocks))))

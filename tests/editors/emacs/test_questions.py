@@ -28,6 +28,11 @@ def find(child, path) -> None:
     child.eval(f"(find-file {lisp(str(path))})")
 
 
+def ends_with(child, text) -> None:
+    """Wait until the buffer ends with this text."""
+    child.wait(f"(string-suffix-p {lisp(text)} (buffer-string))")
+
+
 @pytest.mark.scenario("ask-on-selection")
 def test_a_question_on_a_region_has_its_lines_with_file_and_language(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
@@ -80,6 +85,26 @@ def test_references_become_context_blocks_in_the_question(child, provider, tmp_p
     sent = str(provider.requests[0].json["messages"])
     assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare @buffer with @file:")
     assert child.text.count("```context") == 2
+
+
+def test_a_path_with_spaces_is_completed_and_sent_between_quotation_marks(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    folder = tmp_path / "my notes"
+    folder.mkdir()
+    (folder / "plan for today.txt").write_text("Rest.\n")
+    (folder / "plan.txt").write_text("Work.\n")
+    child.keys(f"Read @file:{tmp_path}/my^[^I")
+    ends_with(child, f'@file:"{folder}/')
+    child.keys("plan f^[^I")
+    ends_with(child, f'@file:"{folder}/plan for today.txt"')
+    child.keys(f', and @file:"{folder}/plan.^[^I')
+    ends_with(child, f', and @file:"{folder}/plan.txt"')
+    child.send()
+    child.sees("Hello there.")
+    child.idle()
+    assert child.text.count("```context") == 2
+    (question,) = sent(provider, 0)
+    assert question.index("Rest.") < question.index("Work.")
 
 
 def test_a_selection_and_diagnostics_are_references_too(child, provider, tmp_path):
@@ -197,7 +222,10 @@ def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider,
     find(child, tmp_path / "a.py")
     child.eval("(forward-line)")
     child.command("jumpseat")
-    provider.script(Reply.events(completion_stream(["Here:\n\n```python\nx = 1\n", "y = 2\n```\n\nDone."])))
+    code = "x = 1\n\\n\n## Me\n\\## Me\n\n"
+    provider.script(
+        Reply.events(completion_stream([f"Here:\n\n```python\n{code}", "y = 2\n\n```\n\nDone."])),
+    )
     child.ask("Code?")
     child.sees("Done.")
     child.idle()
@@ -205,8 +233,8 @@ def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider,
     child.wait('(get-buffer "daemon.log")')
     child.command("jumpseat")
     child.keys("^C^W")
-    child.said("Copied 2 lines.")
-    assert child.eval("(current-kill 0)") == "x = 1\ny = 2\n"
+    child.said("Copied 5 lines.")
+    assert child.eval("(current-kill 0)") == f"{code}y = 2\n\n"
     child.keys("^C^I")
     child.said("Inserted into a.py.")
-    assert child.eval('(with-current-buffer "a.py" (buffer-string))') == "first\nx = 1\ny = 2\nsecond\n"
+    assert child.eval('(with-current-buffer "a.py" (buffer-string))') == f"first\n{code}y = 2\n\nsecond\n"
