@@ -40,6 +40,10 @@ Their argument says whether there is a change to review.")
   (replacement nil)          ; the text that replaces it
   turn)
 
+(defconst jumpseat-rewrite--pause 1
+  "The message of a failed rewrite stays until you have paused for so many seconds.
+Typing while it appears would remove it unread.")
+
 (defvar-local jumpseat-rewrite--edit nil "The rewrite that is open in this buffer.")
 
 (defvar jumpseat-rewrite-mode-map
@@ -190,8 +194,21 @@ Only for the preview: the daemon removes the fence from the result."
                 (result (jumpseat-say "The model gave no text to apply: %s"
                                       (string-trim (plist-get result :text))))
                 (t (jumpseat-say-error (plist-get outcome :error))
-                   (jumpseat-view-error start (plist-get outcome :error)))))
+                   (jumpseat-view-error start (plist-get outcome :error))
+                   (run-with-idle-timer jumpseat-rewrite--pause nil
+                                        #'jumpseat-rewrite--forget-next buffer))))
         (run-hook-with-args 'jumpseat-rewrite-ended-functions (and replacement t))))))
+
+(defun jumpseat-rewrite--forget-next (buffer)
+  "Remove the message of a failed rewrite from BUFFER by the next command there."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (add-hook 'pre-command-hook #'jumpseat-rewrite--forget nil t))))
+
+(defun jumpseat-rewrite--forget ()
+  "Remove the message of a failed rewrite."
+  (remove-hook 'pre-command-hook #'jumpseat-rewrite--forget t)
+  (jumpseat-view-clear))
 
 (defun jumpseat-rewrite--begin (beg end instruction)
   "Rewrite the text from BEG to END of this buffer by INSTRUCTION."

@@ -251,3 +251,6 @@ def test_a_rewrite_that_fails_shows_the_reason_below_the_text(editing, provider)
     ready(editing)
     editing.sees("✗ ")
     assert editing.text == BEFORE
+    editing.wait("(memq 'jumpseat-rewrite--forget pre-command-hook)")
+    editing.keys("^N")
+    editing.sees_no_more("✗ ")
