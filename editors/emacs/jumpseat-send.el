@@ -25,6 +25,7 @@
 Their arguments are the error or nil, and the stop reason or nil.")
 
 (defvar-local jumpseat-send--answer nil "The answer that is being written in this chat.")
+(defvar-local jumpseat-send--failed nil "Whether the last answer of this chat ended with an error.")
 
 (defun jumpseat-send--watch (&rest _)
   "Stop an answer that the user has undone or deleted: the rest is not wanted."
@@ -43,6 +44,7 @@ Their arguments are the error or nil, and the stop reason or nil.")
 (defun jumpseat-send--refuse (err)
   "Show ERR at the end of this chat, which was not sent."
   (jumpseat-send--idle)
+  (jumpseat-view-clear)
   (save-restriction
     (widen)
     (save-excursion
@@ -67,7 +69,8 @@ preparation.  It does nothing if the user has stopped it."
   "Write the end of ANSWER into this chat, and the next of HEADINGS.
 OUTCOME is that of the turn, and ERR its error or nil."
   (let ((empty (jumpseat-answer-empty-p answer)))
-    (setq jumpseat-send--answer nil)
+    (setq jumpseat-send--answer nil
+          jumpseat-send--failed (and err (not empty)))
     (when empty (jumpseat-answer-remove answer))
     (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
                            err (plist-get outcome :cancelled))
@@ -114,7 +117,8 @@ the user has changed since stays."
          (head (jumpseat-transcript-front-matter-text))
          (turn nil)
          (pinned nil))
-    (setq jumpseat-send--answer answer)
+    (setq jumpseat-send--answer answer
+          jumpseat-send--failed nil)
     (add-hook 'after-change-functions #'jumpseat-send--watch nil t)
     (jumpseat-view-update :state 'waiting)
     (setq turn
@@ -164,17 +168,33 @@ Return whether it was."
         (jumpseat-model (unless (string-empty-p name) name))
         t))))
 
+(defun jumpseat-send--again (conversation)
+  "Remove the partial answer that CONVERSATION ends with, and ask again.
+One step of undo brings it back."
+  (let ((answer (car (jumpseat-send--section conversation))))
+    (setq jumpseat-send--failed nil)
+    (undo-boundary)
+    (save-restriction
+      (widen)
+      (delete-region answer (point-max)))
+    (undo-boundary)
+    (jumpseat-send--idle)
+    (jumpseat-send)))
+
 (defun jumpseat-send--read (conversation step)
   "Go on with CONVERSATION, which is the text of this chat.
 STEP makes the callbacks of requests; see `jumpseat-send--step'."
   (let* ((messages (plist-get conversation :messages))
          (last (and (> (length messages) 0) (elt messages (1- (length messages))))))
     (cond
+     ((and jumpseat-send--failed (equal (plist-get last :role) "assistant"))
+      (jumpseat-send--again conversation))
      ((not (equal (plist-get last :role) "user"))
       (jumpseat-send--idle)
       (jumpseat-say "There is no question: write one at the end of the chat."))
      ((jumpseat-send--choose-model conversation))
      (t
+      (jumpseat-view-clear)
       (jumpseat-references-expand
        conversation (jumpseat-send--section conversation) step
        (lambda (expanded)
@@ -190,7 +210,6 @@ STEP makes the callbacks of requests; see `jumpseat-send--step'."
   (unless jumpseat-chat-mode (jumpseat-chat-mode))
   (if (jumpseat-chat-running-p)
       (jumpseat-say "An answer is being written; %s stops it." (jumpseat-keys 'jumpseat-stop))
-    (jumpseat-view-clear)
     (jumpseat-view-update :state 'preparing)
     (let ((step (apply-partially #'jumpseat-send--step
                                  (setq jumpseat-chat-preparing (list 'question)))))

@@ -58,8 +58,11 @@ Not if something else changed the buffer since: that stays a step of its own."
          (save-excursion
            (save-restriction
              (widen)
-             (let ((inhibit-read-only t))
+             (let ((inhibit-read-only t)
+                   (before (prepare-change-group)))
                (prog1 (progn ,@body)
+                 ;; Some functions, such as `replace-region-contents', begin a step of undo.
+                 (undo-amalgamate-change-group before)
                  (setf (jumpseat-writer-undo ,writer-)
                        (if (eq buffer-undo-list t) nil buffer-undo-list))))))))))
 

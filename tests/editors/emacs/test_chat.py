@@ -7,8 +7,8 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
-from tests.editors.emacs.child import markdown_mode, running_emacs
-from tests.editors.provider import WORDS, held
+from tests.editors.emacs.child import lisp, markdown_mode, running_emacs
+from tests.editors.provider import WORDS, held, sent
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -114,6 +114,19 @@ def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(ch
     child.wait('(equal (buffer-string) "## Me\n\n")')
 
 
+def test_an_answer_is_one_step_of_undo_below_front_matter_too(child, provider):
+    provider.script(Reply.events(WORDS))
+    before = "---\nmodel: fake:fake-model\n---\n\n## Me\n\nMy question."
+    child.eval(f"(progn (erase-buffer) (insert {lisp(before)}))")
+    child.send()
+    child.sees("Hello there.")
+    child.idle()
+    child.wait('(save-excursion (goto-char 1) (search-forward "conversation: " nil t))')
+    child.keys("^_")
+    child.sees_no_more("Hello there.")
+    assert child.text == before
+
+
 def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
     gate = chats.begin(child, provider, "One ")
     child.wait('(save-excursion (goto-char (point-min)) (looking-at "---"))')
@@ -215,6 +228,23 @@ def test_the_cursor_stays_at_the_text_beside_what_is_shown_after_it(child, provi
 
 def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
     chats.a_broken_connection(child, provider)
+
+
+def test_a_question_whose_answer_failed_halfway_is_sent_again_by_the_same_key(child, provider):
+    provider.script(Reply.events([chunk({"content": "Half"})]).close_after(), Reply.events(WORDS))
+    child.ask("Hello?")
+    child.sees("✗ ")
+    child.idle()
+    child.send()
+    child.sees("Hello there.")
+    child.idle()
+    assert "✗" not in child.screen
+    assert child.text.endswith("## Me\n\nHello?\n\n## Assistant\n\nHello there.\n\n## Me\n\n")
+    assert sent(provider, 1) == ["Hello?"]
+    child.keys("^_")
+    child.sees_no_more("there.")
+    child.keys("^_")
+    child.wait('(string-suffix-p "## Me\n\nHello?\n\n## Assistant\n\nHalf\n\n## Me\n\n" (buffer-string))')
 
 
 def test_a_chat_has_a_menu(child, provider):
