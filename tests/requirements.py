@@ -160,6 +160,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:estimate-tokens": "without a provider's count the daemon estimates, better after a reported number",
     "5:transcript": "transcript/parse and transcript/render, the one Markdown form of a conversation",
     "5:transcript-round-trip": "parse(render(x)) is x: text, tools and order, headings inside messages too",
+    "5:transcript-editors": "text that Vim or Emacs would read as settings of the file is escaped everywhere",
     "5:transcript-by-hand": "hand-written and unfinished text is read by stated rules",
     "5:transcript-front-matter": "model, system and settings with their types; a fault names its line",
     "5:transcript-conversation": "conversation in front matter is conversationId; an illegal one is left out",

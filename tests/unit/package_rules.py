@@ -52,8 +52,8 @@ _JSON_RPC = re.compile(r"json[-_ ]?rpc", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+-?")
 """A vendor's header names hold its name; `http/` reads those of every vendor alike."""
 
-_OF_HTTPX2 = ("LocalProtocolError",)
-"""Names of the library, which are not the provider `local`."""
+_OTHER_LOCALS = ("LocalProtocolError", "local variables")
+"""A name of httpx2 and a word of Emacs, which are not the provider `local`."""
 
 
 def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:
@@ -66,8 +66,9 @@ def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterat
     if layer == "chat" and any(isinstance(node, ast.Name) and node.id == "open" for node in ast.walk(tree)):
         yield "opens a file, which chat never does"
     if layer in NAMES_NO_PROVIDER:
+        texts -= {*_OTHER_LOCALS}
         if layer == "http":
-            texts = {text for text in texts if text not in _OF_HTTPX2 and not _HEADER_NAME.fullmatch(text)}
+            texts = {text for text in texts if not _HEADER_NAME.fullmatch(text)}
         words = {word.lower() for text in texts for word in _WORD.findall(text)}
         yield from (f"names the provider {word}" for word in sorted(words & PROVIDER_NAMES))
     if layer in KNOWS_NO_JSON_RPC and any(_JSON_RPC.search(text) for text in texts):

@@ -59,6 +59,7 @@ TESTS = {
     },
     "unit/chat/test_transcript.py": {
         "test_the_example_of_the_protocol_page_is_what_would_be_written": ([PROTOCOL], "markdown", ""),
+        "test_code_copied_by_the_expressions_of_the_page_is_what_was_written": ([PROTOCOL], "js", ""),
     },
     "protocol/test_page_exchange.py": {
         "test_the_daemon_sends_exactly_the_frames_of_the_page": ([PROTOCOL], "text", "→"),

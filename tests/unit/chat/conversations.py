@@ -30,6 +30,7 @@ PIECES = (
     "<details>", "</details>", "</details> ", "<details><summary>Thinking</summary>", "<summary>",
     "<!-- text -->", "<!-- empty -->", "<!--", "\n", "\n\n", "\r\n", "\r", " ", "   ", "\t", "\0", "\x85",
     "\u2028", "\u2029", "\u00a0", "\ufeff", "\ud83d", "🙂", "é", "word", "\x0b", "\x0c", "\x1c",
+    "vim:", "Vim>700:", "vi:", "ex:", "vim\\:", " set x:", "Local Variables:", "local variables\\\\:", ":",
 )  # fmt: skip
 
 texts = st.one_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from jumpseat.chat.transcript import RoleNames, parse, render
 from jumpseat.chat.transcript.form import FENCED_KINDS
 from jumpseat.rpc.encode import to_wire
 from tests.unit.chat import conversations
+from tests.unit.chat.editor_scans import settings_in
 from tests.unit.pages import PROTOCOL, fences
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "transcripts.json").read_text("utf-8"))
@@ -90,6 +92,57 @@ def test_a_written_conversation_is_read_back_unchanged(
     assert json.dumps(read.settings, sort_keys=True) == json.dumps(values, sort_keys=True)
     assert [turn.message for turn in read.turns] == list(range(len(messages)))
     assert [turn.role for turn in read.turns] == [message.role for message in messages]
+
+
+@pytest.mark.requirement("5:transcript-editors")
+@any_size
+@given(
+    st.lists(conversations.messages, max_size=5),
+    st.none() | conversations.texts,
+    st.none() | conversations.texts,
+    conversations.settings,
+    st.booleans(),
+)
+@example([], "Hi vim: set x:", "Local Variables: ", {"ex": {"a vi": ["local variables\\:"]}}, False)
+def test_editors_find_no_settings_in_a_written_conversation(
+    messages: list[Message], system: str | None, model: str | None, values: dict[str, Any], trim: bool
+) -> None:
+    text = render(messages, system=system, model=model, settings=values, trim_answers=trim)
+
+    assert settings_in(text) == []
+
+
+@pytest.mark.requirement("5:transcript-editors")
+@any_size
+@given(conversations.texts)
+def test_code_copied_by_the_expressions_of_the_page_is_what_was_written(text: str) -> None:
+    (block,) = fences(PROTOCOL, "js")
+    call = ToolUseBlock("a", "b", None, text.replace("#", ""), "?")
+    copied = "\n".join(render([Message("assistant", (call,))]).split("\n")[3:-2])
+    for expression in block.splitlines():
+        _, pattern, flags = expression.split("/")
+        copied = re.sub(pattern, r"\1:", copied, flags=re.ASCII | (re.IGNORECASE if "i" in flags else 0))
+
+    assert copied == call.raw
+
+
+MODELINES = (
+    "vim: set x:", "\tvi:x", "# vim:x", "/* vim: set x: */", "a ex: x", "Vim: set x", "vim700: x",
+    "vim>700: x", "vim<8:x", "vim=704: x", "a vim: b vi:c", "x\rvi: y", "x\x0bvim:z",
+    "Local Variables:", "# LOCAL variables: #", "eLocal variables:",
+)  # fmt: skip
+HARMLESS = ("navi: x", "index: 1", "vim9script", "a/vim: x", "vi :x", "neovim: x", "local  variables:")
+
+
+@pytest.mark.requirement("5:transcript-editors")
+@pytest.mark.parametrize("line", [*MODELINES, *HARMLESS])
+def test_only_lines_that_an_editor_would_obey_get_a_backslash(line: str) -> None:
+    assert bool(settings_in(line)) == (line in MODELINES), "the scan is as the manuals say"
+    text = render([Message.assistant(f"Sure:\n```\n{line}\n```")])
+
+    assert ("\\" in text) == (line in MODELINES)
+    assert settings_in(text) == []
+    assert parse(text).messages == (Message.assistant(f"Sure:\n```\n{line}\n```"),)
 
 
 @pytest.mark.requirement("5:transcript-conversation")
@@ -283,6 +336,8 @@ PIECES: dict[str, Callable[[int], str]] = {
     ),
     "attributes": lambda size: "```tool_use " + "a=b " * (size // 4) + "\n```",
     "quotation marks": lambda size: '```tool_use id="' + '\\"' * (size // 2) + "\n```",
+    "modelines": lambda size: "a vim: b" * (size // 8),
+    "versions of Vim": lambda size: " vim" + "7" * size,
     "numbers of hashes": lambda size: "##" + "\t" * size + "Me too",
 }
 

@@ -30,6 +30,7 @@ from jumpseat.chat import (
     ToolUseStartEvent,
 )
 from jumpseat.chat.transcript import RoleNames, TranscriptStream, parse, render
+from tests.unit.chat.editor_scans import settings_in
 
 ROLES = RoleNames("Me", "Me too")
 QUESTION = "## Me\n\nWhy?\n\n## Me too\n\n"
@@ -41,6 +42,7 @@ FRAGMENTS = (
     *("#", "##", " ", "\t", "Me", " too", "\n", "\n\n", "\r", "\\", "a", "\x0b"),
     *("```", "`", "other", "tool_use", " id=1", "<details><summary>Thinking", "</summary>"),
     *("</details>", "<!-- text -->", "<!-- em", "pty -->", "<"),
+    *("v", "i", "im", ">", "70", ":", "ex", " V", "Local", "local Variables", "l", " set x:"),
 )
 TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=14)
 BLOCKS = st.lists(st.tuples(st.sampled_from((TextBlock, ThinkingBlock)), TEXTS), max_size=3)
@@ -78,7 +80,7 @@ def test_the_pieces_together_are_what_render_writes(
     assert written.rstrip("\n") == ("" if rendered == "<!-- empty -->" else rendered)
 
 
-@pytest.mark.requirement("2:transcript-deltas")
+@pytest.mark.requirement("2:transcript-deltas", "5:transcript-editors")
 @given(BLOCKS)
 def test_an_unfinished_answer_never_contains_a_marker_of_its_own(
     blocks: list[tuple[type[TextBlock | ThinkingBlock], list[str]]],
@@ -87,6 +89,7 @@ def test_an_unfinished_answer_never_contains_a_marker_of_its_own(
     written = QUESTION
     for event in events_of(blocks):
         written += stream.add(event)
+        assert settings_in(written) == []
         for saved in (written, f"{written}\n"):
             messages = parse(saved, roles=ROLES).messages
             assert [message.role for message in messages] in (["user"], ["user", "assistant"])
@@ -128,6 +131,17 @@ def test_a_fence_of_the_transcript_is_escaped_before_its_line_ends() -> None:
 
     assert stream.add(TextDeltaEvent(0, "```tool_use id=")) == "\\```tool_use id="
     assert stream.add(TextDeltaEvent(0, "x")) == "x"
+
+
+def test_only_a_word_that_can_set_options_is_held_back() -> None:
+    stream = TranscriptStream(ROLES)
+    stream.add(TextStartEvent(0))
+    pieces = ["Use", " v", "i", "m", "7", "0", ": se", " x", "nav", "i:", " loca", "l V", "ictor", " 7", " 8"]
+
+    assert [stream.add(TextDeltaEvent(0, piece)) for piece in pieces] == [
+        *("Use", "", "", "", "", "", " vim70\\: se", " x"),
+        *("nav", "i:", "", "", " local Victor", " 7", " 8"),
+    ]
 
 
 def test_a_block_waits_for_the_block_before_it() -> None:
@@ -177,10 +191,11 @@ def test_a_failed_turn_ends_its_open_thinking() -> None:
     assert written.rstrip("\n") == section_of([ThinkingBlock("Hm\n## Me")])
 
 
-@pytest.mark.parametrize("piece", ["`", "\\", " ", "\n", "#", "a", "```other x"])
+@pytest.mark.parametrize("piece", ["`", "\\", " ", "\n", "#", "a", "```other x", " vim", "7"])
 def test_a_megabyte_in_small_deltas_takes_linear_time(piece: str) -> None:
     stream = TranscriptStream(ROLES)
     stream.add(TextStartEvent(0))
+    stream.add(TextDeltaEvent(0, "Use vim"))
     before = time.process_time()
     for _ in range(250_000):
         stream.add(TextDeltaEvent(0, piece * (4 // len(piece) or 1)))

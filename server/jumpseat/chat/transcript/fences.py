@@ -26,6 +26,7 @@ from jumpseat.chat.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from jumpseat.chat.transcript.editor_settings import escape_settings
 
 FencedBlock: TypeAlias = (
     ContextBlock
@@ -136,7 +137,8 @@ def _value(value: str) -> str:
     quoted = json.dumps(value, ensure_ascii=False)
     # An info string after backticks cannot contain backticks (CommonMark 0.31, section 4.5). Some editors
     # treat the other characters as line ends.
-    return re.sub("[`\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    quoted = re.sub("[`\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return escape_settings(quoted, r"\u003a")
 
 
 def _arguments(raw: str) -> dict[str, object] | None:

@@ -1,7 +1,7 @@
 """The marker lines of a transcript, and the escape of text lines that look like one.
 
 Only a line feed ends a line. Escaping adds one backslash, also to a line that already has backslashes before
-a marker, so unescaping restores the line exactly.
+a marker, so unescaping restores the line exactly. Settings of editors are escaped too: see `editor_settings`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from jumpseat.chat.blocks import Message, Position, Range, Role
+from jumpseat.chat.transcript.editor_settings import escape_settings, unescape_settings
 
 # A marker is recognised by its line alone, so an unclosed fence cannot hide the headings after it.
 # `\r` is allowed at the end of every marker: an editor may save only some lines with CRLF.
@@ -133,12 +134,13 @@ class Region:
     def write(self, text: str) -> list[str]:
         """The lines of a text, escaped; blank lines at the edges are kept."""
         needs = self.needs_escape.match
-        return [f"\\{line}" if needs(line) else line for line in text.split("\n")]
+        lines = [escape_settings(line) for line in text.split("\n")]
+        return [f"\\{line}" if needs(line) else line for line in lines]
 
     def read(self, lines: Sequence[str]) -> str:
         """The text of lines from `write`."""
         is_escaped = self.is_escaped.match
-        return "\n".join([line[1:] if is_escaped(line) else line for line in lines])
+        return "\n".join([unescape_settings(line[1:] if is_escaped(line) else line) for line in lines])
 
     def write_block(self, text: str) -> list[str]:
         """The lines of a text, escaped; also at the edges, where `read_block` drops blank lines."""

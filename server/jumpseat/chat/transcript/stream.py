@@ -1,12 +1,14 @@
 """Writes an answer into a transcript while the answer is generated.
 
-Lines that look like markers are escaped as in `render`. The start of a line is held back until it is certain
-whether the line needs an escape, so an unescaped marker never appears, not even briefly.
+Lines that look like markers, and settings of editors, are escaped as in `render`. The start of a line, or the
+last word, is held back until it is certain whether it needs an escape, so an unescaped one never appears, not
+even briefly.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from jumpseat.chat.events import (
@@ -22,6 +24,7 @@ from jumpseat.chat.events import (
     ThinkingStartEvent,
     ToolUseDoneEvent,
 )
+from jumpseat.chat.transcript.editor_settings import BEGUN_WORD, escape_settings
 from jumpseat.chat.transcript.fences import FencedBlock
 from jumpseat.chat.transcript.form import (
     BLANK_AT_AN_EDGE,
@@ -37,6 +40,7 @@ from jumpseat.chat.transcript.render import BLANK_LINES, fenced_lines
 
 # Joining the held text for each of these would make a megabyte of backticks or blanks quadratic.
 _DECIDES_NOTHING = re.compile(r"[\s`\\]*\Z")
+_DECIDES_NO_NUMBER = re.compile(r"[\s`\\0-9]*\Z")
 
 
 class TranscriptStream:
@@ -170,6 +174,7 @@ class EscapedText:
     def __init__(self, region: Region) -> None:
         self._region = region
         self._held: list[str] = []
+        self._decides_nothing = _DECIDES_NOTHING
         self.is_begun = False
         """Whether some text has been returned."""
 
@@ -177,7 +182,7 @@ class EscapedText:
         """Return the part of the text so far that can be written, as far as it was not returned before."""
         text = text.replace("\r", "")
         self._held.append(text)
-        return "" if _DECIDES_NOTHING.match(text) else self._release(is_complete=False)
+        return "" if self._decides_nothing.match(text) else self._release(is_complete=False)
 
     def finish(self) -> str:
         """Return the rest."""
@@ -185,22 +190,36 @@ class EscapedText:
 
     def _release(self, *, is_complete: bool) -> str:
         text = "".join(self._held)
-        if not self.is_begun:
-            text = BLANK_LINES.sub("", text)
-        lines = text.rstrip().split("\n")
-        # The beginning of the first line may have been returned before.
+        # The beginning of the first line may have been returned before. A full stop stands for it, because
+        # it does not end in white space.
         first_new = 1 if self.is_begun else 0
-        if not is_complete and len(lines) > first_new and self._region.can_become_marker.match(lines[-1]):
-            lines.pop()
+        text = f".{text}" if self.is_begun else BLANK_LINES.sub("", text)
+        uncut = text.rstrip().split("\n")
+        lines = uncut if is_complete else self._decided(uncut, is_new=len(uncut) > first_new)
         raw = "\n".join(lines)
         self._held = [text[len(raw) :]]
         if not raw:
             return ""
         edges = {0, len(lines) - 1} if is_complete else {0}
+        written = [escape_settings(line) for line in lines]
         for index in range(first_new, len(lines)):
-            line = lines[index]
-            is_blank_edge = index in edges and BLANK_AT_AN_EDGE.match(line)
-            if is_blank_edge or self._region.needs_escape.match(line):
-                lines[index] = f"\\{line}"
+            is_blank_edge = index in edges and BLANK_AT_AN_EDGE.match(lines[index])
+            if is_blank_edge or self._region.needs_escape.match(escape_settings(uncut[index])):
+                written[index] = f"\\{written[index]}"
         self.is_begun = True
-        return "\n".join(lines)
+        return "\n".join(written)[first_new:]
+
+    def _decided(self, lines: Sequence[str], *, is_new: bool) -> list[str]:
+        """Return the lines without the part of the last line that needs more text.
+
+        Args:
+            is_new: Whether the last line is held from its beginning.
+        """
+        *before, last = lines
+        word = BEGUN_WORD.search(last)
+        self._decides_nothing = _DECIDES_NO_NUMBER if word and word["number"] else _DECIDES_NOTHING
+        if word:
+            last = last[: word.start()].rstrip()
+        if is_new and (not last or self._region.can_become_marker.match(lines[-1])):
+            return before
+        return [*before, last]

@@ -22,6 +22,8 @@ from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 from yaml.serializer import Serializer
 
+from jumpseat.chat.transcript.editor_settings import escape_settings, has_settings
+
 
 class _Mark(Protocol):
     """A position; PyYAML has one class for its own parser and one for libyaml's."""
@@ -220,7 +222,8 @@ def write_yaml(value: Mapping[str, Any]) -> str:
     pairs = [(_word(key), _node(item, DEEPEST - 1)) for key, item in value.items()]
     dumper.serialize(MappingNode(_MAP, pairs, flow_style=False))
     dumper.close()
-    return stream.getvalue()
+    # `_word` has put every string with such a colon into quotation marks.
+    return escape_settings(stream.getvalue(), r"\x3A")
 
 
 def _node(value: Any, levels: int) -> Node:
@@ -243,6 +246,9 @@ def _node(value: Any, levels: int) -> Node:
 
 
 def _word(text: str) -> ScalarNode:
+    # As a key, the string is followed by a colon.
+    if has_settings(f"{text}:"):
+        return ScalarNode(_STR, text, style='"')
     if _NOT_PLAIN.search(text) is None:
         return ScalarNode(_STR, text)
     # A literal block is readable, but keeps no leading space and no control characters.

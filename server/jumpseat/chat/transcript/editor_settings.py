@@ -1,0 +1,41 @@
+"""The words in a text that Vim and Emacs read as settings of the file, and the escape that stops them.
+
+Vim reads modelines (`:help modeline`), and Emacs reads a list of local variables ("File Variables" in its
+manual). Each begins with a word that ends in a colon. Escaping adds one backslash before that colon, also if
+there are backslashes already, so unescaping restores the text exactly. Markdown shows `\\:` as a colon.
+"""
+
+from __future__ import annotations
+
+import re
+
+_VARIABLES = "local variables"
+_BEGUN_VARIABLES = "|".join(_VARIABLES[:length] for length in range(len(_VARIABLES), 0, -1))
+# This white space is Vim's own. Vim finds a modeline anywhere in a line, with a version of any length; Emacs
+# finds its words anywhere in a line, in upper and lower case.
+_AFTER_SPACE = r"(?<![^\t-\r ])"
+_NUMBERED = r"[vV]im[<=>]?[0-9]*"
+_WORD = rf"(?:{_AFTER_SPACE}(?:vi|{_NUMBERED}|ex)|(?i:{_VARIABLES}))"
+_COLON = re.compile(rf"({_WORD}\\*):", re.ASCII)
+_ESCAPED_COLON = re.compile(rf"({_WORD}\\*)\\:", re.ASCII)
+
+BEGUN_WORD = re.compile(
+    rf"(?:{_AFTER_SPACE}(?:(?P<number>{_NUMBERED})|[vV]i?|ex?)|(?i:{_BEGUN_VARIABLES}))\\*\Z", re.ASCII
+)
+"""Finds a word at the end of an unfinished text if more text decides whether it is such a word."""
+
+
+def has_settings(line: str) -> bool:
+    """Whether an editor would read settings in this line."""
+    return ":" in line and _COLON.search(line) is not None
+
+
+def escape_settings(line: str, colon: str = r"\:") -> str:
+    """Return the line with each of these colons replaced."""
+    # A function, because `re.sub` would read backslashes in a replacement text.
+    return _COLON.sub(lambda found: found[1] + colon, line) if ":" in line else line
+
+
+def unescape_settings(line: str) -> str:
+    """Return the line that `escape_settings` was given."""
+    return _ESCAPED_COLON.sub(r"\1:", line) if r"\:" in line else line
