@@ -1,4 +1,4 @@
-"""Questions: on a selection, with references, with prompts; and their completion."""
+"""Questions with references and with prompts, and their completion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.upstream import Reply
-from tests.editors import chats
 from tests.editors.neovim.child import Child, running_neovim
 from tests.editors.provider import WORDS
 from tests.editors.provider import sent as texts_sent
@@ -49,46 +48,6 @@ def words_before(child: Child, text: str) -> list[str]:
         return words
     """
     return list(child.lua(code, text))
-
-
-@pytest.mark.scenario("ask-on-selection")
-def test_a_question_on_a_range_has_the_lines_with_their_file_and_language(child, provider, tmp_path):
-    provider.script(Reply.events(WORDS))
-    file = tmp_path / "a.py"
-    file.write_text(chats.PYTHON)
-    child.command(f"edit {file}")
-    child.command("2,3JumpseatAsk Why two?")
-    child.wait("#require('jumpseat.chat').list() == 1")
-    chats.a_question_on_two_lines(child, provider, file)
-
-
-def test_a_question_is_refused_while_the_last_chat_is_answered(child, provider, tmp_path):
-    file = tmp_path / "a.py"
-    file.write_text(chats.PYTHON)
-    gate = chats.begin(child, provider, "One\n\n")
-    child.command(f"edit {file}")
-    child.command("2,3JumpseatAsk Why two?")
-    assert child.messages == [
-        "jumpseat: An answer is being written; :JumpseatStop stops it, :Jumpseat! opens another chat."
-    ]
-    provider.open(gate)
-    child.idle()
-    assert child.text.endswith("## Assistant\n\nOne\n\n End.\n\n## Me\n\n")
-
-
-def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provider, tmp_path):
-    provider.script(Reply.events(WORDS))
-    file = tmp_path / "a.txt"
-    file.write_text("one 😀 two\nthree four\n", "utf-8")
-    child.command(f"edit {file}")
-    child.command("xmap gj <Plug>(jumpseat-ask)")
-    child.keys("wvjbegj")
-    child.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1]:find('## Me') ~= nil")
-    child.wait("vim.fn.search('```', 'nw') > 0")
-    assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
-    child.ask("What is it?")
-    child.idle()
-    assert "😀 two\nthree" in texts_sent(provider, 0)[0]
 
 
 def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):

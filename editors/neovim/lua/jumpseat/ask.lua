@@ -3,46 +3,156 @@ local chat = require('jumpseat.chat')
 local create = require('jumpseat.create')
 local log = require('jumpseat.log')
 local region = require('jumpseat.region')
+local send = require('jumpseat.send')
 local settings = require('jumpseat.settings')
 local transcript = require('jumpseat.transcript')
 
 local M = {}
 
----@param buf integer the chat
----@param lines string[] the question as it belongs below a heading
-local function add_question(buf, lines)
-  local count = vim.api.nvim_buf_line_count(buf)
-  local last = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  while #last > 0 and last[#last]:match('^%s*$') do
-    table.remove(last)
+local namespace = vim.api.nvim_create_namespace('jumpseat.ask')
+
+---@class jumpseat.Draft a question in a chat, as it is shown until the daemon has written it as the transcript has it
+---@field buf integer
+---@field mark integer its lines
+---@field lines string[]
+---@field tick integer
+
+---@param lines string[]
+---@return string[] lines without the blank ones at the end
+local function stripped(lines)
+  local count = #lines
+  while count > 0 and lines[count]:match('^%s*$') do
+    count = count - 1
   end
-  -- The heading is there already at the end of a chat.
-  if last[#last] == lines[1] or last[#last] == create.HEADING then table.remove(last) end
-  local text = #last > 0 and vim.list_extend({ '' }, lines) or lines
-  vim.api.nvim_buf_set_lines(buf, #last, count, false, text)
+  return vim.list_slice(lines, 1, count)
 end
 
---- Ask in the last chat. Without a question the piece is put into the chat, to write one.
+--- Move the cursors of a chat to its end.
+---@param buf integer
+local function go_to_end(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
+  end
+end
+
+--- The lines of a question for a person.
+---@param question string
+---@param target jumpseat.Region?
+---@return string[]
+local function plain(question, target)
+  local lines = {}
+  if target then
+    local text, fence = region.text(target), '```'
+    while text:find(fence, 1, true) do
+      fence = fence .. '`'
+    end
+    table.insert(lines, fence .. vim.bo[target.buf].filetype)
+    vim.list_extend(lines, vim.split((text:gsub('\n$', '')), '\n', { plain = true }))
+    vim.list_extend(lines, { fence, '' })
+  end
+  return vim.list_extend(lines, vim.split(question, '\n', { plain = true }))
+end
+
+--- Show a question at the end of a chat.
+---@param buf integer
+---@param lines string[]
+---@return jumpseat.Draft
+local function add_draft(buf, lines)
+  if chat.is_running(buf) then
+    -- The blank lines at the end belong to the answer.
+    vim.api.nvim_buf_set_lines(buf, -1, -1, false, vim.list_extend({ '' }, lines))
+  else
+    local above = stripped(vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+    local has_heading = vim.startswith(above[#above] or '', '## ')
+    local gap = has_heading and { '' } or { '', create.HEADING, '' }
+    vim.api.nvim_buf_set_lines(buf, #above, -1, false, vim.list_extend(gap, lines))
+  end
+  local last = vim.api.nvim_buf_line_count(buf)
+  local mark = vim.api.nvim_buf_set_extmark(
+    buf,
+    namespace,
+    last - #lines,
+    0,
+    { end_row = last - 1, end_col = #lines[#lines] }
+  )
+  go_to_end(buf)
+  return { buf = buf, mark = mark, lines = lines, tick = vim.api.nvim_buf_get_changedtick(buf) }
+end
+
+--- Replace a question by its section of the transcript, unless a person has changed it.
+---@param draft jumpseat.Draft
+---@param section string[]
+local function replace(draft, section)
+  local buf = draft.buf
+  local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, draft.mark, { details = true })
+  vim.api.nvim_buf_del_extmark(buf, namespace, draft.mark)
+  local first, last = at[1], at[3].end_row + 1
+  if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, first, last, false), draft.lines) then return end
+  local above = stripped(vim.api.nvim_buf_get_lines(buf, 0, first, false))
+  local heading = above[#above]
+  if heading == section[1] or heading == create.HEADING then
+    first = #above - 1
+  else
+    section = vim.list_slice(section, 3)
+  end
+  if vim.api.nvim_buf_get_changedtick(buf) == draft.tick then
+    vim.api.nvim_buf_call(buf, function() pcall(vim.cmd.undojoin) end)
+  end
+  vim.api.nvim_buf_set_lines(buf, first, last, false, section)
+  go_to_end(buf)
+end
+
+---@class jumpseat.Question
+---@field content table[] as the daemon gets it
+---@field lines string[] as it is shown until the daemon has answered
+---@field is_complete boolean whether it can be sent
+
+---@param this jumpseat.Chat
+---@param question jumpseat.Question
+local function add(this, question)
+  local buf = this.buf
+  if not vim.api.nvim_buf_is_loaded(buf) then return end
+  local is_answering = chat.is_running(buf)
+  local draft = add_draft(buf, question.lines)
+  local function write(text)
+    replace(draft, vim.split(text .. '\n', '\n', { plain = true }))
+    if is_answering then return end
+    send.rest(this)
+    if question.is_complete then chat.send(buf) end
+  end
+  local function after(err, text)
+    if err then return log.error(err) end
+    if vim.api.nvim_buf_is_loaded(buf) then write(text) end
+  end
+  if is_answering then
+    log.notify('An answer is being written. The question is below it: :JumpseatSend sends it afterwards.')
+  else
+    after = send.prepare(this)(write)
+  end
+  transcript.render({ role = 'user', content = question.content }, settings.model(buf), after)
+end
+
+--- Add a question once the chat prepares no other one.
+---@param this jumpseat.Chat
+---@param question jumpseat.Question
+local function add_later(this, question)
+  send.when_prepared(this, function()
+    if this.preparing then return add_later(this, question) end
+    add(this, question)
+  end)
+end
+
+--- Ask in the last chat, below the answer that is being written there. Without a question the piece is put into the chat, to
+--- write one.
 ---@param question string
 ---@param target jumpseat.Region?
 function M.ask(question, target)
   local content = {}
   if target then table.insert(content, region.block(target)) end
   if question ~= '' then table.insert(content, { type = 'text', text = question }) end
-  local buf = chat.open()
-  if #content == 0 then return end
-  -- The question would come into the middle of the answer.
-  if chat.is_running(buf) then
-    return log.warn('An answer is being written; :JumpseatStop stops it, :Jumpseat! opens another chat.')
-  end
-  transcript.render({ role = 'user', content = content }, settings.model(buf), function(err, text)
-    if err then return log.error(err) end
-    if not vim.api.nvim_buf_is_loaded(buf) then return end
-    add_question(buf, vim.split(text .. '\n', '\n', { plain = true }))
-    local win = vim.fn.win_findbuf(buf)[1]
-    if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 }) end
-    if question ~= '' then chat.send(buf) end
-  end)
+  local lines = plain(question, target)
+  local this = chat.attach(chat.open())
+  if #content > 0 then add_later(this, { content = content, lines = lines, is_complete = question ~= '' }) end
 end
 
 return M

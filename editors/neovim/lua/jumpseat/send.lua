@@ -11,17 +11,35 @@ local view = require('jumpseat.view')
 
 local M = {}
 
---- Nothing runs in this chat any more.
+--- End the preparation of a question.
 ---@param chat jumpseat.Chat
-local function rest(chat)
-  chat.preparing, chat.turn, chat.answer = nil, nil, nil
+local function end_preparation(chat)
+  local actions = chat.preparing or {}
+  chat.preparing = nil
+  vim.iter(ipairs(actions)):each(function(_, action) vim.schedule(action) end)
+end
+
+--- Forget what ran in a chat.
+---@param chat jumpseat.Chat
+function M.rest(chat)
+  chat.turn, chat.answer = nil, nil
+  end_preparation(chat)
   view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
+end
+
+--- Call `action` once no question of the chat is being prepared: an answer comes below everything that is in the chat when it
+--- begins.
+---@param chat jumpseat.Chat
+---@param action fun()
+function M.when_prepared(chat, action)
+  if not chat.preparing then return action() end
+  table.insert(chat.preparing, action)
 end
 
 ---@param chat jumpseat.Chat
 ---@param err jumpseat.Error
 local function refuse(chat, err)
-  rest(chat)
+  M.rest(chat)
   view.error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
   require('jumpseat.offer').after(err)
   event('TurnEnded', { buf = chat.buf, error = err })
@@ -40,7 +58,7 @@ local function finish(chat, written, headings, outcome)
   if after == '' then written:remove() end
   written:close(after, err, outcome.cancelled)
   if chat.answer == written then
-    rest(chat)
+    M.rest(chat)
     view.update(chat.buf, { usage = written.usage })
     if err then require('jumpseat.offer').after(err) end
     require('jumpseat.account').show_quota(chat.buf, written.model)
@@ -67,7 +85,7 @@ local function begin(chat, params, headings)
       if err then log.write('The front matter was not written: %s', err.message) end
     end, function(change) written:edit(change) end)
   end
-  chat.preparing, chat.answer = nil, written
+  chat.answer = written
   chat.turn = turns.start('chat/start', params, function(deltas)
     written:write(deltas)
     if chat.answer ~= written then return end
@@ -77,6 +95,7 @@ local function begin(chat, params, headings)
     end
     if written.model then pin() end
   end, function(outcome) finish(chat, written, headings, outcome) end)
+  end_preparation(chat)
 end
 
 --- Obey a question that is `/model`, with or without a name, and take it out of the chat.
@@ -89,9 +108,27 @@ local function obey(chat, parsed)
   if not name then return false end
   local section = transcript.section(parsed, #parsed.messages)
   vim.api.nvim_buf_set_lines(chat.buf, section.startLine + 1, section.endLine, false, { '', '' })
-  rest(chat)
+  M.rest(chat)
   require('jumpseat.models').choose(chat.buf, name)
   return true
+end
+
+--- Begin to prepare a question.
+---@param chat jumpseat.Chat
+---@return fun(go_on: fun(result: any)): jumpseat.Callback step makes a step, which is skipped if the user has stopped the
+--- preparation, or the buffer is gone; an error ends the preparation
+function M.prepare(chat)
+  local buf, preparing = chat.buf, {}
+  chat.preparing = preparing
+  view.clear_messages(buf)
+  view.update(buf, { state = client.info() and 'preparing' or 'starting' })
+  return function(go_on)
+    return function(err, result)
+      if chat.preparing ~= preparing or not vim.api.nvim_buf_is_loaded(buf) then return end
+      if err then return refuse(chat, err) end
+      go_on(result)
+    end
+  end
 end
 
 --- Send the conversation in the buffer of a chat.
@@ -101,25 +138,14 @@ function M.send(chat)
   if chat.turn or chat.preparing then
     return log.warn('An answer is being written; :JumpseatStop stops it.')
   end
-  local preparing = {}
-  chat.preparing = preparing
-  view.clear_messages(buf)
-  view.update(buf, { state = client.info() and 'preparing' or 'starting' })
+  local step = M.prepare(chat)
   create.name_heading(buf)
-  --- A step that is dropped if the user has stopped it, or the buffer is gone; an error ends the preparation.
-  local function step(go_on)
-    return function(err, result)
-      if chat.preparing ~= preparing or not vim.api.nvim_buf_is_loaded(buf) then return end
-      if err then return refuse(chat, err) end
-      go_on(result)
-    end
-  end
   transcript.parse(
     transcript.text(buf),
     step(function(parsed)
       local last = parsed.messages[#parsed.messages]
       if not last or last.role ~= 'user' then
-        rest(chat)
+        M.rest(chat)
         return log.warn('There is no question: write one at the end of the chat.')
       end
       if obey(chat, parsed) then return end
@@ -157,7 +183,7 @@ function M.stop(chat)
     view.update(chat.buf, { state = 'stopping' })
     chat.turn:stop()
   elseif chat.preparing then
-    rest(chat)
+    M.rest(chat)
   else
     return false
   end
@@ -169,7 +195,7 @@ end
 function M.drop(chat)
   if chat.turn then chat.turn:stop() end
   if chat.answer then chat.answer:abandon() end
-  rest(chat)
+  M.rest(chat)
 end
 
 return M
