@@ -1,4 +1,4 @@
--- Only commands and maps: the modules are loaded when one is used. No default keys.
+-- Only commands, maps and what recognizes a saved chat: the modules are loaded when one is used. No default keys.
 if vim.g.loaded_jumpseat then return end
 vim.g.loaded_jumpseat = true
 if vim.fn.has('nvim-0.10') == 0 then
@@ -45,6 +45,18 @@ command('Yank', 'yank the code block under the cursor, or the last one')
 command('Insert', 'insert that code block into the last buffer, at its cursor')
 command('Setting', 'show what a setting of the front matter means', { nargs = '?' })
 command('Install', 'install the daemon for this plug-in', { bang = true })
+
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWinEnter' }, {
+  group = vim.api.nvim_create_augroup('jumpseat.recognize', {}),
+  callback = function(args)
+    local first = vim.api.nvim_buf_call(
+      args.buf,
+      function() return vim.fn.getline(vim.fn.nextnonblank(1)) end
+    )
+    if first ~= '---' and not vim.startswith(first, '## ') then return end
+    require('jumpseat.recognize').on(args.event, args.buf)
+  end,
+})
 
 for name, keys in pairs({
   open = 'Jumpseat',

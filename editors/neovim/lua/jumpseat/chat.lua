@@ -4,6 +4,7 @@ local config = require('jumpseat.config')
 local create = require('jumpseat.create')
 local event = require('jumpseat.event')
 local log = require('jumpseat.log')
+local recognize = require('jumpseat.recognize')
 local send = require('jumpseat.send')
 local settings = require('jumpseat.settings')
 local transcript = require('jumpseat.transcript')
@@ -13,7 +14,7 @@ local M = {}
 
 ---@class jumpseat.Chat
 ---@field buf integer
----@field preparing table? identifies the question that is being read
+---@field preparing (fun())[]? identifies the question that is being read: what is called afterwards
 ---@field turn jumpseat.Turn?
 ---@field answer jumpseat.Answer? of the turn
 
@@ -37,6 +38,8 @@ local function remember_source(buf)
 end
 
 local function watch_sources()
+  local before = vim.fn.bufnr('#')
+  if before > 0 and vim.api.nvim_buf_is_loaded(before) then remember_source(before) end
   vim.api.nvim_create_autocmd('BufLeave', {
     group = vim.api.nvim_create_augroup('jumpseat.source', {}),
     callback = function(args) remember_source(args.buf) end,
@@ -67,6 +70,9 @@ end
 ---@param buf integer
 local function begin_text(buf)
   if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
+  vim.bo[buf].modeline = false
+  -- Another chat takes the window, also with 'nohidden'.
+  if vim.bo[buf].bufhidden == '' then vim.bo[buf].bufhidden = 'hide' end
   vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
   vim.bo[buf].keywordprg = ':JumpseatSetting'
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -109,29 +115,41 @@ function M.attach(buf)
   return chat
 end
 
---- Make the window of a buffer current, one of this tab page if there is one, else open a window.
+--- A window of this tab page that shows a chat, the current one if possible.
+---@return integer?
+local function window_of_chats()
+  local windows = { vim.api.nvim_get_current_win(), unpack(vim.api.nvim_tabpage_list_wins(0)) }
+  return vim.iter(windows):find(
+    function(win) return M.is_chat(vim.api.nvim_win_get_buf(win)) and not vim.wo[win].winfixbuf end
+  )
+end
+
+--- Show a buffer in its window, one of this tab page if there is one, else in the window of another chat or a new one.
 ---@param buf integer
 local function show(buf)
   local here = vim.fn.bufwinid(buf)
-  local win = here ~= -1 and here or vim.fn.win_findbuf(buf)[1]
+  local win = here ~= -1 and here or vim.fn.win_findbuf(buf)[1] or window_of_chats()
   if win then
     vim.api.nvim_set_current_win(win)
   else
     local opened = pcall(vim.cmd, config.get().window)
     -- There may be no room, and the user may have fixed the buffer of the window.
     if not opened or vim.wo.winfixbuf then vim.cmd('tab split') end
-    vim.api.nvim_win_set_buf(0, buf)
   end
+  vim.api.nvim_win_set_buf(0, buf)
   decorate(vim.api.nvim_get_current_win())
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
 end
 
---- Load the file of a buffer, also if it has a swap file.
+--- Load the file of a buffer, also if it has a swap file. Its modelines are not obeyed, whatever it begins with.
 ---@param buf integer
 local function load(buf)
   vim.v.errmsg = ''
+  local modeline = vim.go.modeline
+  vim.go.modeline = false
   -- The file is read after the long error about a swap file, but not if that is raised.
   vim.cmd(('silent! call bufload(%d)'):format(buf))
+  vim.go.modeline = modeline
   if vim.v.errmsg:find('^E325') then
     log.warn('The chat has a swap file: another Neovim has it open, or one has crashed (then :recover).')
   elseif vim.v.errmsg ~= '' then
@@ -155,19 +173,19 @@ local function last_used()
   return last
 end
 
---- Open a chat: a file, a new one, also with a certain text, or else the one that was used last.
----@param options? { file?: string, new?: boolean, lines?: string[] }
+--- Open a chat: a buffer, a file, a new one, also with a certain text, or else the one that was used last.
+---@param options? { buf?: integer, file?: string, new?: boolean, lines?: string[] }
 ---@return integer buf
 function M.open(options)
   options = options or {}
   remember_source(vim.api.nvim_get_current_buf())
-  local buf
+  local buf = options.buf
   if options.file then
     buf = vim.fn.bufadd(vim.fn.fnamemodify(options.file, ':p'))
     load(buf)
     vim.bo[buf].buflisted = true
     if is_empty(buf) then create.begin(buf) end
-  elseif not options.new and not options.lines then
+  elseif not buf and not options.new and not options.lines then
     buf = last_used()
   end
   if not buf then
@@ -177,19 +195,6 @@ function M.open(options)
   M.attach(buf)
   show(buf)
   return buf
-end
-
---- Whether a text begins as chats do: with our keys in front matter, or with the heading of a question.
----@param buf integer
----@return boolean
-local function begins_as_chat(buf)
-  local last = transcript.front_matter_end(buf)
-  for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, last, false)) do
-    if line:find('^conversation: ') or line:find('^model: ') then return true end
-  end
-  local lines = vim.api.nvim_buf_get_lines(buf, last, last + 200, false)
-  local first = vim.iter(lines):find(function(line) return line:find('%S') ~= nil end)
-  return first ~= nil and vim.trim(first) == create.HEADING
 end
 
 --- Whether the buffer is a chat, or the user wants it to become one. The whole buffer is sent, and the answer is written into
@@ -202,7 +207,7 @@ local function may_be_sent(buf)
     log.warn('This buffer is not a chat. :Jumpseat opens one, and :JumpseatAsk asks about this buffer.')
     return false
   end
-  if begins_as_chat(buf) then return true end
+  if recognize.begins_as_chat(buf) then return true end
   return vim.fn.confirm('Send this whole file as a question, and write the answer into it?', '&Yes\n&No', 2)
     == 1
 end
@@ -226,6 +231,13 @@ function M.is_running(buf) return chats[buf] ~= nil and (chats[buf].turn or chat
 ---@param buf integer
 ---@return boolean stopped false if nothing runs
 function M.stop(buf) return chats[buf] ~= nil and send.stop(chats[buf]) end
+
+--- The open chat that continues a kept conversation.
+---@param id string
+---@return integer?
+function M.of_conversation(id)
+  return vim.iter(M.list()):find(function(buf) return transcript.conversation(buf) == id end)
+end
 
 --- The chats that are open.
 ---@return integer[]

@@ -93,7 +93,7 @@ end
 ---@return jumpseat.Options
 function M.get()
   local data = vim.fn.stdpath('data') --[[@as string]]
-  return vim.tbl_extend('force', {
+  local options = vim.tbl_extend('force', {
     args = {},
     directory = vim.fs.joinpath(data, 'jumpseat', 'chats'),
     window = 'botright vsplit',
@@ -102,6 +102,8 @@ function M.get()
     log_level = 'warning',
     package = 'jumpseat[local,keyring]==' .. M.version,
   }, (read()))
+  options.directory = vim.fs.normalize(options.directory)
+  return options
 end
 
 --- What `:JumpseatInstall` installs.

@@ -64,6 +64,16 @@ function M.front_matter_end(buf)
   return 0
 end
 
+--- The kept conversation that the front matter names.
+---@param buf integer
+---@return string?
+function M.conversation(buf)
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, M.front_matter_end(buf), false)) do
+    local id = line:match('^conversation:%s*["\']?([%w._-]+)')
+    if id then return id end
+  end
+end
+
 --- The section of a message.
 ---@param parsed jumpseat.Parsed
 ---@param number integer of the message, from 1

@@ -1,0 +1,127 @@
+"""Saved chats: how they are opened, and what the editor must not obey in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.child import running_neovim
+from tests.editors.provider import WORDS
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+MODELINE = "vim: set nomodifiable tabstop=3 :"
+HEAD = "---\nmodel: fake:fake-model\n---\n\n"
+CHAT = f"## Me\n\nHello?\n\n## Assistant\n\nHi.\n\n{MODELINE}\n\n## Me\n\n"
+NO_SETTING = [True, False]
+
+SETTINGS = "return { vim.bo.modifiable, vim.bo.tabstop == 3 }"
+
+
+@pytest.fixture
+def saved(home, tmp_path):
+    """A saved chat whose answer has a modeline, in Neovim's own words."""
+    file = tmp_path / "saved" / "chat.md"
+    file.parent.mkdir()
+    file.write_text(HEAD + CHAT)
+    return file
+
+
+def neovim(home, *files):
+    """A Neovim that obeys modelines, which it does not for the superuser unless it is told to."""
+    return running_neovim(home, "--cmd", "set modeline", *files)
+
+
+def is_a_chat(child):
+    child.wait("require('jumpseat.chat').is_chat(vim.api.nvim_get_current_buf())")
+    child.sees("fake:fake-model")
+    assert child.lua(SETTINGS) == NO_SETTING
+
+
+def test_a_saved_chat_that_neovim_starts_with_is_a_chat(home, provider, saved):
+    provider.script(Reply.events(WORDS))
+    with neovim(home, str(saved)) as child:
+        is_a_chat(child)
+        child.ask("And now?")
+        child.idle()
+        assert "Hello there." in child.text
+
+
+def test_the_modelines_of_a_saved_chat_are_not_obeyed_however_it_is_opened(home, saved):
+    with neovim(home) as child:
+        ways = [
+            *(f"edit {saved}", f"split {saved}", f"tabedit {saved}", f"Jumpseat {saved}", f"view {saved}"),
+            *(f"args {saved}", f"drop {saved}", f"badd {saved} | buffer {saved}"),
+            f"call bufload(bufadd('{saved}')) | buffer {saved}",
+            f"call search('chat', 'w', 0, 0, 0) | edit {saved.parent}",
+        ]
+        for way in ways:
+            child.command(way)
+            if "search" in way:
+                child.lua("vim.fn.search([[^chat\\.md]])")
+                child.keys("<CR>")
+            child.wait("vim.endswith(vim.api.nvim_buf_get_name(0), 'chat.md')")
+            is_a_chat(child)
+            child.command("edit")
+            is_a_chat(child)
+            child.command("doautocmd BufReadPost")
+            assert child.lua(SETTINGS) == NO_SETTING
+            child.command("enew | bwipeout! #")
+
+
+def test_the_modelines_of_a_chat_in_a_session_are_not_obeyed(home, saved, tmp_path):
+    session = tmp_path / "Session.vim"
+    with neovim(home, str(saved)) as child:
+        is_a_chat(child)
+        child.command(f"mksession {session}")
+    with neovim(home, "-S", str(session)) as child:
+        is_a_chat(child)
+
+
+def test_the_modelines_of_a_file_that_is_opened_as_a_chat_are_not_obeyed(home, tmp_path):
+    (tmp_path / "plain.md").write_text(f"Hello?\n{MODELINE}\n")
+    with neovim(home) as child:
+        child.command(f"Jumpseat {tmp_path / 'plain.md'}")
+        assert child.lua(SETTINGS) == NO_SETTING
+        assert child.lua("return vim.go.modeline") is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"---\nmodel: sonnet\nname: reviewer\n---\n\nReview the code.\n\n{MODELINE}\n",
+        f"# Notes\n\n## Me\n\n{MODELINE}\n",
+    ],
+    ids=["front matter of another tool", "a heading of another document"],
+)
+def test_another_document_is_not_a_chat(home, tmp_path, text):
+    (tmp_path / "other.md").write_text(text)
+    with running_neovim(home, str(tmp_path / "other.md")) as child:
+        assert child.lua("return package.loaded['jumpseat.chat'] == nil")
+        assert "default model" not in child.screen
+
+
+def test_the_directory_of_new_chats_may_be_below_the_home_directory(home, provider):
+    provider.script(Reply.events(completion_stream([f"Hi.\n\n{MODELINE}"])))
+    with running_neovim(home, options={"directory": "~/notes"}) as child:
+        child.command("cd ~")
+        child.command("Jumpseat")
+        child.command("write")
+        (file,) = (home / "notes").iterdir()
+        assert not (home / "~").exists()
+    with running_neovim(home, str(file), options={"directory": "~/notes"}) as child:
+        child.wait("require('jumpseat.chat').is_chat(vim.api.nvim_get_current_buf())")
+
+
+def test_a_buffer_that_was_left_for_a_saved_chat_is_the_one_that_a_question_means(
+    home, provider, saved, tmp_path
+):
+    provider.script(Reply.events(WORDS))
+    (tmp_path / "a.py").write_text("x = 1\n")
+    with running_neovim(home, str(tmp_path / "a.py")) as child:
+        child.command(f"edit {saved}")
+        child.ask("What is in @buffer?")
+        child.idle()
+        assert "Hello there." in child.text
+    assert "x = 1" in str(provider.requests[0].json)
