@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged
+from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged, Registry
 from jumpseat.rpc.encode import object_to_wire
-from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.outbox import Outbox
 
 
-def forward_changes(session: Session) -> None:
+def forward_changes(registry: Registry, outbox: Outbox) -> None:
     """Notify the client of every change from now on."""
 
     def notify(change: Change) -> None:
         method, params = notification_of(change)
-        session.outbox.notify(method, worded(params, session.commands))
+        outbox.notify(method, params)
 
-    session.registry.subscribe(notify)
+    registry.subscribe(notify)
 
 
 def notification_of(change: Change) -> tuple[str, dict[str, Any]]:

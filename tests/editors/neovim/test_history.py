@@ -39,6 +39,29 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, pro
     assert kept(home) == [name]
 
 
+def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
+    with running_neovim(home) as child:
+        child.command("Jumpseat")
+        chats.about_the_sky(child, provider)
+        child.write("A draft.")
+        child.command("Jumpseat!")
+        history(child, "Which colour", "Continue")
+        child.sees("A draft.")
+        assert child.lua("return #require('jumpseat.chat').list()") == 2
+
+
+def test_times_are_those_of_the_users_clock(home, provider):
+    asked(home, provider)
+    with running_neovim(home, env={"TZ": "XYZ-05:30"}) as child:
+        before = child.lua("return os.date('%Y-%m-%d %H', os.time() - 60)")
+        after = child.lua("return os.date('%Y-%m-%d %H')")
+        child.lua("vim.ui.select = function(items, options) _G.row = options.format_item(items[1]) end")
+        child.command("JumpseatHistory")
+        child.wait("_G.row")
+        row = child.lua("return _G.row")
+        assert row.startswith((before, after)), row
+
+
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
     asked(home, provider)
@@ -62,6 +85,9 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
         child.sees("Which colour is the sky?")
         assert "Blue." in child.text
         assert child.lua("return vim.bo.modifiable") is False
+        history(child, "Which colour", "Preview")
+        child.sees("Which colour is the sky?")
+        assert child.lua("return #vim.api.nvim_list_wins()") == 2
         history(child, "Which colour", "Delete", "Delete")
         child.wait("#_G.messages == 1")
         assert child.messages == ["jumpseat: The conversation was deleted."]

@@ -30,8 +30,16 @@ function M.Again(args) require('jumpseat.edit').again(current(), args.args) end
 
 function M.Stop()
   local buf = current()
-  if require('jumpseat.chat').stop(buf) or require('jumpseat.edit').stop(buf) then return end
-  require('jumpseat.log').notify('Nothing runs in this buffer.')
+  local chat = require('jumpseat.chat')
+  if chat.stop(buf) or require('jumpseat.edit').stop(buf) then return end
+  local running = vim.tbl_filter(chat.is_running, chat.list())
+  if #running == 1 then
+    chat.stop(running[1])
+  elseif #running == 0 then
+    require('jumpseat.log').notify('Nothing runs in this buffer.')
+  else
+    require('jumpseat.log').warn('Several chats are being answered. Run :JumpseatStop in one of them.')
+  end
 end
 
 function M.Model(args) require('jumpseat.models').choose(current(), args.args) end

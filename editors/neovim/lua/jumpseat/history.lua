@@ -9,12 +9,26 @@ local M = {}
 local DELETE = 'Delete'
 local MORE = { title = '… more' }
 
+--- A time of the daemon, which is in UTC, as the user's clock shows it.
+---@param time string
+---@return string
+local function local_time(time)
+  local year, month, day, hour, minute = time:match('^(%d+)-(%d+)-(%d+)T(%d+):(%d+)')
+  local parts = { year = year, month = month, day = day, hour = hour, min = minute, isdst = false }
+  local as_local = os.time(parts)
+  local offset = os.difftime(as_local, os.time(os.date('!*t', as_local) --[[@as osdateparam]]))
+  return os.date('%Y-%m-%d %H:%M', as_local + offset) --[[@as string]]
+end
+
 ---@param row table
 ---@return string
 local function describe(row)
   if row == MORE then return row.title end
-  local when = row.updatedAt:sub(1, 16):gsub('T', ' ')
-  local parts = { when, row.title, ('%d %s'):format(row.turns, row.turns == 1 and 'turn' or 'turns') }
+  local parts = {
+    local_time(row.updatedAt),
+    row.title,
+    ('%d %s'):format(row.turns, row.turns == 1 and 'turn' or 'turns'),
+  }
   vim.list_extend(parts, { row.model })
   return table.concat(parts, ' · ')
 end
@@ -41,6 +55,8 @@ end
 
 ---@param row table
 local function continue(row)
+  local open = chat.of_conversation(row.id)
+  if open then return chat.open({ buf = open }) end
   read(row.id, function(text, conversation)
     transcript.headings(conversation.model, function(err, headings)
       if err then return log.error(err) end
@@ -58,7 +74,14 @@ end
 ---@param row table
 local function preview(row)
   read(row.id, function(text)
-    vim.cmd('botright new')
+    local windows = vim.api.nvim_tabpage_list_wins(0)
+    local shown = vim
+      .iter(windows)
+      :find(function(win) return vim.b[vim.api.nvim_win_get_buf(win)].jumpseat_preview end)
+    if shown then vim.api.nvim_set_current_win(shown) end
+    vim.cmd(shown and 'enew' or 'botright new')
+    vim.b.jumpseat_preview = true
+    vim.bo.modeline = false
     vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(text, '\n', { plain = true }))
     vim.bo.buftype, vim.bo.bufhidden, vim.bo.filetype, vim.bo.modifiable = 'nofile', 'wipe', 'markdown', false
   end)

@@ -322,14 +322,13 @@ class LanguageServerIdentity:
             return AuthorizationError(
                 f"{account} may not use Copilot.{words}",
                 provider=self._hosts.provider,
-                hint=f"See {self._hosts.github}/settings/copilot, or run `{command}` and use "
-                "another account.",
+                hint=f"See {self._hosts.github}/settings/copilot, or use another account: `{command}`.",
             )
         message = f"The language server is not signed in to {host}."
         if known.state == "expired":
             message = f"The sign-in of the language server to {host} has expired."
         return AuthenticationError(
-            f"{message}{words}", provider=self._hosts.provider, hint=f"Run `{command}`."
+            f"{message}{words}", provider=self._hosts.provider, hint=f"Sign in: `{command}`."
         )
 
     def _known(self) -> AuthStatus:

@@ -1,0 +1,59 @@
+"""Windows of chats, and what is done from the window of a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.child import running_neovim
+from tests.editors.provider import held
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+WINDOWS = "return #vim.api.nvim_list_wins()"
+
+
+def test_another_chat_takes_the_window_of_a_chat(home, tmp_path):
+    (tmp_path / "chat.md").write_text("## Me\n\nSaved?\n")
+    with running_neovim(home, options={"window": "botright vsplit"}) as child:
+        child.command("set nohidden")
+        child.command("Jumpseat")
+        child.keys("iFirst?<Esc>")
+        assert child.lua(WINDOWS) == 2
+        child.command("Jumpseat!")
+        child.keys("iSecond?<Esc>")
+        child.command("wincmd p")
+        child.command(f"Jumpseat {tmp_path / 'chat.md'}")
+        child.sees("Saved?")
+        assert child.lua(WINDOWS) == 2
+        texts = child.lua(
+            "return vim.tbl_map(function(buf) return table.concat("
+            "vim.api.nvim_buf_get_lines(buf, 0, -1, false), ' ') end, require('jumpseat.chat').list())"
+        )
+        assert [text.strip() for text in texts] == ["## Me  First?", "## Me  Second?", "## Me  Saved?"]
+
+
+def test_the_only_answer_is_stopped_from_any_window(home, provider, tmp_path):
+    provider.script(held("Half", gate=Gate()), Reply.events([Gate()]), Reply.events([Gate()]))
+    with running_neovim(home, options={"window": "botright vsplit"}) as child:
+        child.command(f"edit {tmp_path / 'a.py'}")
+        child.command("Jumpseat")
+        child.ask("Question.")
+        child.sees("Half")
+        child.command("wincmd p")
+        child.stop()
+        provider.wait_for_disconnect(1)
+        child.sees("stopped")
+        child.stop()
+        assert child.messages == ["jumpseat: Nothing runs in this buffer."]
+
+        child.command("wincmd p")
+        child.ask("Question.")
+        child.command("Jumpseat!")
+        child.ask("Question.")
+        provider.wait_for_request(3)
+        child.command("wincmd p")
+        child.stop()
+        assert child.messages[1] == (
+            "jumpseat: Several chats are being answered. Run :JumpseatStop in one of them."
+        )
