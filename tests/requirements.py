@@ -297,6 +297,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:continue": "a turn goes to the conversation or the fork that its messages continue",
     "10:compared": "compared by role, text, tool calls and results; texts may be joined, split or trimmed",
     "10:retry": "the last turn's messages again are a retry: get has the new answer, the file both",
+    "10:replace": "a failed turn without output is replaced by another question, without a fork",
     "10:title": "the title is the first question's first line, cut at a word",
     "10:byte-for-byte": "get gives what was sent and what was answered, byte for byte",
     "10:torn": "a crash in mid-write loses at most the turn under way",

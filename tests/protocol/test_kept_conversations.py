@@ -131,14 +131,20 @@ async def test_the_partial_is_kept_when_the_client_dies(
     assert [each["content"][0]["text"] for each in messages_of(kept(home, "a"))] == ["Hi", "Hel"]
 
 
-@pytest.mark.requirement("10:partial")
+@pytest.mark.requirement("10:partial", "10:replace")
 async def test_a_failed_turn_without_output_leaves_its_user_message(
     keeping: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
-    upstream.script(Reply.json({"error": {"message": "No."}}, status=400))
+    upstream.script(
+        Reply.json({"error": {"message": "No."}}, status=400), Reply.events(completion_stream(["Hello"]))
+    )
     asked = {"messages": [user("Hi")], "keep": True, "conversationId": "a"}
     assert (await keeping.request("chat/start", asked)).error["code"] == 1004
     assert messages_of(kept(home, "a")) == [text("Hi")]
+
+    edited = (await keeping.request("chat/start", {**asked, "messages": [user("Hey")]})).result
+    assert (edited["conversationId"], codes(edited)) == ("a", [])
+    assert messages_of(kept(home, "a"))[0] == text("Hey")
 
     refused = {**asked, "conversationId": "b", "settings": {"temperature": "hot"}}
     assert (await keeping.request("chat/start", refused)).error["code"] == -32602

@@ -30,6 +30,9 @@ class Known:
     last: Last
     """The last turn."""
 
+    before_last: int = 0
+    """The number of messages before the last turn's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placing:
@@ -66,7 +69,15 @@ def place(known: Known, messages: Sequence[Message], clean: Clean = lambda messa
         if end is not None and _replaces(known, messages[end], clean):
             return Placing("continue", inputs, end)
     base = max(common)
-    return Placing("fork", base, common[base])
+    new = common[base]
+    if _is_empty(known) and base >= known.before_last and _says_anything(messages[new:]):
+        return Placing("continue", base, new)
+    return Placing("fork", base, new)
+
+
+def _is_empty(known: Known) -> bool:
+    """Whether the last turn ended without output, so that another question may take its place."""
+    return known.last in ("lost", "unfinished") and (known.answer is None or not known.answer.content)
 
 
 def _replaces(known: Known, message: Message, clean: Clean) -> bool:

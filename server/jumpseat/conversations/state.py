@@ -37,6 +37,9 @@ class TurnState:
 
     at: datetime
     owner: Owner
+    before: int
+    """The number of messages before those of this turn, or of the turn that it repeats."""
+
     inputs: int
     """How many messages the conversation had with the messages of this turn, before its answer."""
 
@@ -157,17 +160,18 @@ class State:
         messages = self.messages
         if not 0 <= base <= len(messages):
             raise DamagedError(f"a turn keeps {base} of {len(messages)} messages")
+        is_retry = base == len(self.inputs) and not new and self.last is not None
         turn = TurnState(
             str(line["turn"]),
             _moment(line["at"]),
             Owner(int(line["owner"]["pid"]), str(line["owner"]["host"])),
+            self.last.before if is_retry and self.last is not None else base,
             base + len(new),
         )
         # Absent keys did not change.
         system = _text(line, "system") if "system" in line else self.system
         settings = _settings(line) if "settings" in line else self.settings
         model = f"{line['provider']}:{line['model']}"
-        is_retry = base == len(self.inputs) and not new and self.last is not None
         if is_retry:
             self.ended_answer = self.answer
         else:

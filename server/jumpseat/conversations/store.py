@@ -390,7 +390,8 @@ class ConversationStore:
 
 
 def _placed(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
-    known = Known(state.inputs, state.answer, last_turn_of(state))
+    before_last = 0 if state.last is None else state.last.before
+    known = Known(state.inputs, state.answer, last_turn_of(state), before_last)
     # A secret may have become known after a message was stored.
     return place(known, messages, lambda message: redacted_message(message, known_secrets))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -89,6 +90,28 @@ def test_a_turn_goes_where_its_messages_belong(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
     found = place(known(kept, last), sent)
+    assert (found.kind, found.base, found.new) == expected
+
+
+@pytest.mark.requirement("10:replace")
+@pytest.mark.parametrize(
+    ("kept", "last", "sent", "expected"),
+    [
+        (said("Hi"), "unfinished", said("Hey"), ("continue", 0, 0)),
+        (said("Hi"), "lost", said("Hey"), ("continue", 0, 0)),
+        (said("Hi", "Hello", "More"), "unfinished", said("Hi", "Hello", "Less"), ("continue", 2, 2)),
+        (said("Hi", "Hello", "More"), "open", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
+        (said("Hi", "Hello", "More"), "finished", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
+        (said("Hi", "Hello", "More"), "unfinished", said("Hey"), ("fork", 0, 0)),
+        (said("Hi", "Hello", "More"), "unfinished", said("Hi"), ("fork", 1, 1)),
+        (said("Hi", "Hello", "More"), "unfinished", said("Hi", "Hello"), ("fork", 2, 2)),
+        (said("Hi", "Hello", "More", "Par"), "unfinished", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
+    ],
+)
+def test_only_a_turn_that_ended_without_output_is_replaced(
+    kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
+) -> None:
+    found = place(replace(known(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent)
     assert (found.kind, found.base, found.new) == expected
 
 

@@ -95,6 +95,33 @@ def test_an_unfinished_turn_is_continued_with_its_partial_or_without(
     assert texts(store) == [*(texts_of_sent(sent)), "Yes"]
 
 
+@pytest.mark.requirement("10:replace")
+def test_an_edited_question_takes_the_place_of_one_that_failed_without_output(
+    store: ConversationStore, directory: Path
+) -> None:
+    keep(store, said("Hi"), "Hello")
+    keep(store, said("Hi", "Hello", "Moer"), error=FAILED)
+    keep(store, said("Hi", "Hello", "Moer"), error=ChatCancelled("Cancelled."))
+    for question in ("Mroe", "More"):
+        begun = store.begin(turn(said("Hi", "Hello", question)))
+        assert (begun.id, begun.forked_from) == ("a", None)
+        assert texts(store) == ["Hi", "Hello", question]
+        store.finish(begun, answered(), FAILED)
+    assert keep(store, said("Hi", "Hello", "More!"), "Yes").id == "a"
+    assert texts(ConversationStore(directory)) == ["Hi", "Hello", "More!", "Yes"]
+    kept = (directory / "a.jsonl").read_text("utf-8")
+    assert all(f'"{question}"' in kept for question in ("Moer", "Mroe", "More"))
+    assert keep(store, said("Hi", "Hello", "Again"), "No").forked_from == "a"
+
+
+@pytest.mark.requirement("10:replace")
+def test_a_failed_retry_of_an_answered_question_is_not_replaced(store: ConversationStore) -> None:
+    keep(store, said("Hi"), "Hello")
+    keep(store, said("Hi"), error=FAILED)
+    assert keep(store, said("Hey"), "Yes").forked_from == "a"
+    assert texts(store) == ["Hi", "Hello"]
+
+
 def texts_of_sent(sent: Any) -> list[str]:
     """The text of each message."""
     return [message.content[0].text for message in sent]
