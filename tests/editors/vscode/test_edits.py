@@ -6,6 +6,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.provider import held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -61,6 +62,65 @@ def test_an_edit_of_a_text_that_was_changed_meanwhile_is_not_applied(rewritten):
     rewritten.notified("The text was changed since it was sent. Nothing was applied")
     assert rewritten.js(f"return {TEXT}") == "first = 1\nsec_ond = 2\nthird = 3\n"
     rewritten.sees("new text ↔ your text")
+
+
+def test_an_edit_leaves_the_keyboard_in_the_file(window, provider):
+    gate = Gate()
+    provider.script(held("SECOND = 2\n", gate=gate))
+    window.open_file("numbers.py", BEFORE, select=(1, 2))
+    window.command("workbench.action.focusActiveEditorGroup")
+    window.start("jumpseat.edit", "Upper case.")
+    window.sees("numbers.py: rewritten")
+    window.command("cursorBottom")
+    window.page.keyboard.type("fourth = 4")
+    provider.open(gate)
+    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.page.keyboard.type("4")
+    window.page.keyboard.press("Escape")
+    window.wait(f"{TEXT} === values[0]", BEFORE + "fourth = 44")
+    window.sees("numbers.py: rewritten")
+    window.command("jumpseat.rejectEdit")
+
+
+def test_a_read_only_editor_is_not_rewritten(rewritten):
+    rewritten.command("workbench.action.files.setActiveEditorReadonlyInSession")
+    rewritten.command("jumpseat.acceptEdit")
+    rewritten.notified("numbers.py is read-only. Nothing was applied")
+    assert rewritten.js(f"return {TEXT}") == BEFORE
+    rewritten.command("workbench.action.files.setActiveEditorWriteableInSession")
+    rewritten.command("jumpseat.acceptEdit")
+    rewritten.wait(f"{TEXT} === values[0]", AFTER)
+
+
+def test_escape_rejects_a_finished_edit_which_can_be_restored(rewritten):
+    rewritten.command("jumpseat.showEdit")
+    rewritten.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-edit'")
+    rewritten.page.keyboard.press("Escape")
+    rewritten.sees_no("numbers.py: rewritten")
+    rewritten.notified("The edit of numbers.py was rejected.").get_by_text("Restore", exact=True).click()
+    rewritten.sees("numbers.py: rewritten")
+    rewritten.command("jumpseat.acceptEdit")
+    rewritten.wait(f"{TEXT} === values[0]", AFTER)
+
+
+def test_an_edit_whose_diff_is_closed_has_buttons(rewritten):
+    rewritten.command("jumpseat.showEdit")
+    rewritten.command("workbench.action.closeActiveEditor")
+    rewritten.notified("The edit of numbers.py is neither accepted nor rejected.")
+    for name in ("Accept Edit", "Reject or Stop Edit", "Edit Again", "Show Edit"):
+        button = rewritten.page.locator(".title .editor-actions").get_by_role("button", name=name)
+        rewritten.shows(button)
+    press(rewritten, "Accept Edit")
+    rewritten.wait(f"{TEXT} === values[0]", AFTER)
+
+
+def test_an_edit_that_was_cut_off_is_not_applied(window, provider):
+    provider.script(Reply.events(completion_stream(["SECOND"], finish_reason="content_filter")))
+    window.open_file("numbers.py", BEFORE, select=(1, 2))
+    window.start("jumpseat.edit", "Upper case.")
+    window.notified("A filter of the provider cut off the answer.")
+    assert window.js(f"return {TEXT}") == BEFORE
+    window.sees_no("jumpseat is writing")
 
 
 def test_an_edit_that_is_stopped_changes_nothing(window, provider):

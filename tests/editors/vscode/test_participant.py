@@ -71,6 +71,16 @@ def test_a_question_on_a_selection_has_its_file_language_and_lines(chat, provide
     )
 
 
+def test_a_question_does_not_change_the_mode_of_the_chat(chat, provider):
+    agent = chat.input.get_by_role("button", name="Agent", exact=True)
+    chat.command("workbench.action.chat.open", {"mode": "agent"})
+    chat.shows(agent)
+    provider.script(hello())
+    chat.command("jumpseat.ask", "Hello?")
+    chat.answer_has("Hello there.")
+    chat.shows(agent)
+
+
 def test_a_prompt_of_the_configuration_is_put_into_the_question(chat, provider):
     provider.script(hello())
     chat.ask("@jumpseat /tidy x=1")

@@ -1,3 +1,4 @@
+import { cutOff } from '../cutOff';
 import type { ChatResult, Delta, Usage } from '../daemon/protocol';
 import type { Log } from '../log';
 
@@ -17,6 +18,9 @@ export interface UsageCounts {
   total_tokens: number;
   prompt_tokens_details: { cached_tokens: number };
 }
+
+/** The ends before the end that the caller expects: its own limit, and a pause after which it asks again. */
+const EXPECTED: ReadonlySet<string> = new Set(['max_tokens', 'pause_turn']);
 
 /** An answer that ended, but not as its reader may expect. */
 export class Incomplete extends Error {}
@@ -90,11 +94,10 @@ export class Answer<P> {
  */
 export function checkWhole(result: ChatResult, limited: boolean): void {
   const unreadable = result.toolCalls.find((call) => call.arguments === null);
-  const reason = result.stopReason;
-  if (reason === 'max_tokens' && !limited) {
+  const reason = cutOff(result.stopReason);
+  if (result.stopReason === 'max_tokens' && !limited) {
     throw new Incomplete(
-      'The answer reached its maximum length. ' +
-        'A larger max_tokens in the settings of the configuration of jumpseat allows longer answers.',
+      `${reason} A larger max_tokens in the settings of the configuration of jumpseat allows longer answers.`,
     );
   }
   if (unreadable) {
@@ -103,17 +106,14 @@ export function checkWhole(result: ChatResult, limited: boolean): void {
         (unreadable.error ? `: ${unreadable.error}` : '.'),
     );
   }
-  if (reason === 'context_exceeded') {
-    throw new Incomplete('The context of the model is full. Start a new chat, or send less.');
-  }
-  if (reason === 'content_filter') {
-    throw new Incomplete('A filter of the provider cut off the answer.');
+  if (reason !== undefined && !EXPECTED.has(result.stopReason)) {
+    throw new Incomplete(reason);
   }
   if (!result.text && !result.toolCalls.length && !limited) {
     const refused = result.warnings?.find(({ code }) => code === 'refusal');
     throw new Incomplete(
       refused?.message ??
-        (reason === 'refusal'
+        (result.stopReason === 'refusal'
           ? 'The model declined to answer.'
           : 'The model ended its answer without a text.'),
     );

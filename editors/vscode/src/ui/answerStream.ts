@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 
 import type { Block, ChatResult, Delta } from '../daemon/protocol';
+import { cutOff } from '../cutOff';
 import { Fold } from './fold';
 
 /** An answer in the chat view while it comes. */
@@ -63,11 +64,12 @@ export class AnswerStream {
   }
 
   close(result: ChatResult): void {
-    if (result.stopReason === 'max_tokens') {
-      this.#notices.push('The answer reached its maximum length.');
+    const reason = cutOff(result.stopReason);
+    if (reason !== undefined) {
+      this.#notices.push(reason);
     }
     if (!this.#written) {
-      this.#notices.push('The model gave no text.');
+      this.#notices.push('The model returned no text.');
     }
     this.closeNotices();
   }

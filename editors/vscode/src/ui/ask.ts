@@ -31,7 +31,7 @@ async function openChat(query: string, attachFiles: AttachedFile[], isPartialQue
     showWarning('The chat of VS Code is switched off: see the setting chat.disableAIFeatures.');
     return;
   }
-  await vscode.commands.executeCommand(OPEN, { query, isPartialQuery, attachFiles, mode: 'ask' });
+  await vscode.commands.executeCommand(OPEN, { query, isPartialQuery, attachFiles });
 }
 
 /** Open the chat with the selection attached. With a question, ask it. */

@@ -49,11 +49,17 @@ export class DocumentWriter implements vscode.Disposable {
     await this.#running;
   }
 
-  /** Write another text in the place of the whole span. Texts that are added later follow it. */
-  replace(text: string): Promise<void> {
+  /**
+   * Write another text in the place of the whole span. Texts that are added later follow it. Answers whether the document
+   * has the text then: VS Code writes nothing into an editor that is read-only, and reports no error.
+   */
+  async replace(text: string): Promise<boolean> {
     this.#replacement = text;
     this.#waiting = '';
-    return this.complete('');
+    await this.complete('');
+    return (
+      this.#document.getText(rangeOfSpan(this.#document, this.#span)) === withLineEnds(text, this.#lineEnd)
+    );
   }
 
   /** Write another text in the place of the beginning of the document. */

@@ -1,19 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
+import { cutOff } from '../cutOff';
 import { asDaemonError } from '../daemon/errors';
 import type { ContextBlock, EditResult } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
+import { showDocument } from './documents';
 import {
   askFor,
   closeProposal,
   lensesAt,
   linesOf,
+  nameOf,
   offerProposal,
   proposedUri,
   SCHEME,
   showProposal,
+  tabOf,
   targetOf,
+  warnUnfinished,
+  waysOn,
 } from './editView';
 import { command, contextKey, showError, showInformation, showWarning, withCancel } from './messages';
 import { rangeOf } from './references';
@@ -31,16 +37,12 @@ interface Edit {
   proposed: vscode.Uri;
   /** Ends the turn; absent when it has ended. */
   stop?: vscode.CancellationTokenSource;
+  /** Resolves when the diff is open. */
+  shown?: Promise<void>;
 }
 
-/** Say why there is nothing to accept or to write again. */
-function warnUnfinished(edit: Edit | undefined): void {
-  showWarning(
-    edit
-      ? 'The edit is still being written; "Reject or Stop Edit" stops it.'
-      : 'There is no finished edit in this file.',
-  );
-}
+const OPEN = 'An edit of this file is open: accept it or reject it first.';
+const RESTORE = { title: 'Restore', command: 'jumpseat.restoreEdit' };
 
 /** Rewrites of pieces of documents: shown as a diff, and applied if the text is still what was sent. */
 export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
@@ -49,9 +51,12 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   readonly #contentChanged = new vscode.EventEmitter<vscode.Uri>();
   readonly #lensesChanged = new vscode.EventEmitter<void>();
   readonly #setContext = contextKey('jumpseat.edit');
+  readonly #setEdited = contextKey('jumpseat.isEdited');
   #count = 0;
   /** The instruction of the last edit that came to nothing; the next one may use it again. */
   #unused = '';
+  /** The finished edit that was rejected last. */
+  #dropped: Edit | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   readonly onDidChange = this.#contentChanged.event;
@@ -80,7 +85,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       command('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#at(uri))),
       command('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#at(uri))),
       command('jumpseat.editAgain', (uri?: unknown) => this.again(this.#at(uri))),
-      command('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#at(uri))),
+      command('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#at(uri), true)),
+      command('jumpseat.restoreEdit', () => this.restore()),
       vscode.Disposable.from(this.#contentChanged, this.#lensesChanged),
       new vscode.Disposable(() => {
         clearTimeout(this.#timer);
@@ -111,7 +117,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
     const { document } = editor;
     if (this.#of(document.uri)) {
-      showWarning('An edit of this file is open: accept it or reject it first.');
+      showWarning(OPEN);
       return;
     }
     const target = targetOf(editor);
@@ -131,22 +137,26 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     const document = await vscode.workspace.openTextDocument(edit.document.uri);
-    const range = rangeOfSpan(document, edit.rewrite.span);
     if (!edit.rewrite.isUnchangedIn(document.getText())) {
       await offerProposal(document, edit.proposed);
       showWarning('The text was changed since it was sent. Nothing was applied: the new text is beside it.');
       return;
     }
-    const change = new vscode.WorkspaceEdit();
-    change.replace(document.uri, range, replacement);
-    if (!(await vscode.workspace.applyEdit(change))) {
-      showWarning('The file cannot be changed. Nothing was applied.');
+    const { span } = edit.rewrite;
+    // A `WorkspaceEdit` would also change a document whose editor is read-only.
+    const editor = await showDocument(document, { preview: false });
+    await editor.edit((change) => {
+      change.replace(rangeOfSpan(document, span), replacement);
+    });
+    const after = rangeOfSpan(document, { start: span.start, end: span.start + replacement.length });
+    if (document.getText(after) !== replacement) {
+      showWarning(
+        `${nameOf(document)} is read-only. Nothing was applied: make it writeable, and accept again.`,
+      );
       return;
     }
     await this.#close(edit);
-    const start = document.offsetAt(range.start);
-    const after = rangeOfSpan(document, { start, end: start + replacement.length });
-    await vscode.window.showTextDocument(document, { selection: after, preview: false });
+    await showDocument(document, { selection: after, preview: false });
   }
 
   /** Drop the rewritten text, or stop the turn that writes it. */
@@ -157,8 +167,28 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
     edit.stop?.cancel();
     this.#unused = edit.instruction;
-    await this.#close(edit);
-    await vscode.window.showTextDocument(edit.document);
+    await this.#drop(edit);
+    await showDocument(edit.document);
+    if (this.#dropped === edit) {
+      showInformation(`The edit of ${nameOf(edit.document)} was rejected.`, RESTORE);
+    }
+  }
+
+  /** Bring back the finished edit that was rejected last. */
+  async restore(): Promise<void> {
+    const edit = this.#dropped;
+    if (!edit) {
+      showWarning('No finished edit was rejected.');
+      return;
+    }
+    if (this.#of(edit.document.uri)) {
+      showWarning(OPEN);
+      return;
+    }
+    this.#dropped = undefined;
+    this.#edits.set(edit.document.uri.toString(), edit);
+    this.#refresh(edit);
+    await this.#show(edit, true);
   }
 
   /** Rewrite the same piece again, by the same instruction or another one. */
@@ -172,7 +202,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     const range = rangeOfSpan(edit.document, edit.rewrite.span);
-    await this.#close(edit);
+    await this.#drop(edit);
     await this.#run(edit.document, range, instruction);
   }
 
@@ -201,7 +231,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         this.#unused = instruction;
         await this.#close(edit);
         const text = result.text.trim();
-        showWarning(`The model gave no text to apply${text === '' ? '.' : `: ${text}`}`);
+        const said = `The model gave no text to apply${text === '' ? '.' : `: ${text}`}`;
+        showWarning(cutOff(result.stopReason) ?? said);
       }
     } catch (error) {
       this.#unused = instruction;
@@ -217,7 +248,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
     if (this.#isOpen(edit)) {
       this.#refresh(edit);
-      await this.#show(edit);
+      await edit.shown;
+      this.#remind(edit, 'is finished');
     }
   }
 
@@ -237,7 +269,6 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       turnId: randomUUID(),
       maxTokensDefault: 'model' as const,
     };
-    let isShown = false;
     return this.#daemon.edit(
       params,
       (delta) => {
@@ -247,20 +278,36 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         if (delta.type === 'text_delta') {
           rewrite.add(delta.text);
           this.#refreshSoon();
-          if (!isShown) {
-            isShown = true;
-            this.#show(edit).catch(showError);
-          }
+          edit.shown ??= this.#show(edit, false).catch(showError);
         }
       },
       edit.stop?.token,
     );
   }
 
-  async #show(edit: Edit | undefined): Promise<void> {
+  async #show(edit: Edit | undefined, focus: boolean): Promise<void> {
     if (edit && this.#isOpen(edit)) {
-      await showProposal(edit.document, edit.proposed, edit.rewrite.span.start);
+      await showProposal(edit.document, edit.proposed, edit.rewrite.span.start, focus);
+      if (!this.#isOpen(edit)) {
+        // It was stopped while the diff opened.
+        await closeProposal(edit.proposed);
+      }
     }
+  }
+
+  /** Offer the ways on of a finished edit whose diff is closed. */
+  #remind(edit: Edit, state: string): void {
+    if (edit.stop === undefined && this.#isOpen(edit) && tabOf(edit.proposed) === undefined) {
+      showInformation(`The edit of ${nameOf(edit.document)} ${state}.`, ...waysOn(edit.document.uri));
+    }
+  }
+
+  /** Close an edit that is not applied. A finished one can be restored. */
+  async #drop(edit: Edit): Promise<void> {
+    if (edit.rewrite.replacement !== undefined) {
+      this.#dropped = edit;
+    }
+    await this.#close(edit);
   }
 
   async #close(edit: Edit): Promise<void> {
@@ -293,19 +340,25 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   }
 
   #documentChanged(event: vscode.TextDocumentChangeEvent): void {
-    const edit = this.#edits.get(event.document.uri.toString());
-    if (edit && event.contentChanges.length > 0) {
-      edit.rewrite.changed(changesOf(event));
+    const key = event.document.uri.toString();
+    const edits = [...this.#edits.values(), this.#dropped];
+    for (const edit of edits.filter((each) => each?.document.uri.toString() === key)) {
+      edit?.rewrite.changed(changesOf(event));
       this.#refreshSoon();
     }
   }
 
-  /** The diff of an edit that could not be applied was closed: the person has taken what they wanted. */
   #tabsClosed(closed: readonly vscode.Tab[]): void {
     for (const { input } of closed) {
       const edit = input instanceof vscode.TabInputTextDiff ? this.#of(input.original) : undefined;
-      if (edit && input instanceof vscode.TabInputTextDiff && input.original.scheme === SCHEME) {
-        this.#close(edit).catch(showError);
+      if (!edit || !(input instanceof vscode.TabInputTextDiff)) {
+        continue;
+      }
+      if (input.original.scheme === SCHEME) {
+        // The person has taken what they wanted of an edit that could not be applied.
+        this.#drop(edit).catch(showError);
+      } else if (input.modified.toString() === edit.proposed.toString()) {
+        this.#remind(edit, 'is neither accepted nor rejected');
       }
     }
   }
@@ -328,6 +381,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   /** Which buttons the active editor has. */
   #updateContext(): void {
     const edit = this.#at(undefined);
+    const active = vscode.window.activeTextEditor?.document.uri;
     this.#setContext(edit && (edit.stop ? 'writing' : 'ready'));
+    this.#setEdited(active !== undefined && this.#of(active) !== undefined);
   }
 }

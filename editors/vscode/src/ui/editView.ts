@@ -1,5 +1,8 @@
 import * as vscode from 'vscode';
 
+import { showWarning } from './messages';
+import type { Action } from './problems';
+
 /** The document with the rewritten piece. */
 export const SCHEME = 'jumpseat-edit';
 
@@ -39,18 +42,45 @@ export function lensesAt(line: number, uri: vscode.Uri, isWritten: boolean): vsc
   ];
 }
 
-/** The diff: the document as it is, and with the rewritten piece. */
+/** What can be done with a finished edit of a document, as buttons of a message. */
+export function waysOn(uri: vscode.Uri): Action[] {
+  return [
+    { title: 'Accept', command: 'jumpseat.acceptEdit', arguments: [uri] },
+    { title: 'Reject', command: 'jumpseat.rejectEdit', arguments: [uri] },
+    { title: 'Show Change', command: 'jumpseat.showEdit', arguments: [uri] },
+  ];
+}
+
+/** Say why there is nothing to accept or to write again. */
+export function warnUnfinished(edit: object | undefined): void {
+  showWarning(
+    edit
+      ? 'The edit is still being written; "Reject or Stop Edit" stops it.'
+      : 'There is no finished edit in this file.',
+  );
+}
+
+/**
+ * The diff: the document as it is, and with the rewritten piece. It opens beside the editor in which the person works,
+ * which keeps the keyboard unless the diff takes the `focus`.
+ */
 export async function showProposal(
   document: vscode.TextDocument,
   proposed: vscode.Uri,
   start: number,
+  focus = false,
 ): Promise<void> {
   const right = await vscode.workspace.openTextDocument(proposed);
   if (right.languageId !== document.languageId) {
     await vscode.languages.setTextDocumentLanguage(right, document.languageId);
   }
   const position = document.positionAt(start);
-  const options = { preview: false, selection: new vscode.Range(position, position) };
+  const options = {
+    preview: false,
+    preserveFocus: !focus,
+    viewColumn: tabOf(proposed)?.group.viewColumn ?? vscode.ViewColumn.Beside,
+    selection: new vscode.Range(position, position),
+  };
   await vscode.commands.executeCommand(
     'vscode.diff',
     document.uri,
@@ -62,24 +92,33 @@ export async function showProposal(
 
 /** The document on the right, where it can be written, and where each change can be taken over from the left. */
 export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
-  await closeProposal(proposed, 'modified');
+  const before = tabOf(proposed, 'modified');
   const title = `${nameOf(document)}: new text ↔ your text`;
   await vscode.commands.executeCommand('vscode.diff', proposed, document.uri, title, { preview: false });
+  if (before) {
+    await vscode.window.tabGroups.close(before);
+  }
 }
 
-/** Close the diffs that have the rewritten piece on one side, or on any. */
-export async function closeProposal(proposed: vscode.Uri, side?: 'modified'): Promise<void> {
+/** The diff that has the rewritten piece on one side, or on any. */
+export function tabOf(proposed: vscode.Uri, side?: 'modified'): vscode.Tab | undefined {
   const key = proposed.toString();
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  const shown = tabs.filter(
+  return tabs.find(
     ({ input }) =>
       input instanceof vscode.TabInputTextDiff &&
       (input.modified.toString() === key || (side === undefined && input.original.toString() === key)),
   );
-  await vscode.window.tabGroups.close(shown);
 }
 
-function nameOf(document: vscode.TextDocument): string {
+/** Close the diffs that have the rewritten piece. */
+export async function closeProposal(proposed: vscode.Uri): Promise<void> {
+  for (let tab = tabOf(proposed); tab; tab = tabOf(proposed)) {
+    await vscode.window.tabGroups.close(tab);
+  }
+}
+
+export function nameOf(document: vscode.TextDocument): string {
   return document.uri.path.split('/').at(-1) ?? document.uri.path;
 }
 

@@ -36,8 +36,8 @@ export function showWarning(text: string, ...actions: Action[]): void {
   void offer(vscode.window.showWarningMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
-export function showInformation(text: string): void {
-  void vscode.window.showInformationMessage(text);
+export function showInformation(text: string, ...actions: Action[]): void {
+  void offer(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
 /** A command whose failures are shown. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
+import { cutOff } from '../cutOff';
 import { asDaemonError } from '../daemon/errors';
 import type { ChatParams, Delta, Message, Requests, TranscriptContent } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
@@ -49,8 +50,13 @@ export class TranscriptSender {
 
   async send(): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
-    if (document?.languageId !== 'markdown') {
-      showWarning('Open a transcript: a Markdown file with a question below the heading "## Me".');
+    if (document?.languageId !== 'markdown' || this.#transcripts.conversationIn(document) !== undefined) {
+      showWarning(
+        'Open a chat: "jumpseat: New Transcript" begins one, "jumpseat: History" has those that were kept.',
+      );
+      return;
+    }
+    if (!this.#transcripts.isTranscript(document) && !(await mayBecomeChat(document))) {
       return;
     }
     const key = document.uri.toString();
@@ -97,7 +103,10 @@ export class TranscriptSender {
     const section = new Section(writer, `\n\n${headings.assistant}\n\n`);
     try {
       // Blank lines behind the question would follow the answer.
-      await section.clear();
+      if (!(await section.clear())) {
+        showWarning('The document is read-only. Nothing was sent.');
+        return;
+      }
       const head = await this.#turn(parsed, section, stop);
       await (section.isEmpty ? writer.replace('\n') : section.end(`\n\n${headings.user}\n\n`));
       await this.#writeHead(document, writer, head);
@@ -120,7 +129,7 @@ export class TranscriptSender {
     };
     let provider: string | undefined;
     try {
-      await withStatus('jumpseat is answering', (report) =>
+      const { stopReason } = await withStatus('jumpseat is answering', (report) =>
         this.#daemon.chat(
           params,
           (delta) => {
@@ -143,8 +152,9 @@ export class TranscriptSender {
           stop.token,
         ),
       );
-      if (section.isEmpty) {
-        showWarning('The model returned no text.');
+      const problem = section.isEmpty ? 'The model returned no text.' : cutOff(stopReason);
+      if (problem !== undefined) {
+        showWarning(problem);
       }
     } catch (error) {
       showError(asDaemonError(error));
@@ -168,14 +178,13 @@ export class TranscriptSender {
     const prompt = await this.#daemon.request('prompts/get', call);
     const message: Message = { role: 'user', content: prompt.text };
     const rendered = bodyOf(await this.#render({ messages: [message], ...modelOf(parsed) }));
-    const end = document.lineAt(document.lineCount - 1).range.end;
-    const change = new vscode.WorkspaceEdit();
-    change.replace(
-      document.uri,
-      new vscode.Range(new vscode.Position(turn.startLine, 0), end),
-      `${rendered}\n`,
-    );
-    return vscode.workspace.applyEdit(change);
+    const start = document.offsetAt(new vscode.Position(turn.startLine, 0));
+    const writer = new DocumentWriter(document, { start, end: document.getText().length });
+    try {
+      return await writer.replace(`${rendered}\n`);
+    } finally {
+      writer.dispose();
+    }
   }
 
   async #writeHead(document: vscode.TextDocument, writer: DocumentWriter, head: Head): Promise<void> {
@@ -208,6 +217,13 @@ export class TranscriptSender {
   }
 }
 
+/** Ask whether a Markdown document that is not a chat shall become one. */
+async function mayBecomeChat(document: vscode.TextDocument): Promise<boolean> {
+  const question = `Make ${vscode.workspace.asRelativePath(document.uri)} a chat?`;
+  const detail = 'All of its text is sent to the model, and the answer is written below it.';
+  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Send')) === 'Send';
+}
+
 /** The section of an answer. The daemon's deltas contain its text. */
 class Section {
   readonly #writer: DocumentWriter;
@@ -232,7 +248,7 @@ class Section {
     }
   }
 
-  clear(): Promise<void> {
+  clear(): Promise<boolean> {
     this.isEmpty = true;
     this.#isThinking = false;
     return this.#writer.replace(this.#heading);

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Disposable } from 'vscode-jsonrpc/node';
 
 import type { FactsReader } from './facts';
-import { statusText } from './statusText';
+import { labelOf, statusText } from './statusText';
 import { showWarning } from './messages';
 import { afterLossOf, waysInto } from './problems';
 import { accountLine, isSignedOut, leastQuota, quotaLine } from './words';
@@ -25,7 +25,7 @@ export function statusBar(facts: FactsReader): vscode.Disposable {
     item.text = text;
     item.tooltip = new vscode.MarkdownString(tooltip);
     item.backgroundColor = COLOURS[look];
-    item.accessibilityInformation = { label: text.replaceAll(/\$\([^)]*\) ?/g, '') };
+    item.accessibilityInformation = { label: labelOf(text) };
   };
   show();
   item.show();

@@ -49,6 +49,12 @@ function tooltip(facts: Facts): string {
   return lines.join('\n');
 }
 
+/** The text of the status bar for a screen reader, with the name of the product and without icons. */
+export function labelOf(text: string): string {
+  const words = text.replaceAll(/\$\([^)]*\) ?/g, '');
+  return words.startsWith('jumpseat') ? words : `jumpseat: ${words}`;
+}
+
 /** What the status bar shows. */
 export function statusText(facts: Facts): StatusText {
   const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({

@@ -20,11 +20,23 @@ export function headingsIn(rendered: string): { user: string; assistant: string 
 /** The headings where the configuration renames none. */
 export const USUAL_HEADINGS = { user: '## Me', assistant: '## Assistant' };
 
-/** Whether a Markdown text is a transcript that was kept, or begins as one, with one of these headings. */
+/** The id of the kept conversation that a transcript belongs to. */
+export function conversationIdIn(text: string): string | undefined {
+  return /^conversation: *["']?([\w.-]+)/m.exec(text.slice(0, frontMatterLength(text)))?.[1];
+}
+
+/**
+ * Whether a Markdown text is a transcript: its front matter has a key of chats, and it begins with one of these headings.
+ * A heading alone is not enough, because a page about its author may begin with "Me".
+ */
 export function looksLikeTranscript(text: string, headings: ReadonlySet<string>): boolean {
   const length = frontMatterLength(text);
+  const head = text.slice(0, length);
   const first = text.slice(length, length + 200).split('\n');
-  return /^conversation: /m.test(text.slice(0, length)) || first.some((line) => headings.has(line.trim()));
+  return (
+    conversationIdIn(head) !== undefined ||
+    (/^(model|system|settings):/m.test(head) && first.some((line) => headings.has(line.trim())))
+  );
 }
 
 /** Where the answer belongs: behind the last character of the question, instead of the blank lines there. */

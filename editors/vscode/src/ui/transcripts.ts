@@ -2,7 +2,8 @@ import * as vscode from 'vscode';
 
 import type { Conversation, ConversationRow } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import { headingsIn, looksLikeTranscript, USUAL_HEADINGS } from './transcriptText';
+import { showDocument } from './documents';
+import { conversationIdIn, headingsIn, looksLikeTranscript, USUAL_HEADINGS } from './transcriptText';
 
 /** A kept conversation, to read. */
 const SCHEME = 'jumpseat-conversation';
@@ -15,6 +16,32 @@ function fileName(title: string): string {
 
 function uriOf(row: ConversationRow): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${fileName(row.title)}`, query: row.id });
+}
+
+/** The document in a tab of this window that is the chat of a kept conversation. */
+async function openTranscript(id: string): Promise<vscode.TextDocument | undefined> {
+  const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
+  for (const input of inputs) {
+    if (input instanceof vscode.TabInputText && isMarkdown(input.uri)) {
+      // VS Code reads the document of a tab only when the tab is first shown. The file may have been deleted meanwhile.
+      const document = await vscode.workspace.openTextDocument(input.uri).then(undefined, () => undefined);
+      if (document && conversationIdIn(document.getText()) === id) {
+        return document;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Whether a document can be a chat that is edited, as far as its address says. */
+function isMarkdown({ scheme, path }: vscode.Uri): boolean {
+  return scheme === 'untitled' || (scheme !== SCHEME && /\.(md|markdown)$/i.test(path));
+}
+
+/** Show a document with the cursor at its end, where it is before a person can type. */
+async function showAtEnd(document: vscode.TextDocument): Promise<void> {
+  const end = document.positionAt(document.getText().length);
+  await showDocument(document, { preview: false, selection: new vscode.Range(end, end) });
 }
 
 /** Kept conversations as Markdown documents: to read, and to continue. */
@@ -49,8 +76,16 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
     await vscode.window.showTextDocument(document, { preview: true });
   }
 
-  /** Open a chat that goes on with a kept conversation, with the cursor where the next question belongs. */
+  /**
+   * Open a chat that goes on with a kept conversation, with the cursor where the next question belongs. Shows the open one
+   * if there is one, because the changes of a second document would be lost to the first.
+   */
   async continue(id: string): Promise<void> {
+    const open = await openTranscript(id);
+    if (open) {
+      await showAtEnd(open);
+      return;
+    }
     const { text, conversation } = await this.#read(id);
     const { user } = await this.headings(conversation.model);
     // After a turn that failed, the last message is the question itself.
@@ -61,7 +96,8 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
   /** Open an empty chat. */
   async create(): Promise<void> {
     const { user } = await this.headings();
-    await this.#open(`${user}\n\n`);
+    // An empty key of the front matter marks the document as a chat, and the model is completed behind it.
+    await this.#open(`---\nmodel:\n---\n\n${user}\n\n`);
   }
 
   /** The id of the conversation that a document shows, to read. */
@@ -89,10 +125,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
   }
 
   async #open(content: string): Promise<void> {
-    const document = await vscode.workspace.openTextDocument({ language: 'markdown', content });
-    const end = document.positionAt(document.getText().length);
-    // The cursor is there before a person can type.
-    await vscode.window.showTextDocument(document, { preview: false, selection: new vscode.Range(end, end) });
+    await showAtEnd(await vscode.workspace.openTextDocument({ language: 'markdown', content }));
   }
 
   async #read(id: string): Promise<{ text: string; conversation: Conversation }> {

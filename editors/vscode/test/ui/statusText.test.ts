@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { AuthStatus, ModelInfo, Provider } from '../../src/daemon/protocol';
 import type { Facts } from '../../src/ui/facts';
 import { modelRows } from '../../src/ui/modelRows';
-import { statusText } from '../../src/ui/statusText';
+import { labelOf, statusText } from '../../src/ui/statusText';
 
 function provider(auth: Partial<AuthStatus>, configured = true): Provider {
   return {
@@ -37,6 +37,15 @@ const QUOTA = { name: 'premium_interactions', unlimited: false, percentRemaining
 test('the status bar has the default model and what is left', () => {
   const { text, look } = statusText(ready({ providers: [provider({ quotas: [QUOTA] })] }));
   assert.deepEqual([text, look], ['$(comment-discussion) GPT · 41 %', 'normal']);
+});
+
+test('the label for a screen reader has the name of the product once', () => {
+  assert.equal(labelOf(statusText(ready({})).text), 'jumpseat: GPT');
+  assert.equal(labelOf(statusText(ready({ state: 'starting' })).text), 'jumpseat');
+  assert.equal(
+    labelOf(statusText(ready({ providers: [provider({}, false)] })).text),
+    'jumpseat: no provider is ready',
+  );
 });
 
 test('a quota that is nearly used up is a warning, unless more may be bought', () => {

@@ -8,6 +8,7 @@ import { actionsAfter, afterLossOf, asMarkdown, useProviders } from '../../src/u
 import { promptCall, promptList } from '../../src/ui/prompts';
 import {
   bodyOf,
+  conversationIdIn,
   endOfText,
   frontMatterLength,
   headingsIn,
@@ -139,15 +140,24 @@ test('the headings are those that the daemon writes', () => {
   assert.deepEqual(headingsIn('## Ich\n\n-\n\n## KI\n\n-\n'), { user: '## Ich', assistant: '## KI' });
 });
 
-test('a transcript is known by its conversation or its first heading', () => {
+test('a transcript is known by a key of chats in its front matter, and its first heading', () => {
   const known = (text: string): boolean => looksLikeTranscript(text, new Set(['## Me', '## Assistant']));
   assert.equal(known('---\nconversation: 2026\n---\n## Ich\n'), true);
-  assert.equal(known('\n## Me\n\nHi'), true);
-  assert.equal(known('## Assistant \r\n'), true);
+  assert.equal(known('---\nmodel:\n---\n\n## Me\n\nHi'), true);
+  assert.equal(known('---\r\nsystem: Be brief.\r\n---\r\n## Assistant \r\n'), true);
+  assert.equal(known('---\nmodel: m\n---\n# Notes\n'), false);
+  assert.equal(known('## Me\n\nA gardener.\n'), false);
+  assert.equal(known('---\ntitle: CV\nbase_model: m\n---\n\n## Me\n'), false);
   assert.equal(known('# Notes\n\nconversation: none\n'), false);
   assert.equal(known('---\ntitle: x\n---\n# Notes\n'), false);
   assert.equal(known('## Ich\n'), false);
-  assert.equal(looksLikeTranscript('## Ich\n', new Set(['## Ich'])), true);
+  assert.equal(looksLikeTranscript('---\nmodel:\n---\n## Ich\n', new Set(['## Ich'])), true);
+});
+
+test('the conversation of a transcript is the one in its front matter', () => {
+  assert.equal(conversationIdIn('---\nmodel: m\nconversation: 2026-a.b\n---\n'), '2026-a.b');
+  assert.equal(conversationIdIn("---\r\nconversation: '2026'\r\n---\r\n"), '2026');
+  assert.equal(conversationIdIn('## Me\n\nconversation: 2026\n'), undefined);
 });
 
 test('an answer takes the place of the blank lines at the end', () => {

@@ -1,0 +1,12 @@
+/** Why an answer ended before its end, in words for a person. */
+const REASONS: Record<string, string> = {
+  max_tokens: 'The answer reached its maximum length.',
+  content_filter: 'A filter of the provider cut off the answer.',
+  context_exceeded: 'The context of the model is full. Start a new chat, or send less.',
+  pause_turn: 'The provider paused the answer before its end.',
+};
+
+/** Why an answer is not whole; undefined if it is. */
+export function cutOff(stopReason: string): string | undefined {
+  return Object.hasOwn(REASONS, stopReason) ? REASONS[stopReason] : undefined;
+}
