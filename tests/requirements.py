@@ -120,6 +120,10 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "3:model-info": "unknown limits are absent, never guessed",
     "3:set-policy": "models/setPolicy accepts terms at a client's request, and checks that it took effect",
     "3:did-change": "models/didChange and providers/didChange are notified when something changed",
+    "3:old-list": "a list older than 10 minutes is fetched again in the background when a client asks",
+    "3:failed-list": "a list that failed is fetched again at the next request after 10 s",
+    "3:slow-list": "a list that takes over 5 s is an errors row, and models/didChange follows",
+    "3:abilities": "abilities are claimed only if the endpoint, configuration or model data says so",
     "3:model-facts": "facts come from the provider, else the user, else a snapshot of the vendor's models",
     # Section 4: names.
     "4:provider-prefix": "provider:model where the prefix is a configured provider's id, else a bare name",

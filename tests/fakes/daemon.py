@@ -4,7 +4,8 @@
 
 The scenario is an object, every key optional:
 
-    answers      {"method": result, or {"error": {...}}}; `initialize` and `shutdown` have defaults
+    answers      {"method": result, or {"error": {...}}, or a list of these whose last one stays};
+                 `initialize` and `shutdown` have defaults
     chats        a list, one entry for each `chat/start`, the last one repeated. An entry is a list of
                  steps: {"delta": {...}}, {"progress": {...}}, {"stderr": "text", "times": 1},
                  {"wait": "cancel"}, {"wait": "file", "path": "..."}, {"die": code},
@@ -96,6 +97,8 @@ class Fake:
         answer = self.answers.get(
             message["method"], {"error": {"code": -32601, "message": "No such method."}}
         )
+        if isinstance(answer, list):
+            answer = answer.pop(0) if len(answer) > 1 else answer[0]
         if isinstance(answer, dict) and set(answer) == {"error"}:
             self.send({"id": message["id"], "error": answer["error"]})
         else:

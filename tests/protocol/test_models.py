@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
-from jumpseat.testing.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.daemon import Daemon, provider, user
 
 
@@ -69,9 +70,61 @@ async def test_the_configuration_adds_facts_that_the_endpoint_does_not_list(
     found = {row["model"]: row for row in listing}
     assert set(found) == {"m", "gpt-4o", "unlisted"}
     assert (found["m"]["maxContextTokens"], found["m"]["maxOutputTokens"]) == (9000, 70)
-    assert (found["m"]["supportsVision"], found["m"]["supportsToolUse"]) == (False, True)
+    assert (found["m"]["supportsVision"], found["m"]["supportsToolUse"]) == (False, False)
     # A server that merely has a model of that name may run it with another context.
     assert not {"maxContextTokens", "maxOutputTokens"} & (set(found["gpt-4o"]) | set(found["unlisted"]))
+
+
+ABILITIES = ("supportsVision", "supportsToolUse", "supportsThinking", "supportsJson")
+
+
+@pytest.mark.requirement("3:abilities")
+@pytest.mark.parametrize(
+    ("listed", "configured", "claimed"),
+    [
+        ({}, {}, set()),
+        ({"capabilities": {"vision": True, "function_calling": False}}, {}, {"supportsVision"}),
+        ({}, {"capabilities": {"tool_calls": True, "vision": False}}, {"supportsToolUse"}),
+        ({}, {"models": [{"id": "gpt-4o", "supports_thinking": True}]}, {"supportsThinking"}),
+    ],
+)
+async def test_an_ability_is_claimed_only_if_someone_says_so(
+    daemon: Daemon, upstream: FakeUpstream, listed: Any, configured: Any, claimed: set[str]
+) -> None:
+    upstream.default(Reply.json({"data": [{"id": "gpt-4o", **listed}]}), path="/v1/models")
+    await daemon.initialize(provider(upstream.base_url, **configured))
+    (model,) = (await daemon.request("models/list", {"provider": "fake"})).result["models"]
+    assert {ability for ability in ABILITIES if model[ability]} == claimed
+
+
+@pytest.mark.requirement("3:abilities")
+async def test_a_chat_tries_an_ability_that_nobody_claims(daemon: Daemon, upstream: FakeUpstream) -> None:
+    upstream.default(Reply.json({"data": [{"id": "m"}]}), path="/v1/models")
+    upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
+    await daemon.initialize(provider(upstream.base_url))
+    await daemon.request("models/list", {"provider": "fake"})
+    tool = {"name": "t", "description": "", "parameters": {"type": "object"}}
+    params = {"messages": [user("hi")], "model": "fake:m", "tools": [tool]}
+    assert (await daemon.request("chat/start", params)).result["text"] == "Hi"
+    assert len(upstream.requests[-1].json["tools"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("3:slow-list", "3:models-list")
+async def test_a_silent_provider_is_an_error_after_5_s_and_listed_once_it_answers(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    gate = Gate()
+    upstream.script(replace(LISTED, held=gate), path="/v1/models")
+    (failure,) = (await chatty.request("models/list", {"provider": "fake"})).result["errors"]
+    assert failure["error"]["code"] == 1008
+    assert failure["error"]["data"]["retryable"] is True
+    gate.open()
+    notified = await chatty.read()
+    assert (notified["method"], notified["params"]) == ("models/didChange", {"provider": "fake"})
+    listed = (await chatty.request("models/list", {"provider": "fake"})).result
+    assert (len(listed["models"]), listed["errors"]) == (4, [])
+    assert len(upstream.requests) == 1
 
 
 @pytest.mark.requirement("3:model-facts", "2:degradation", "2:max-tokens")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +24,12 @@ SKILLS = (
 NOTES = (("isDefault", "default"), ("preview", "preview"), ("deprecated", "deprecated"))
 _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 _SEARCHED = ("id", "name", "family", "vendor")
+LISTING_SECONDS = 15.0
+"""How long to wait for providers whose models are still being listed, after the daemon's first answer."""
+POLL_SECONDS = 0.5
+_CONNECTION = 1008
+"""The code of a provider that cannot be reached or, with `retryAfter`, is still listing its models."""
+
 _STATUS_HINT = "'jumpseat status' shows what to do next."
 
 
@@ -39,7 +47,7 @@ async def show_models(
         ClientError: the models cannot be listed at all.
     """
     async with daemon(daemon_command) as client:
-        answer = await client.list_models(provider=provider, refresh=refresh)
+        answer = await _list_models(client, provider, refresh=refresh)
         errors = answer.get("errors") or []
         if errors and provider is None and not as_json:
             errors = await _of_providers_in_use(client, errors)
@@ -60,6 +68,22 @@ async def show_models(
         hint = (error.get("data") or {}).get("hint")
         print_failure(f"{failure.get('provider')}: {error.get('message')}", hint)
     return code
+
+
+async def _list_models(client: Client, provider: str | None, *, refresh: bool) -> Mapping[str, Any]:
+    """List the models, and wait for slow providers: no notification can add their models later."""
+    answer = await client.list_models(provider=provider, refresh=refresh)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LISTING_SECONDS):
+            while any(map(_is_still_listing, answer.get("errors") or [])):
+                await asyncio.sleep(POLL_SECONDS)
+                answer = await client.list_models(provider=provider)
+    return answer
+
+
+def _is_still_listing(failure: Mapping[str, Any]) -> bool:
+    error = failure.get("error") or {}
+    return error.get("code") == _CONNECTION and "retryAfter" in (error.get("data") or {})
 
 
 async def _of_providers_in_use(client: Client, errors: Sequence[Any]) -> list[Any]:

@@ -7,14 +7,15 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
+from jumpseat.chat import ChatError, ModelInfo, RequestError
 from jumpseat.chat.errors import daemon_failure
+from jumpseat.providers.lists import StillListingError
 from jumpseat.providers.registry import Registry
 
 logger = logging.getLogger(__name__)
 
-LISTING_SECONDS = 15.0
-"""The time limit of one provider in a list of the models of several."""
+PATIENCE_SECONDS = 5.0
+"""How long a list of the models of several providers waits for one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +29,29 @@ class ProviderFailure:
 async def list_all_models(
     registry: Registry, providers: Sequence[str], *, refresh: bool = False
 ) -> tuple[list[ModelInfo], list[ProviderFailure]]:
-    """The models of several providers, fetched concurrently, and the failures."""
+    """The models of several providers, fetched concurrently, and the failures.
 
-    async def of(provider: str) -> list[ModelInfo] | ProviderFailure:
+    If a list that is known is still being fetched again, there are both its models and a failure.
+    """
+
+    async def of(provider: str) -> tuple[Sequence[ModelInfo], ChatError | None]:
         try:
-            async with asyncio.timeout(LISTING_SECONDS):
-                return await registry.list_models(provider, refresh=refresh)
+            return await registry.list_models(provider, refresh=refresh, patience=PATIENCE_SECONDS), None
+        except StillListingError as error:
+            return registry.known_models(provider) or (), error
         except ChatError as error:
-            return ProviderFailure(provider, error)
-        except TimeoutError:
-            message = f"{provider} did not list its models within {LISTING_SECONDS:g} s."
-            return ProviderFailure(provider, ConnectionError(message, provider=provider))
+            return (), error
         except NotImplementedError:
-            return ProviderFailure(
-                provider, RequestError(f"{provider} does not list its models.", provider=provider)
-            )
+            return (), RequestError(f"{provider} does not list its models.", provider=provider)
         except Exception:
             logger.exception("listing the models of %s failed", provider)
-            return ProviderFailure(provider, daemon_failure("listed these models", provider=provider))
+            return (), daemon_failure("listed these models", provider=provider)
 
-    models: list[ModelInfo] = []
-    failures: list[ProviderFailure] = []
-    for answer in await asyncio.gather(*map(of, providers)):
-        if isinstance(answer, ProviderFailure):
-            failures.append(answer)
-        else:
-            models += answer
+    answers = await asyncio.gather(*map(of, providers))
+    models = [model for listed, _ in answers for model in listed]
+    failures = [
+        ProviderFailure(provider, error)
+        for provider, (_, error) in zip(providers, answers, strict=True)
+        if error is not None
+    ]
     return models, failures

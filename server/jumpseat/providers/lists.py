@@ -8,17 +8,39 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from jumpseat.adapters.base import Adapter, KnowsModels
 from jumpseat.adapters.base.optional import SharesModels
-from jumpseat.chat import ChatError, ModelInfo
+from jumpseat.chat import ConnectionError, ModelInfo
 from jumpseat.config import ProviderConfig
 from jumpseat.providers import facts
 from jumpseat.providers.facts import KnownModel
+from jumpseat.system.clock import Moment
 
 logger = logging.getLogger(__name__)
 
 Rows = dict[str, KnownModel]
+
+CURRENT_SECONDS = 600.0
+"""The age from which a list is fetched again in the background when a client asks for it."""
+
+FAILURE_SECONDS = 10.0
+"""How long a failure is the answer, so that clients that ask often do not repeat a request that fails."""
+
+
+class StillListingError(ConnectionError):
+    """The list is still being fetched; its arrival is announced as a change."""
+
+
+@dataclass(slots=True)
+class _Fetch:
+    """A list that is being fetched."""
+
+    task: asyncio.Task[Rows | Exception]
+    start: Moment
+    is_late: bool = False
+    """A caller stopped waiting, so the end is announced."""
 
 
 class ModelLists:
@@ -43,16 +65,15 @@ class ModelLists:
         self._prepare = prepare
         self._on_change = on_change
         self._listed: dict[str, Rows] = {}
-        self._listed_at: dict[str, float] = {}
+        self._listed_at: dict[str, Moment] = {}
         self._heard: dict[str, tuple[Sequence[ModelInfo], Rows]] = {}
-        self._listing: dict[str, asyncio.Lock] = {}
+        self._fetches: dict[str, _Fetch] = {}
+        self._failures: dict[str, tuple[Exception, Moment]] = {}
         self._forgotten: set[str] = set()
         """Providers whose next list comes from requests of its own."""
 
         self._outdated: set[str] = set()
-        """Providers of which another session has received another list."""
-
-        self._updates: dict[str, asyncio.Task[None]] = {}
+        """Providers whose list, or the one being fetched, is no longer the current one."""
 
     def rows(self, provider: str, made: Adapter | None) -> Rows | None:
         """The list that was fetched, else the one that the adapter heard for a chat; None for neither.
@@ -81,62 +102,122 @@ class ModelLists:
         """Drop a list; that is a change."""
         self._listed.pop(provider, None)
         self._heard.pop(provider, None)
+        self._failures.pop(provider, None)
         self._forgotten.add(provider)
+        if provider in self._fetches:
+            self._outdated.add(provider)
         self._on_change(provider)
 
     def outdate(self, provider: str) -> None:
         """Take over, in the background, the list that another session has received."""
-        if provider not in self._listed:
-            return
-        self._outdated.add(provider)
-        if provider not in self._updates:
-            task = self._updates[provider] = asyncio.get_running_loop().create_task(self._update(provider))
-            task.add_done_callback(lambda _: self._updates.pop(provider, None))
+        if provider in self._listed:
+            self._outdated.add(provider)
+            self._fetch(provider)
 
     async def aclose(self) -> None:
-        """Cancel what runs in the background."""
-        updates = list(self._updates.values())
-        for task in updates:
+        """Cancel the running requests."""
+        tasks = [fetch.task for fetch in self._fetches.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*updates, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _update(self, provider: str) -> None:
-        while provider in self._outdated:
-            try:
-                await self.list(provider, refresh=False)
-            except ChatError as error:
-                logger.info("the models of %s cannot be listed now: %s", provider, error.message)
+    async def list(self, provider: str, *, refresh: bool, patience: float | None = None) -> Rows:
+        """The list, fetched once and then cached; an old one is returned while a new one is fetched.
 
-    async def list(self, provider: str, *, refresh: bool) -> Rows:
-        """The list, fetched once and then cached, unless `refresh` or it has expired.
+        Args:
+            provider: the configured provider's id.
+            refresh: fetch the list now.
+            patience: seconds from the start of the request after which it continues without the caller.
 
         Raises:
-            ChatError: the provider did not say.
+            StillListingError: the patience has ended.
+            ChatError: the request failed, now or within the last `FAILURE_SECONDS`.
         """
-        lock = self._listing.setdefault(provider, asyncio.Lock())
-        async with lock:
+        known, failure = self._listed.get(provider), self._recent_failure(provider)
+        if refresh:
+            self._forgotten.add(provider)
+            self._outdated.add(provider)
+        elif known is not None and provider not in self._outdated:
+            if self._listed_at[provider].age() > CURRENT_SECONDS and failure is None:
+                self._fetch(provider)
+            return known
+        elif failure is not None:
+            raise failure
+        fetch = self._fetch(provider)
+        left = None if patience is None else max(0.0, patience - fetch.start.age())
+        await asyncio.wait({fetch.task}, timeout=left)
+        if not fetch.task.done():
+            fetch.is_late = True
+            raise StillListingError(
+                f"{provider} has not listed its models yet.",
+                provider=provider,
+                retry_after=1.0,
+                hint="They are added as soon as it does.",
+            )
+        result = fetch.task.result()
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _recent_failure(self, provider: str) -> Exception | None:
+        failure, at = self._failures.get(provider, (None, None))
+        return failure if at is not None and at.age() < FAILURE_SECONDS else None
+
+    def _fetch(self, provider: str) -> _Fetch:
+        """Start to fetch a list, or join the request that is running."""
+        fetch = self._fetches.get(provider)
+        if fetch is None:
+            task = asyncio.get_running_loop().create_task(self._finish(provider))
+            fetch = self._fetches[provider] = _Fetch(task, Moment.now())
+        return fetch
+
+    async def _finish(self, provider: str) -> Rows | Exception:
+        """Fetch a list, and store and announce the result."""
+        result: Rows | Exception
+        try:
+            result = await self._current(provider)
+        except Exception as error:
+            logger.info("the models of %s cannot be listed now: %s", provider, error)
+            self._failures[provider] = error, Moment.now()
+            result, has_changed = error, False
+        else:
             known = self._listed.get(provider)
-            now = asyncio.get_running_loop().time
-            age = now() - self._listed_at.get(provider, 0.0)
-            lifetime = self._adapter(provider).traits.models_expire_seconds
-            is_current = age <= lifetime and provider not in self._outdated
-            if known is not None and not refresh and is_current:
-                return known
-            await self._prepare(provider)
-            adapter = self._adapter(provider)
-            takes_recent = not refresh and provider not in self._forgotten
-            # First: what becomes outdated from now on may be missing in the answer.
+            has_failed = self._failures.pop(provider, None) is not None
+            has_changed = has_failed if known is None else result != known
+            self._listed[provider], self._listed_at[provider] = result, Moment.now()
+        # From here on, a new caller starts a request of its own.
+        if self._fetches.pop(provider).is_late or has_changed:
+            self._on_change(provider)
+        return result
+
+    async def _current(self, provider: str) -> Rows:
+        """Fetch a list until it is not outdated when it arrives."""
+        while True:
+            # This must precede the request: its answer may lack a change that is reported from now on.
             self._outdated.discard(provider)
-            if takes_recent and isinstance(adapter, SharesModels):
+            try:
+                rows = await self._request(provider)
+            except Exception:
+                if provider in self._outdated:  # The request may have used the configuration before.
+                    continue
+                raise
+            if provider not in self._outdated:
+                return rows
+
+    async def _request(self, provider: str) -> Rows:
+        await self._prepare(provider)
+        adapter = self._adapter(provider)
+        is_forgotten = provider in self._forgotten
+        self._forgotten.discard(provider)
+        try:
+            if isinstance(adapter, SharesModels) and not is_forgotten:
                 listed = await adapter.recent_models()
             else:
                 listed = await adapter.list_models()
-            self._forgotten.discard(provider)
-            self._listed_at[provider] = now()
-            await facts.prepare(self._table(provider))
-            # On a thread: the facts of a long list take seconds.
-            rows = await asyncio.to_thread(facts.known_rows, listed, self._table(provider))
-            self._listed[provider] = rows
-            if known is not None and rows != known:
-                self._on_change(provider)
-            return rows
+        except BaseException:
+            if is_forgotten:
+                self._forgotten.add(provider)
+            raise
+        await facts.prepare(self._table(provider))
+        # On a thread: the facts of a long list take seconds.
+        return await asyncio.to_thread(facts.known_rows, listed, self._table(provider))

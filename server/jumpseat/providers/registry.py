@@ -320,15 +320,18 @@ class Registry:
         """Drop the provider's list of models, so that it is fetched again when needed."""
         self._lists.forget(provider)
 
-    async def list_models(self, provider: str, *, refresh: bool = False) -> list[ModelInfo]:
-        """The provider's models, cached until they expire, or requested now with `refresh`.
+    async def list_models(
+        self, provider: str, *, refresh: bool = False, patience: float | None = None
+    ) -> list[ModelInfo]:
+        """The provider's models, as `ModelLists.list` describes.
 
         A list that differs from the cached one is announced.
 
         Raises:
             ChatError: the request failed.
         """
-        return [row.info for row in (await self._lists.list(provider, refresh=refresh)).values()]
+        rows = await self._lists.list(provider, refresh=refresh, patience=patience)
+        return [row.info for row in rows.values()]
 
     async def probe(self, provider: str) -> bool:
         """Request the provider's capabilities, and announce a change; False if the provider has no probe.

@@ -65,8 +65,8 @@ def model_to_wire(
     Args:
         model: the provider's row.
         is_default: whether a chat that names no model gets this one.
-        capabilities: the provider's, for abilities that the row does not have; without them such an ability
-            is false.
+        capabilities: the provider's stated ones, for abilities that the row does not have; without them such
+            an ability is false.
     """
     assumed = {
         "supportsVision": capabilities is not None and capabilities.vision,

@@ -59,6 +59,7 @@ def window(tmp_path, browser, upstream):
     (tmp_path / "config.toml").write_text(
         f'default_provider = "lab"\n[providers.lab]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
         f'api_key = "none"\ndefault_model = "{MODELS[0]}"\n'
+        "capabilities = { tool_calls = true, thinking = true }\n"
     )
     with running_code_server(tmp_path) as server:
         context = browser.new_context(viewport={"width": 1180, "height": 680})

@@ -104,16 +104,16 @@ async def test_a_refresh_by_one_session_is_announced_to_those_that_have_another_
     assert len(upstream.requests) == 3
 
 
-async def test_a_failure_is_an_error_for_each_session_and_the_next_list_is_a_new_request(
+async def test_a_failure_is_an_error_for_each_session_and_a_refresh_is_a_new_request(
     session: Session, upstream: FakeUpstream
 ) -> None:
-    upstream.script(Reply.json({"error": {"message": "Bad key"}}, 401), models("a"))
+    upstream.script(Reply.json({"error": {"message": "Bad key"}}, 401), models("a"), models("a"))
     one, two = session(), session()
     errors = await asyncio.gather(names(one), names(two), return_exceptions=True)
     assert [type(error) for error in errors] == [AuthenticationError] * 2
     assert errors[0] is not errors[1]
-    assert await names(one) == await names(two) == ["a"]
-    assert len(upstream.requests) == 2
+    assert await names(one, refresh=True) == await names(two, refresh=True) == ["a"]
+    assert len(upstream.requests) == 3
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,3 @@ class ChatTraits:
 
     context_setting: str | None = None
     """The setting of a chat that sets the context length in tokens on the server."""
-
-    models_expire_seconds: float = float("inf")
-    """How long a list of models may be reused."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ModelInfo
-from jumpseat.providers import ProviderFailure, default_provider, list_all_models, resolve_model
+from jumpseat.providers import ProviderFailure, Registry, default_provider, list_all_models, resolve_model
 from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
@@ -27,7 +27,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
     default = await _default_model_id(session, named)
     listed = {model.provider for model in models}
     capabilities = {
-        provider: registry.capabilities(provider)[0]
+        provider: _stated(registry, provider)
         for provider in listed
         if registry.is_sound(provider)  # The configuration may have changed meanwhile.
     }
@@ -35,6 +35,13 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
         "models": await asyncio.to_thread(_rows, models, default, capabilities),
         "errors": [_failure(failure) for failure in failures],
     }
+
+
+def _stated(registry: Registry, provider: str) -> Capabilities:
+    """The capabilities that the configuration or a probe states; the adapter's own are assumptions."""
+    values, sources = registry.capabilities(provider)
+    stated = {name: getattr(values, name) and source != "static" for name, source in sources.items()}
+    return Capabilities(**stated)
 
 
 def _rows(
@@ -54,10 +61,10 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
     await registry.account(target.provider).accept_terms(target.model)
     rows = await registry.list_models(target.provider, refresh=True)
     default = await _default_model_id(session)
-    capabilities, _ = registry.capabilities(target.provider)
+    stated = _stated(registry, target.provider)
     return {
         "model": next(
-            model_to_wire(row, is_default=row.id == default, capabilities=capabilities)
+            model_to_wire(row, is_default=row.id == default, capabilities=stated)
             for row in rows
             if row.model == target.model
         )

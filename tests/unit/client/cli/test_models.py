@@ -51,6 +51,15 @@ def listing(folder: Path, **answers: Any) -> Scenario:
     )
 
 
+def test_the_models_of_a_slow_provider_are_waited_for(tmp_path: Path) -> None:
+    error = {"code": 1008, "message": "Not yet.", "data": {"retryable": True, "retryAfter": 1.0}}
+    slow = {"models": [], "errors": [{"provider": "mine", "error": error}]}
+    fetched = {"models": [row("mine:m")], "errors": []}
+    done = run(listing(tmp_path, models_list=[slow, slow, fetched]), "models")
+    assert "mine:m" in done.stdout
+    assert done.stderr == ""
+
+
 def test_a_provider_that_is_not_set_up_is_no_error(tmp_path: Path) -> None:
     done = run(listing(tmp_path), "models")
 

@@ -15,7 +15,7 @@ from jumpseat.adapters.base import Adapter, ChatTraits, ClientInfo, Replan, read
 from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
-from jumpseat.adapters.github.copilot.catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
+from jumpseat.adapters.github.copilot.catalogue import AUTO, CopilotCatalogue, auto_row
 from jumpseat.adapters.github.copilot.extras import CopilotExtras
 from jumpseat.adapters.github.copilot.fitting import fitted, readable
 from jumpseat.adapters.github.copilot.headers import (
@@ -79,7 +79,7 @@ TAKES_DOCUMENTS = (MESSAGES, RESPONSES)
 class CopilotAdapter(Adapter):
     """One `[providers.*]` table of the kind `copilot`: one GitHub, one account."""
 
-    traits = ChatTraits(models_expire_seconds=FRESH_SECONDS, document_types=DOCUMENT_TYPES)
+    traits = ChatTraits(document_types=DOCUMENT_TYPES)
     account: CopilotAccount
     client_info: ClientInfo | None = None
 

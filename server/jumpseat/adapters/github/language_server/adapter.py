@@ -15,7 +15,6 @@ from jumpseat.adapters.base import (
     Adapter,
     AuthStatus,
     Capabilities,
-    ChatTraits,
     ClientInfo,
     read_options,
 )
@@ -59,9 +58,6 @@ CAPABILITIES: Mapping[ChatApi, Capabilities] = {
 SILENCE_SECONDS = 300.0
 """The longest silence of a chat without a configured `timeout`: as over HTTP."""
 
-MODELS_EXPIRE_SECONDS = 600.0
-"""The server caches its list for as long."""
-
 LOCAL_SECONDS = 10.0
 """The time limit of a request that the server answers without GitHub."""
 
@@ -69,7 +65,6 @@ LOCAL_SECONDS = 10.0
 class LanguageServerAdapter(Adapter):
     """One `[providers.*]` table of the kind `copilot-language-server`: one program, one account."""
 
-    traits = ChatTraits(models_expire_seconds=MODELS_EXPIRE_SECONDS)
     account: LanguageServerSignIn
     client_info: ClientInfo | None = None
     on_capabilities_change: Callable[[], None] | None = None
