@@ -42,6 +42,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "1:initialize-result": "serverInfo and capabilities.experimental.jumpseat, exactly",
     "1:protocol-versions": "a client that does not speak version 1 is refused",
     "1:coalesce": "coalesceMs asks for at most one delta of text in that time",
+    "1:commands": "hints for a client with commands name these or use words, never those of the command line",
     "1:parse-error": "malformed JSON in a well-formed frame is -32700 with id null",
     "1:invalid-request": "a message that is no request object is -32600",
     "1:unknown-method": "an unknown method is -32601",

@@ -185,27 +185,41 @@ NAME is the model; without it all models are offered."
                                          (jumpseat-models-known-providers))
               :settingsSchema)))
 
-(defun jumpseat-models--read-value (row current)
-  "Let the user enter a value for the settings ROW, which is CURRENT now.
-Nil removes the setting."
+(defun jumpseat-models--text (value)
+  "VALUE of a setting as a person enters it."
+  (cond ((eq value :json-false) "false")
+        ((eq value t) "true")
+        ((stringp value) value)
+        ((vectorp value) (mapconcat #'jumpseat-models--text value ", "))
+        (value (json-serialize value))))
+
+(defun jumpseat-models--value (type text)
+  "The value of TYPE that TEXT stands for.
+Text that stands for none is returned unchanged: the daemon names the rule."
+  (cond ((and (equal type "boolean") (member text '("true" "false")))
+         (if (equal text "true") t :json-false))
+        ((and (member type '("number" "integer"))
+              (string-match-p "\\`[-+]?[0-9]*\\.?[0-9]+\\(?:[eE][-+]?[0-9]+\\)?\\'" text))
+         (string-to-number text))
+        ((equal type "list") (vconcat (split-string text "," t "[ \t]+")))
+        ((equal type "map")
+         (condition-case nil
+             (json-parse-string text :object-type 'plist :false-object :json-false)
+           (json-error text)))
+        (t text)))
+
+(defun jumpseat-models--read-value (row initial problem)
+  "Let the user enter a value for the settings ROW, from the text INITIAL.
+PROBLEM says what was wrong with that one, or is nil.  Nil removes the setting."
   (let* ((type (plist-get row :type))
          (choices (cond ((equal type "boolean") '("true" "false"))
                         (t (mapcar (lambda (each) (format "%s" each)) (plist-get row :choices)))))
-         (prompt (format "%s (%s; empty removes it): " (plist-get row :key)
-                         (jumpseat-models-rule row)))
-         (initial (cond ((eq current :json-false) "false")
-                        ((eq current t) "true")
-                        (current (format "%s" current))))
+         (prompt (format "%s%s (%s; empty removes it): "
+                         (if problem (concat (propertize problem 'face 'error) "\n") "")
+                         (plist-get row :key) (jumpseat-models-rule row)))
          (text (string-trim (if choices (completing-read prompt choices nil nil initial)
                               (read-string prompt initial)))))
-    (cond ((string-empty-p text) nil)
-          ((and (equal type "boolean") (member text '("true" "false")))
-           (if (equal text "true") t :json-false))
-          ((and (member type '("number" "integer"))
-                (string-match-p "\\`-?[0-9]*\\.?[0-9]+\\'" text))
-           (string-to-number text))
-          ((equal type "list") (vconcat (split-string text "," t "[ \t]+")))
-          (t text))))
+    (unless (string-empty-p text) (jumpseat-models--value type text))))
 
 (defun jumpseat-models--without (plist key)
   "PLIST without KEY."
@@ -216,17 +230,51 @@ Nil removes the setting."
       (setq plist (cddr plist)))
     result))
 
-(defun jumpseat-models--set (buffer conversation row)
-  "Let the user set ROW in CONVERSATION, the text of the chat in BUFFER."
-  (let* ((key (intern (concat ":" (plist-get row :key))))
-         (settings (plist-get conversation :settings))
-         (value (jumpseat-models--read-value row (plist-get settings key)))
-         (changed (append (jumpseat-models--without settings key)
-                          (when value (list key value)))))
+(defun jumpseat-models--check (conversation key value callback)
+  "Have the daemon check VALUE for the setting KEY of CONVERSATION.
+CALLBACK gets nil, or a sentence that says what is wrong with it."
+  (jumpseat-transcript-front-matter
+   (list :model (plist-get conversation :model) :settings (list key value))
+   (lambda (err text)
+     (if err (funcall callback (jumpseat-sentence err))
+       (jumpseat-rpc-request
+        "transcript/check" (list :text (concat text "\n" jumpseat-transcript-question "\n\n-\n"))
+        (lambda (failure result)
+          (funcall callback
+                   (if failure (jumpseat-sentence failure)
+                     (plist-get (seq-find (lambda (each)
+                                            (equal (plist-get each :code) "invalid_params"))
+                                          (plist-get result :diagnostics))
+                                :message)))))))))
+
+(defun jumpseat-models--put (buffer conversation key value)
+  "Set KEY to VALUE, or remove it if that is nil.
+CONVERSATION is the text of the chat in BUFFER."
+  (let ((changed (append (jumpseat-models--without (plist-get conversation :settings) key)
+                         (when value (list key value)))))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         (jumpseat-transcript-update
          (lambda (now) (append (list :settings changed) now)))))))
+
+(defun jumpseat-models--set (buffer conversation row &optional initial problem)
+  "Let the user set ROW in CONVERSATION, the text of the chat in BUFFER.
+INITIAL is what was entered before and PROBLEM what is wrong with it; without it
+the user starts from the present value."
+  (let* ((key (intern (concat ":" (plist-get row :key))))
+         (value (jumpseat-models--read-value
+                 row
+                 (or initial
+                     (jumpseat-models--text (jumpseat-get conversation :settings key)))
+                 problem)))
+    (if (null value) (jumpseat-models--put buffer conversation key nil)
+      (jumpseat-models--check
+       conversation key value
+       (lambda (wrong)
+         (if wrong
+             (jumpseat-ui-when-free #'jumpseat-models--set buffer conversation row
+                                    (jumpseat-models--text value) wrong)
+           (jumpseat-models--put buffer conversation key value)))))))
 
 ;;;###autoload
 (defun jumpseat-settings ()

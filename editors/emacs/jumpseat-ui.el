@@ -38,11 +38,21 @@ It may ask the user: what an answer brings must not come between other keys."
                      (display-sort-function . identity) (cycle-sort-function . identity))
         (complete-with-action action items string predicate)))))
 
+(defun jumpseat-ui--insert-literally (items)
+  "Bind blank and question mark to themselves if the names of ITEMS have them.
+In a minibuffer with completion they are commands."
+  (let ((map (make-sparse-keymap)))
+    (dolist (character '(" " "?"))
+      (when (seq-some (lambda (item) (string-search character (car item))) items)
+        (define-key map character #'self-insert-command)))
+    (use-local-map (make-composed-keymap map (current-local-map)))))
+
 (defun jumpseat-ui-read (prompt items category)
   "Let the user choose one of ITEMS at PROMPT, and return its value.
 ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol for other
 packages, which may show more of it.  Nil means none."
-  (let ((name (completing-read (concat prompt ": ") (jumpseat-ui--table items category) nil t)))
+  (let ((name (minibuffer-with-setup-hook (lambda () (jumpseat-ui--insert-literally items))
+                (completing-read (concat prompt ": ") (jumpseat-ui--table items category) nil t))))
     (nth 1 (assoc name items))))
 
 (defun jumpseat-ui-prompt (prompt items)

@@ -92,13 +92,18 @@ up."
     (overlay-put overlay 'evaporate (< beg end))
     overlay))
 
+(defconst jumpseat-view--cursor (propertize " " 'cursor t)
+  "A blank before text that is shown at the end of a line.
+A cursor at the end of that line is drawn on it, not on or behind the text.")
+
 (defun jumpseat-view-heading (position text &optional overlay)
   "Show TEXT behind the heading at POSITION, by OVERLAY if there is one."
   (let ((overlay (or overlay
                      (jumpseat-view--overlay
                       position (save-excursion (goto-char position) (line-end-position))
                       'heading))))
-    (overlay-put overlay 'after-string (propertize (concat " " text) 'face 'jumpseat-note))
+    (overlay-put overlay 'after-string
+                 (concat jumpseat-view--cursor (propertize text 'face 'jumpseat-note)))
     overlay))
 
 (defun jumpseat-view-below (position text face)
@@ -109,9 +114,8 @@ up."
                    (let ((fill-column 76)) (fill-region (point-min) (point-max)))
                    (string-trim (buffer-string))))
          (overlay (jumpseat-view--overlay at at 'message)))
-    ;; Without `cursor', a cursor at the end of the line would be shown behind the message.
     (overlay-put overlay 'after-string
-                 (propertize (concat "\n" filled) 'face face 'cursor t))))
+                 (concat jumpseat-view--cursor (propertize (concat "\n" filled) 'face face)))))
 
 (defun jumpseat-view-error (position err)
   "Show ERR below the line at POSITION."
@@ -138,13 +142,15 @@ up."
          (overlay (jumpseat-view--overlay beg end 'fold)))
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
     (overlay-put overlay 'keymap jumpseat-view-fold-map)
-    (overlay-put overlay 'jumpseat-lines (count-lines beg end))
+    ;; The markup is four lines: the two of `<details>', and a blank one within each.
+    (overlay-put overlay 'jumpseat-lines (max 1 (- (count-lines beg end) 4)))
     (jumpseat-view--close overlay)))
 
 (defun jumpseat-view--close (overlay)
   "Hide the text of OVERLAY."
   (overlay-put overlay 'display
-               (propertize (format "▸ Thinking (%d lines)" (overlay-get overlay 'jumpseat-lines))
+               (propertize (let ((lines (overlay-get overlay 'jumpseat-lines)))
+                             (format "▸ Thinking (%d line%s)" lines (if (= lines 1) "" "s")))
                            'face 'jumpseat-note)))
 
 (defun jumpseat-view--open (overlay)

@@ -87,7 +87,7 @@ def thinking_is_folded(child: Editor, provider: ThreadedUpstream) -> None:
     provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])))
     child.ask("Is it?")
     child.idle()
-    child.sees("▸ Thinking (5 lines)")
+    child.sees("▸ Thinking (1 line)")
     assert "Let me think." not in child.screen
     assert "Let me think." in child.text
 
@@ -250,7 +250,7 @@ def about_the_sky(child: Editor, provider: ThreadedUpstream) -> None:
 def about_the_sky_again(child: Editor, provider: ThreadedUpstream) -> None:
     """That chat, where it is continued."""
     provider.script(Reply.events(completion_stream(["Really."])))
-    child.sees("▸ Thinking (5 lines)")
+    child.sees("▸ Thinking (1 line)")
     assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")
     child.ask("Really?")
     child.idle()

@@ -1,6 +1,7 @@
 """The providers, the default one, and the meaning of model names."""
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
+from jumpseat.providers.commands import in_words_of_client
 from jumpseat.providers.descriptions import ProviderDescription, describe
 from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
 from jumpseat.providers.listing import ProviderFailure, list_all_models
@@ -30,6 +31,7 @@ __all__ = [
     "default_provider",
     "describe",
     "fault_of_model",
+    "in_words_of_client",
     "list_all_models",
     "no_default",
     "resolve_model",

@@ -79,7 +79,9 @@ async def _credentials(provider: str, table: ProviderConfig) -> list[Check]:
             if path[0] not in credential_keys(table):
                 return None
             hint = (
-                f"`jumpseat keys set {provider}` stores it outside of the file." if key == "api_key" else None
+                f"Run `jumpseat keys set {provider}` to store it outside of the file."
+                if key == "api_key"
+                else None
             )
             return Check("credential", None, f"{place} is written in the configuration itself.", hint)
         source = shown_source(value) if is_source else f"the variable {value}"

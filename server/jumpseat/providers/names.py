@@ -225,13 +225,15 @@ def no_default(registry: Registry) -> ChatError:
     if registry.user_defined:
         return RequestError(
             f"No default provider is chosen among {', '.join(registry.user_defined)}.",
-            hint="Name the model as provider:model, or set a default: "
-            f"jumpseat settings set default_provider {registry.user_defined[0]}",
+            hint="Name the model as provider:model, or run "
+            f"`jumpseat settings set default_provider {registry.user_defined[0]}`.",
         )
     return AuthenticationError(
         "No provider is set up yet.",
-        hint="Run `jumpseat login` for GitHub Copilot, `jumpseat local install` for a small local model, or "
-        f"`jumpseat keys set NAME` for {', '.join(WITH_KEY)}; or add a provider to {registry.config.file}.",
+        hint="For GitHub Copilot, run `jumpseat login`. For a small local model, "
+        "run `jumpseat local install`. "
+        f"For {', '.join(WITH_KEY)}, run `jumpseat keys set NAME`. For others, run `jumpseat config edit` "
+        f"and add a provider to {registry.config.file}.",
     )
 
 

@@ -87,9 +87,12 @@ def how_to_add(name: str, file: Path) -> str | None:
         return None
     service = named[0]
     if service.variable is not None:
-        return f"To add {service.title}: `jumpseat keys set {service.id}`."
+        return f"To add {service.title}, run `jumpseat keys set {service.id}`."
     keys = " and ".join(f'`{key} = "{value}"`' for key, value in service.table.items())
-    return f"To add {service.title}: in {file}, a table `[providers.{service.id}]` with {keys}."
+    return (
+        f"To add {service.title}, run `jumpseat config edit` and add to {file} a table "
+        f"`[providers.{service.id}]` with {keys}."
+    )
 
 
 def _catalogue(service: Service) -> str | None:

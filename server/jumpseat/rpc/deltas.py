@@ -6,7 +6,7 @@ With `coalesceMs`, adjacent deltas of one block are held back and merged; any ot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from jumpseat.chat import (
@@ -23,6 +23,7 @@ from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.engine import Sink
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.outbox import Outbox
+from jumpseat.rpc.wording import worded
 from jumpseat.wire import encode
 
 DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
@@ -66,6 +67,7 @@ class DeltaSink(Sink):
         turn_id: str,
         stream: bool,
         coalesce_ms: int = 0,
+        commands: Mapping[str, str] | None = None,
         progress_token: str | int | None = None,
         transcript: TranscriptStream | None = None,
         on_begin: Callable[[], None] = lambda: None,
@@ -78,6 +80,7 @@ class DeltaSink(Sink):
             turn_id: the turn's.
             stream: False for a turn without deltas: only progress is sent.
             coalesce_ms: the shortest time between two notifications of deltas; 0 sends each at once.
+            commands: The client's commands, for the errors in events.
             progress_token: the client's `workDoneToken`.
             transcript: Adds to the deltas the text that a transcript gets of them.
             on_begin: called once, with the first event.
@@ -86,6 +89,7 @@ class DeltaSink(Sink):
         self._outbox = outbox
         self._stream = stream
         self._interval = coalesce_ms / 1000
+        self._commands = commands
         self._progress = Progress(outbox, progress_token)
         self._transcript = transcript
         self._on_begin: Callable[[], None] | None = on_begin
@@ -151,13 +155,18 @@ class DeltaSink(Sink):
         elif type(event) is TextDeltaEvent:
             delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, encode(event.text))
         else:
-            delta = encode(object_to_wire(event))
+            delta = encode(self._shaped(event))
         self._outbox.send_body(b'%b%d,"delta":%b}}' % (self._head, self._seq, delta))
         self._seq += 1
 
-    @staticmethod
-    def _delta_with_transcript(event: StreamEvent, transcript: TranscriptStream) -> bytes:
+    def _shaped(self, event: StreamEvent) -> dict[str, Any]:
         delta = object_to_wire(event)
+        if "error" in delta:
+            delta["error"] = worded(delta["error"], self._commands)
+        return delta
+
+    def _delta_with_transcript(self, event: StreamEvent, transcript: TranscriptStream) -> bytes:
+        delta = self._shaped(event)
         if piece := transcript.add(event):
             delta["transcript"] = piece
         return encode(delta)

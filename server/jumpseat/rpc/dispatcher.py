@@ -16,7 +16,7 @@ from pygls.protocol import JsonRPCProtocol
 from pygls.protocol.json_rpc import JsonRPCRequestMessage, JsonRPCResponseMessage
 from pygls.server import JsonRPCServer
 
-from jumpseat.rpc.faults import CANCELLED, wire_error
+from jumpseat.rpc.faults import CANCELLED
 from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.session import Session
 from jumpseat.wire import RequestId
@@ -115,7 +115,7 @@ def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], An
             except asyncio.CancelledError:
                 return HandlerOutcome(error=CANCELLED)
             except Exception as error:
-                return HandlerOutcome(error=wire_error(error))
+                return HandlerOutcome(error=session.error_of(error))
 
         return run
 
@@ -123,7 +123,7 @@ def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], An
         try:
             return _outcome(handler(session, call))
         except Exception as error:
-            return HandlerOutcome(error=wire_error(error))
+            return HandlerOutcome(error=session.error_of(error))
 
     return run_now
 

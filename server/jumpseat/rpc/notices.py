@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged, Registry
+from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.rpc.encode import object_to_wire
-from jumpseat.rpc.outbox import Outbox
+from jumpseat.rpc.session import Session
+from jumpseat.rpc.wording import worded
 
 
-def forward_changes(registry: Registry, outbox: Outbox) -> None:
+def forward_changes(session: Session) -> None:
     """Notify the client of every change from now on."""
 
     def notify(change: Change) -> None:
         method, params = notification_of(change)
-        outbox.notify(method, params)
+        session.outbox.notify(method, worded(params, session.commands))
 
-    registry.subscribe(notify)
+    session.registry.subscribe(notify)
 
 
 def notification_of(change: Change) -> tuple[str, dict[str, Any]]:

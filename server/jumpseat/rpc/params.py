@@ -182,6 +182,8 @@ class InitializationOptions(Params):
     config: JsonObject = Field(default_factory=dict)
     protocol_versions: list[int] = Field(default_factory=list)
     coalesce_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
+    commands: dict[str, str | None] = Field(default_factory=dict)
+    """The client's own commands, as its user would type them."""
 
 
 class InitializeParams(Params):

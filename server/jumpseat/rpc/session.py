@@ -16,9 +16,10 @@ from weakref import WeakSet
 from jumpseat.engine import BlockMemory, Keeper, ShownPaths, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.rpc.client_requests import ClientRequests
-from jumpseat.rpc.faults import RpcFault
+from jumpseat.rpc.faults import RpcFault, WireError, wire_error
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import ClientInfoParam
+from jumpseat.rpc.wording import worded
 from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Held
 from jumpseat.wire import INVALID_REQUEST, RequestId
@@ -100,6 +101,9 @@ class Session:
     shutting_down: bool = False
     client_info: ClientInfoParam | None = None
     coalesce_ms: int = 0
+    commands: Mapping[str, str] | None = None
+    """The client's commands, which hints name; None if they name those of the command line."""
+
     overlay: Mapping[str, Any] | None = None
     """The client's own configuration, as last accepted."""
 
@@ -148,6 +152,11 @@ class Session:
         """How the model sees the paths of this client's files."""
         directory = str(self.directory)
         return ShownPaths(directory, os.path.realpath(directory), str(self.environment.expanded("~")))
+
+    def error_of(self, exception: BaseException) -> WireError:
+        """Return the wire error for an exception, as `wire_error` does, in the words of this client."""
+        error = wire_error(exception)
+        return WireError(error.code, **worded({"message": error.message, "data": error.data}, self.commands))
 
     @property
     def registry(self) -> Registry:

@@ -137,6 +137,15 @@ class Child:
         """Wait until the text is not on the screen."""
         self._until(lambda: not self._shows(text), f"{text!r} is on the screen")
 
+    def draws_the_cursor_after(self, text: str) -> None:
+        """Wait until the line on the screen up to the cursor of the terminal is this text."""
+        self._until(lambda: self._before_cursor() == text, f"the cursor is not after {text!r}")
+
+    def _before_cursor(self) -> str:
+        with self._reading:
+            cursor = self._screen.cursor
+            return self._screen.display[cursor.y][: cursor.x]
+
     def _shows(self, text: str) -> bool:
         return " ".join(text.split()) in " ".join(self.screen.split())
 

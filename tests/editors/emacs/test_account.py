@@ -90,7 +90,10 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
     child.sees("at least 0, at most 2")
     child.keys("top_p^M")
     child.sees("top_p (number, at least 0, at most 1")
-    child.keys("0.5^M")
+    child.keys("5^M")
+    child.sees("settings.top_p must be at most 1. top_p (number")
+    assert "top_p: " not in child.text
+    child.keys("^A^K0.5^M")
     child.sees("top_p: 0.5")
     child.sees("temperature: 1")
     assert provider.requests == []

@@ -73,7 +73,7 @@ def test_thinking_that_ends_with_blank_lines_stays_folded_or_shown(child, provid
     thinking = chunk({"reasoning_content": "Let me think. \n\n"})
     provider.script(Reply.events([thinking, chunk({"content": "Y"}), gate, *completion_stream(["es."])]))
     child.ask("Is it?")
-    child.sees("▸ Thinking (5 lines)\n\nY")
+    child.sees("▸ Thinking (1 line)\n\nY")
     if shown:
         child.keys("^C^T")
         child.sees("Let me think.")
@@ -83,7 +83,7 @@ def test_thinking_that_ends_with_blank_lines_stays_folded_or_shown(child, provid
     if shown:
         child.sees("Let me think.\n\n</details>\n\nYes.")
         child.keys("^C^T")
-    child.sees("▸ Thinking (5 lines)\n\nYes.")
+    child.sees("▸ Thinking (1 line)\n\nYes.")
     assert "Let me think.\n\n</details>\n\nYes." in child.text
 
 
@@ -211,6 +211,19 @@ def test_two_chats_stream_at_once_into_their_own_buffers(child, provider):
 
 def test_an_error_is_below_the_question_which_can_be_sent_again(child, provider):
     chats.an_error(child, provider)
+
+
+def test_the_cursor_stays_at_the_text_beside_what_is_shown_after_it(child, provider):
+    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401), Reply.events(WORDS))
+    child.ask("Hello?")
+    child.sees("✗ ")
+    child.draws_the_cursor_after("Hello?")
+
+    child.send()
+    child.sees("Hello there.")
+    child.idle()
+    child.keys("^C^P^C^P^E")
+    child.draws_the_cursor_after("## Assistant")
 
 
 def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):

@@ -86,3 +86,15 @@ def test_a_user_can_keep_nothing(home, package, provider):
     with running_emacs(home, package=package, options={"keep": False}) as child:
         child.command("jumpseat")
         chats.a_chat_of_which_nothing_is_kept(child, provider, home)
+
+
+def test_a_title_is_typed_with_its_blanks_and_its_question_mark(home, package, provider):
+    asked(home, package, provider)
+    with running_emacs(home, package=package) as child:
+        child.command("jumpseat-history")
+        child.sees("Conversation: ")
+        child.keys("Which colour is the sky?")
+        child.sees("Conversation: Which colour is the sky?")
+        child.keys("^M")
+        child.answer("Continue")
+        child.sees("Blue.")

@@ -294,7 +294,7 @@ def test_thinking_is_folded_in_a_window_that_shows_the_chat_later(child, provide
     child.command("enew")
     child.wait(f"table.concat(vim.api.nvim_buf_get_lines({chat}, 0, -1, false)):find('Yes.## Me')")
     child.command(f"vertical sbuffer {chat}")
-    child.sees("▸ Thinking (5 lines)")
+    child.sees("▸ Thinking (1 line)")
     assert "Let me think." not in child.screen
 
 

@@ -120,7 +120,7 @@ async def test_a_local_model_that_is_not_installed_has_no_network_checks(
     found = await checks_of(tmp_path, "local")
 
     assert [check.ok for check in found] == [False]
-    assert "jumpseat local install" in found[0].message
+    assert "jumpseat local install" in (found[0].hint or "")
 
 
 async def test_an_unknown_provider_is_an_error(tmp_path: Path) -> None:

@@ -70,10 +70,13 @@ async def test_a_mistyped_provider_kind_or_vendor_is_refused(name: str, meant: s
 @pytest.mark.parametrize(
     ("provider", "addition"),
     [
-        ("mistral", "To add Mistral: `jumpseat keys set mistral`."),
-        ("gemini", "To add Google Gemini: `jumpseat keys set gemini`."),
-        ("google", "To add Google Gemini: `jumpseat keys set gemini`."),
-        ("ollama", "To add Ollama: in {file}, a table `[providers.ollama]` with `kind = "),
+        ("mistral", "To add Mistral, run `jumpseat keys set mistral`."),
+        ("gemini", "To add Google Gemini, run `jumpseat keys set gemini`."),
+        ("google", "To add Google Gemini, run `jumpseat keys set gemini`."),
+        (
+            "ollama",
+            "To add Ollama, run `jumpseat config edit` and add to {file} a table `[providers.ollama]` with",
+        ),
         ("copilot-language-server", None),
         ("meta-llama", None),
     ],
@@ -99,7 +102,7 @@ async def test_a_service_that_is_nearly_named_is_offered_with_what_adds_it() -> 
     ) as caught:
         await resolve_model(registry, "grok:x")
 
-    assert (caught.value.hint or "").startswith("To add Groq: `jumpseat keys set groq`.")
+    assert (caught.value.hint or "").startswith("To add Groq, run `jumpseat keys set groq`.")
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,11 @@ function M.fold(buf, first, last)
 end
 
 ---@return string
-function M.foldtext() return ('▸ Thinking (%d lines)'):format(vim.v.foldend - vim.v.foldstart + 1) end
+function M.foldtext()
+  -- The markup is four lines: the two of `<details>`, and a blank one within each.
+  local count = math.max(1, vim.v.foldend - vim.v.foldstart + 1 - 4)
+  return ('▸ Thinking (%d line%s)'):format(count, count == 1 and '' or 's')
+end
 
 --- Options of a window that shows a chat. Folds are manual: `foldexpr` would run for each piece of an answer.
 ---@param win integer

@@ -44,8 +44,8 @@ class StartBudget:
                 "not started again for now.",
                 provider=provider,
                 retry_after=wait,
-                hint=f"Wait {wait:.0f} s, or restart jumpseat. The daemon's log has details: its stderr, or "
-                f"the file of `jumpseat serve --log-level debug --log-file FILE`.{last}",
+                hint=f"Wait {wait:.0f} s, or restart jumpseat. The daemon's log has details, more "
+                f"at the level debug.{last}",
                 retryable=False,
             )
         self._starts.append(now)

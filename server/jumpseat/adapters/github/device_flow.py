@@ -167,7 +167,7 @@ class DeviceFlow:
                         "The sign-in was refused on GitHub's page.",
                         provider=self._hosts.provider,
                         provider_code="access_denied",
-                        hint=f"Start again, and press Authorize on the page: `{self._hosts.login_command}`.",
+                        hint=f"Run `{self._hosts.login_command}` again, and press Authorize on the page.",
                     )
                 case _:
                     raise self._failed(answer, body)
@@ -238,7 +238,7 @@ class DeviceFlow:
             "The sign-in was not finished in time: the code has expired.",
             provider=self._hosts.provider,
             provider_code="expired_token",
-            hint=f"Start again: `{self._hosts.login_command}`.",
+            hint=f"Run `{self._hosts.login_command}` again.",
         )
 
     def _not_offered(self, answer: HttpAnswer) -> ConfigError:
@@ -262,7 +262,7 @@ class DeviceFlow:
             provider=self._hosts.provider,
             status_code=answer.status if answer.status >= 400 else None,
             provider_code=code if isinstance(code, str) else None,
-            hint=f"Start again: `{self._hosts.login_command}`.",
+            hint=f"Run `{self._hosts.login_command}` again.",
         )
 
     def _from_status(self, answer: HttpAnswer) -> ChatError:

@@ -40,8 +40,8 @@ _HINTS: dict[str, str] = {
     "billing_locked": "Billing of this account is locked: {site}/settings/billing.",
     "trade_restricted": "GitHub does not offer Copilot to this account, because of trade controls.",
     "trade_restricted_country": "GitHub does not offer Copilot in this country, because of trade controls.",
-    "codespaces_demo_inactive": "The demonstration in this codespace is over; sign in with your own "
-    "account: `{login}`.",
+    "codespaces_demo_inactive": "The demonstration in this codespace is over. Run `{login}` and "
+    "sign in with your own account.",
     "snippy_not_configured": "Choose first whether suggestions may match public code: "
     "{site}/settings/copilot.",
 }
@@ -101,7 +101,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
             base,
             AuthenticationError,
             f"{hosts.authority} does not accept the sign-in from {source}: it was revoked or has expired.",
-            f"Sign in again: `{hosts.login_command}`.",
+            f"Run `{hosts.login_command}` again.",
         )
     message = body.get("message")
     if answer.status in (403, 429) and isinstance(message, str) and _API_LIMIT.search(message):
@@ -114,7 +114,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
             base,
             AuthorizationError,
             f"{hosts.authority} has no Copilot for the sign-in from {source}.",
-            f"Check that the account has Copilot ({hosts.github}/settings/copilot), then sign in with "
+            f"Check that the account has Copilot ({hosts.github}/settings/copilot), then run "
             f"`{hosts.login_command}`.",
         )
     if _refuses_personal_tokens(answer):
@@ -122,7 +122,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
             base,
             AuthorizationError,
             f"{hosts.authority} does not accept a personal access token from {source} here.",
-            f'Give the token the permission "Copilot Requests", or sign in with `{hosts.login_command}`.',
+            f'Give the token the permission "Copilot Requests", or run `{hosts.login_command}`.',
         )
     if answer.status == 403:
         return _as(base, AuthorizationError, _sentence(base.message), _NO_SEAT.format(site=hosts.github))
@@ -139,7 +139,7 @@ def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> Authenticati
     return AuthenticationError(
         " ".join((f"No account is signed in to {hosts.authority}.", *notes)),
         provider=hosts.provider,
-        hint=f"Sign in: `{hosts.login_command}`.",
+        hint=f"Run `{hosts.login_command}`.",
     )
 
 

@@ -60,7 +60,7 @@ def check_usable(token: Secret, *, provider: str, source: str) -> None:
             f"The token from {source} is a classic personal access token ({CLASSIC_PERSONAL}…), which "
             "Copilot does not accept.",
             provider=provider,
-            hint=f"Sign in with `{login_command(provider)}`, or use a fine-grained token with the permission "
+            hint=f"Run `{login_command(provider)}`, or use a fine-grained token with the permission "
             '"Copilot Requests".',
         )
     raise AuthenticationError(

@@ -91,7 +91,7 @@ class TokenStore:
                 raise AuthenticationError(
                     f"The sign-in is in the system's keyring, which cannot be used: {error}.",
                     provider=hosts.provider,
-                    hint=f"Unlock the keyring, or sign in again: `{hosts.login_command}`.",
+                    hint=f"Unlock the keyring, or run `{hosts.login_command}` again.",
                 ) from None
             return StoredSignIn(hidden(secret), "keyring", login) if secret else StoredSignIn()
         token = entry.get("token")

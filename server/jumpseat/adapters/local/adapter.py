@@ -45,7 +45,9 @@ class LocalAccount(Account):
         try:
             await asyncio.to_thread(self._check_installed)
         except ConfigError as error:
-            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
+            return AuthStatus(
+                provider=self._provider, state="signed_out", message=f"{error.message} {error.hint}"
+            )
         return AuthStatus(provider=self._provider, state="not_required")
 
     def watched_files(self) -> list[Path]:
@@ -62,7 +64,7 @@ class LocalAccount(Account):
         return ConfigError(
             f"There is no sign-in to {self._provider}: no credential is required.",
             provider=self._provider,
-            hint="`jumpseat status` shows what it needs instead.",
+            hint="Run `jumpseat doctor` to see what it needs instead.",
         )
 
 

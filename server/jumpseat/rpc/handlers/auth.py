@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
+from jumpseat.adapters.base import AuthStatus
 from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.providers import SIGN_IN_PROVIDER, choose_default, default_provider, no_default
 from jumpseat.rpc.encode import object_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 from jumpseat.rpc.session import Session
+from jumpseat.rpc.wording import worded
 
 
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
@@ -21,12 +24,13 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
         why = no_default(registry)
         # The provider that a sign-in without a provider uses; signed in, it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
-        return {**object_to_wire(unused), "message": f"{why.message} {why.hint}"}
+        unused = replace(unused, message=f"{why.message} {why.hint}")
+        return _status(session, unused)
     status = await registry.auth_status(provider, refresh=call.params.refresh)
     if status.state == "signed_in" and status.plan is None and status.chat_enabled is None:
         # The adapter has a sign-in, but has not requested the account and its plan.
         status = await registry.auth_status(provider, refresh=True)
-    return object_to_wire(status)
+    return _status(session, status)
 
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
@@ -51,10 +55,15 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
             task.cancel()
     if status.state == "signed_in":
         await choose_default(registry, provider)
-    return object_to_wire(status)
+    return _status(session, status)
 
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
     """Delete the stored credential; the response is the remaining state."""
     provider = call.params.provider or SIGN_IN_PROVIDER
-    return object_to_wire(await session.registry.account(provider).sign_out())
+    return _status(session, await session.registry.account(provider).sign_out())
+
+
+def _status(session: Session, status: AuthStatus) -> dict[str, Any]:
+    shaped: dict[str, Any] = worded(object_to_wire(status), session.commands)
+    return shaped

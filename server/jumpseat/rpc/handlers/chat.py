@@ -12,7 +12,7 @@ from jumpseat.engine import run_turn
 from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
-from jumpseat.rpc.faults import RpcFault, wire_error
+from jumpseat.rpc.faults import RpcFault
 from jumpseat.rpc.handlers.transcript import roles_of
 from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept, keeper_of, recorded_as_used
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
@@ -80,6 +80,7 @@ async def outcome_of_turn(
         turn_id=turn_id,
         stream=call.params.stream,
         coalesce_ms=session.coalesce_ms,
+        commands=session.commands,
         progress_token=call.params.work_done_token,
         transcript=transcript,
         on_begin=call.entry.begun.set,
@@ -88,7 +89,7 @@ async def outcome_of_turn(
     try:
         return HandlerOutcome(await run(sink, turn_id))
     except ChatError as error:
-        reported = wire_error(error)
+        reported = session.error_of(error)
         if error.partial is not None:
             reported.data["partial"] = result_to_wire(error.partial, turn_id)
         return HandlerOutcome(error=reported)

@@ -77,11 +77,13 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
     if params.client_info is not None:
         session.registry.client_info = ClientInfo(params.client_info.name, params.client_info.version)
     session.coalesce_ms = options.coalesce_ms
+    if options.commands:
+        session.commands = {key: command for key, command in options.commands.items() if command}
     session.initialized = True
     follow_saved_settings(session)
     follow_configuration(session, watcher)
     follow_conversations(session)
-    forward_changes(session.registry, session.outbox)
+    forward_changes(session)
     session.run_in_background("watching for sign-ins", session.registry.watch_files)
     if params.process_id is not None:
         session.watch_parent(params.process_id)

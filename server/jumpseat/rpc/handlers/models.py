@@ -13,6 +13,7 @@ from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
 from jumpseat.rpc.session import Session
+from jumpseat.rpc.wording import worded
 
 
 async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> dict[str, Any]:
@@ -33,7 +34,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
     }
     return {
         "models": await asyncio.to_thread(_rows, models, default, capabilities),
-        "errors": [_failure(failure) for failure in failures],
+        "errors": worded([_failure(failure) for failure in failures], session.commands),
     }
 
 

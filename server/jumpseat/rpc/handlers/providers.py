@@ -10,6 +10,7 @@ from jumpseat.rpc.encode import provider_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ProvidersDiagnoseParams, ProvidersListParams
 from jumpseat.rpc.session import Session
+from jumpseat.rpc.wording import worded
 
 
 async def providers_list(session: Session, call: MethodCall[ProvidersListParams]) -> dict[str, Any]:
@@ -20,7 +21,7 @@ async def providers_list(session: Session, call: MethodCall[ProvidersListParams]
     except ChatError:
         default = None  # A faulty default is an error of chats only: the list shows what to choose.
     rows = await describe(registry, default, probe=call.params.probe)
-    return {"providers": [provider_to_wire(row) for row in rows]}
+    return {"providers": worded([provider_to_wire(row) for row in rows], session.commands)}
 
 
 async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnoseParams]) -> dict[str, Any]:
@@ -29,4 +30,4 @@ async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnos
 
     checks = await diagnose(session.registry, call.params.provider)
     # `ok` is a value when it is None, too.
-    return {"checks": [{**to_wire(check), "ok": check.ok} for check in checks]}
+    return {"checks": worded([{**to_wire(check), "ok": check.ok} for check in checks], session.commands)}

@@ -25,6 +25,7 @@ from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ChatStartParams, TranscriptParams
 from jumpseat.rpc.session import Session
+from jumpseat.rpc.wording import worded
 from jumpseat.system.secrets import redact
 from jumpseat.system.worker import compute
 
@@ -54,7 +55,8 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
         message = f"conversation is ignored: it {RULE_OF_IDS}."
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
     placed = [(each, _place_of(each.path, front, read)) for each in findings[:MOST_DIAGNOSTICS]]
-    return {"diagnostics": await compute(takes_long, _diagnostics, placed, text)}
+    diagnostics = await compute(takes_long, _diagnostics, placed, text)
+    return {"diagnostics": worded(diagnostics, session.commands)}
 
 
 def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:

@@ -136,7 +136,7 @@ class CopilotCatalogue:
             raise RequestError(
                 f"The provider {self._provider} has no model {model!r}.",
                 provider=self._provider,
-                hint=f"See its models: jumpseat models --provider {self._provider} --refresh",
+                hint=f"Run `jumpseat models --provider {self._provider} --refresh` to see its models.",
             )
         with contextlib.suppress(ProtocolError):  # The body is not needed, and often empty.
             await self._ask("POST", f"/models/{quote(model, safe='')}/policy", {"state": "enabled"})

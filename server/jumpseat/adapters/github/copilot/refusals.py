@@ -160,7 +160,7 @@ def _signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatErr
         error,
         AuthenticationError,
         _with_words(message, fault),
-        f"Sign in again: `{login_command(place.provider)}`.",
+        f"Run `{login_command(place.provider)}` again.",
     )
 
 
@@ -169,9 +169,8 @@ def _personal_token(error: ChatError, place: Place) -> ChatError:
         error,
         AuthenticationError,
         f"{place.provider} does not accept this personal access token.",
-        'Give a fine-grained token the permission "Copilot Requests", or sign in: `'
-        + login_command(place.provider)
-        + "`.",
+        'Give a fine-grained token the permission "Copilot Requests", or '
+        f"run `{login_command(place.provider)}`.",
     )
 
 
@@ -231,7 +230,7 @@ def _not_enabled(fault: ProviderFault, error: ChatError, place: Place) -> ChatEr
         error,
         AuthorizationError,
         _with_words(f"{place.model} is not enabled for this account", fault),
-        f"Accept its terms: `jumpseat accept-terms {place.provider}:{place.model}`, or on "
+        f"Run `jumpseat accept-terms {place.provider}:{place.model}`, or accept the terms on "
         f"{place.site}/settings/copilot/features; in an organization an administrator does that."
         f"{place.plans}",
     )
@@ -281,7 +280,7 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
             error,
             UnknownModelError,
             f"{place.provider} does not offer the model {place.model!r} to this account.",
-            f"See what it offers: jumpseat models --provider {place.provider} --refresh",
+            f"Run `jumpseat models --provider {place.provider} --refresh` to see what it offers.",
         )
     if _EDITOR_VERSION.search(words):
         return _as(

@@ -118,7 +118,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         return AuthenticationError(message, hint=_sign_in_hint(provider), **facts)
     if error.code in _SIGN_IN_FAILED:
         message = _sentence(f"{provider} could not sign in", said)
-        hint = f"Start again: `{login_command(provider)}`."
+        hint = f"Run `{login_command(provider)}` again."
         if _UNREACHED.search(said):
             keys = f"providers.{provider}.host and providers.{provider}.proxy"
             hint = f"Check the network, {keys}, and try again."
@@ -238,12 +238,12 @@ def _error(
         hint = "Attach images as PNG, JPEG, GIF or WebP."
     elif facts["provider_code"] == "model_not_supported" or _by_words(said) is RequestError:
         lead = f"{provider} does not offer {what} to this account"
-        hint = f"See what it offers: jumpseat models --provider {provider} --refresh"
+        hint = f"Run `jumpseat models --provider {provider} --refresh` to see what it offers."
     return kind(_sentence(lead, said), hint=hint, **facts)
 
 
 def _sign_in_hint(provider: str) -> str:
-    return f"Sign in: `{login_command(provider)}`."
+    return f"Run `{login_command(provider)}`."
 
 
 @dataclass(frozen=True, slots=True)

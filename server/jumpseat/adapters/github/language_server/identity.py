@@ -322,13 +322,14 @@ class LanguageServerIdentity:
             return AuthorizationError(
                 f"{account} may not use Copilot.{words}",
                 provider=self._hosts.provider,
-                hint=f"See {self._hosts.github}/settings/copilot, or use another account: `{command}`.",
+                hint=f"See {self._hosts.github}/settings/copilot, or run `{command}` and use "
+                "another account.",
             )
         message = f"The language server is not signed in to {host}."
         if known.state == "expired":
             message = f"The sign-in of the language server to {host} has expired."
         return AuthenticationError(
-            f"{message}{words}", provider=self._hosts.provider, hint=f"Sign in: `{command}`."
+            f"{message}{words}", provider=self._hosts.provider, hint=f"Run `{command}`."
         )
 
     def _known(self) -> AuthStatus:

@@ -95,8 +95,7 @@ class LanguageServerModels:
         return AuthorizationError(
             f"{model} is not enabled for this account at {self._provider}.",
             provider=self._provider,
-            hint=f"Accept its terms: `jumpseat accept-terms {row.id}`; in an organization an "
-            "administrator does that.",
+            hint=f"Run `jumpseat accept-terms {row.id}`; in an organization an administrator does that.",
             status_code=error.status_code,
             provider_code=error.provider_code,
             provider_request_id=error.provider_request_id,
@@ -123,7 +122,7 @@ class LanguageServerModels:
             raise RequestError(
                 f"The provider {self._provider} has no model {model!r}.",
                 provider=self._provider,
-                hint=f"See its models: jumpseat models --provider {self._provider} --refresh",
+                hint=f"Run `jumpseat models --provider {self._provider} --refresh` to see its models.",
             )
         if row.policy is None:
             raise RequestError(f"The model {row.id} has no terms to accept.", provider=self._provider)

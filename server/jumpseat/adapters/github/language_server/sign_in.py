@@ -134,7 +134,7 @@ class DeviceSignIn:
                 "The sign-in was not finished in time; its code has expired.",
                 provider=self._hosts.provider,
                 provider_code="expired_token",
-                hint=f"Start again: `{self._hosts.login_command}`.",
+                hint=f"Run `{self._hosts.login_command}` again.",
             ) from None
 
     def _show(self, prompt: Mapping[str, Any]) -> float:

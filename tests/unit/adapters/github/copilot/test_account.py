@@ -126,7 +126,7 @@ async def test_if_all_sign_ins_are_rejected_the_last_is_reported_without_another
     assert gh_runs() == 1
     status = await account.auth_status()
     assert (status.state, status.source) == ("expired", "apps.json")
-    assert "Sign in again: `jumpseat login`" in (status.message or "")
+    assert "Run `jumpseat login` again" in (status.message or "")
     await account.aclose()
 
 
@@ -151,7 +151,7 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
 
     status = await account.auth_status()
     assert (status.state, status.source) == ("expired", named)
-    assert "Sign in again: `jumpseat login`" in (status.message or "")
+    assert "Run `jumpseat login` again" in (status.message or "")
     assert emulator.exchanges == 0
     await account.aclose()
 
@@ -317,7 +317,7 @@ async def test_a_missing_sign_in_is_reported_with_the_command_for_that_provider(
     status = await person.account().auth_status()
 
     assert status.state == "signed_out"
-    assert (status.message or "").endswith(f"Sign in: {command}.")
+    assert (status.message or "").endswith(f"Run {command}.")
     await person.http.aclose()
 
 

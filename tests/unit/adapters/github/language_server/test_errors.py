@@ -113,7 +113,7 @@ def test_the_message_of_a_failed_sign_in_is_kept():
             "providers.h.proxy",
         ),
         (1006, "Environment variable GH_COPILOT_TOKEN provides a token that is not valid.", "environment"),
-        (1001, "The authorization request was denied.", "Start again: `jumpseat login h`."),
+        (1001, "The authorization request was denied.", "Run `jumpseat login h` again."),
     ],
 )
 def test_the_hint_of_a_failed_sign_in_matches_its_cause(code, words, hint):

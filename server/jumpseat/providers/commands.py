@@ -1,0 +1,68 @@
+"""The commands that hints name: those of the command line, or the client's own.
+
+Hints are written for the command line: ``Run `jumpseat login work`.`` Clients share a provider's errors and
+states, so the client's commands are inserted only when a text is sent to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_PHRASE = re.compile(r"\b(?P<first>[Rr])un `jumpseat (?P<arguments>[^`]+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class HintedCommand:
+    """A command of the command line that hints name."""
+
+    arguments: str
+    """A pattern for the words after `jumpseat`; a group `of` is the name of the provider or model."""
+
+    purpose: str
+    """The imperative clause for a client without such a command; `{of}` is that name."""
+
+    client_key: str | None = None
+    """The key in `initializationOptions.commands`; None if clients do not send such a command."""
+
+    def clause(self, of: str | None, commands: Mapping[str, str]) -> str:
+        """Return the clause for a client with these commands, in lower case."""
+        command = commands.get(self.client_key) if self.client_key is not None else None
+        if command is None:
+            return self.purpose.format(of=of)
+        return f"run `{command}` for {of}" if of is not None else f"run `{command}`"
+
+
+HINTED_COMMANDS = (
+    HintedCommand(r"login", "sign in", "signIn"),
+    HintedCommand(r"login (?P<of>\S+)", "sign in to {of}", "signIn"),
+    HintedCommand(r"keys set NAME", "store an API key", "setKey"),
+    HintedCommand(r"keys set (?P<of>\S+)", "store the API key of {of}", "setKey"),
+    HintedCommand(r"local install", "install the local model", "installLocal"),
+    HintedCommand(r"config edit", "open the configuration file", "openConfiguration"),
+    HintedCommand(r"doctor", "check the setup", "check"),
+    HintedCommand(r"accept-terms (?P<of>.+)", "accept the terms of {of}"),
+    HintedCommand(r"models --provider (?P<of>\S+) --refresh", "list the models of {of} again"),
+    HintedCommand(r"settings set default_provider (?P<of>\S+)", "make {of} the default provider"),
+)
+
+
+def in_words_of_client(text: str, commands: Mapping[str, str] | None) -> str:
+    """Replace the commands of the command line in a text by the client's, or by words.
+
+    Args:
+        text: A message or a hint.
+        commands: The client's commands by key; None for a client that uses the command line.
+    """
+    if commands is None:
+        return text
+
+    def clause(found: re.Match[str]) -> str:
+        for command in HINTED_COMMANDS:
+            if match := re.fullmatch(command.arguments, found["arguments"]):
+                words = command.clause(match.groupdict().get("of"), commands)
+                return words[0].upper() + words[1:] if found["first"] == "R" else words
+        return found[0]
+
+    return _PHRASE.sub(clause, text)

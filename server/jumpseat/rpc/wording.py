@@ -1,0 +1,31 @@
+"""Puts the client's own commands into the texts that are sent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.providers import in_words_of_client
+
+_TEXTS = ("message", "hint")
+
+
+def worded(value: Any, commands: Mapping[str, str] | None) -> Any:
+    """Name the client's commands in every `message` and `hint` of an object for the wire.
+
+    Args:
+        value: A JSON value of the daemon's own texts, never a part of a conversation.
+        commands: As for `in_words_of_client`.
+    """
+    if commands is None:
+        return value
+    if isinstance(value, list):
+        return [worded(each, commands) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: in_words_of_client(each, commands)
+        if key in _TEXTS and isinstance(each, str)
+        else worded(each, commands)
+        for key, each in value.items()
+    }
