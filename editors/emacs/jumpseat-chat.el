@@ -26,6 +26,7 @@
 (declare-function jumpseat-settings "jumpseat-models")
 (declare-function markdown-mode "ext:markdown-mode")
 
+(defvar jumpseat-file-is-chat)
 (defvar-local jumpseat-chat-turn nil "The turn that runs in this chat.")
 (defvar-local jumpseat-chat--modes nil "The minor modes that being a chat has switched on here.")
 (defvar-local jumpseat-chat-preparing nil
@@ -110,6 +111,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
    (jumpseat-chat-mode
     ;; All of it: its keys and hooks are in other files.
     (require 'jumpseat)
+    (setq jumpseat-file-is-chat t)
     (setq header-line-format '(:eval (jumpseat-view-header)))
     ;; Half a page of jump whenever the text grows below the window would be hard to read.
     (setq-local scroll-conservatively 101)
@@ -128,6 +130,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
         (funcall mode)))
     (jumpseat-chat-fold))
    (t
+    (setq jumpseat-file-is-chat nil)
     (mapc #'kill-local-variable '(header-line-format scroll-conservatively buffer-offer-save
                                                      sentence-end-double-space))
     (remove-hook 'completion-at-point-functions #'jumpseat-complete-at-point t)

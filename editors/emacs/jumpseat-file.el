@@ -15,32 +15,42 @@
 
 ;;;###autoload
 (progn
+  (defvar-local jumpseat-file-is-chat nil
+    "Whether this buffer was made a chat, whatever its text looks like.")
+  (put 'jumpseat-file-is-chat 'permanent-local t)
+
   (defun jumpseat-file-p ()
-    "Whether this buffer has the text of a saved chat.
+    "Whether this buffer was made a chat, or has the text of a saved one.
 That is front matter with a conversation or a model, and a heading, or a heading
 in a file in `jumpseat-directory'."
-    (save-excursion
-      (save-restriction
-        (widen)
-        (goto-char (point-min))
-        (let ((case-fold-search nil))
-          (if (looking-at "---\n")
-              (let ((end (re-search-forward "^---$" (min (point-max) 100000) t 2)))
-                (and end
-                     (looking-at "\n+## ")
-                     (goto-char (point-min))
-                     (re-search-forward
-                      "^\\(?:conversation: *[^ \n]\\|model: *[\"']?[^ :\n]+:[^ \n]\\)" end t)
-                     t))
-            (and (looking-at "## ")
-                 buffer-file-name
-                 (not (file-remote-p buffer-file-name))
-                 (file-in-directory-p buffer-file-name jumpseat-directory)))))))
+    (or jumpseat-file-is-chat
+        (save-excursion
+          (save-restriction
+            (widen)
+            (goto-char (point-min))
+            (let ((case-fold-search nil))
+              (if (looking-at "---\n")
+                  (let ((end (re-search-forward "^---$" (min (point-max) 100000) t 2)))
+                    (and end
+                         (looking-at "\n+## ")
+                         (goto-char (point-min))
+                         (re-search-forward
+                          "^\\(?:conversation: *[^ \n]\\|model: *[\"']?[^ :\n]+:[^ \n]\\)" end t)
+                         t))
+                (and (looking-at "## ")
+                     buffer-file-name
+                     (not (file-remote-p buffer-file-name))
+                     (file-in-directory-p buffer-file-name jumpseat-directory))))))))
 
   ;; A model may have written the local variables in a chat.  The mode that they name would be chosen
   ;; before `magic-mode-alist' is consulted, and what a hook sets is reset by `normal-mode'.
   (advice-add 'inhibit-local-variables-p :before-until #'jumpseat-file-p)
-  (add-to-list 'magic-mode-alist '(jumpseat-file-p . jumpseat-file-mode)))
+  (add-to-list 'magic-mode-alist '(jumpseat-file-p . jumpseat-file-mode))
+  ;; Text is decoded before a buffer can be looked at, by a "coding:" among the local variables.
+  (add-to-list 'auto-coding-regexp-alist
+               (cons (concat "\\`---\n\\(?:.+\n\\)\\{0,20\\}\\(?:conversation\\|model\\): .+\n"
+                             "\\(?:.+\n\\)\\{0,20\\}---\n\n*## ")
+                     'utf-8)))
 
 ;;;###autoload
 (defun jumpseat-file-mode ()
@@ -62,7 +72,9 @@ in a file in `jumpseat-directory'."
   ;; Also of a file that is not recognised.
   (let ((buffer (let ((enable-local-variables nil)) (find-file-noselect file))))
     (with-current-buffer buffer
-      (unless jumpseat-chat-mode (jumpseat-file-mode)))
+      (unless jumpseat-chat-mode
+        (setq jumpseat-file-is-chat t)
+        (jumpseat-file-mode)))
     (jumpseat-chat-show buffer)))
 
 (defun jumpseat-save ()

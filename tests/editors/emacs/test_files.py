@@ -14,12 +14,15 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 HEAD = "---\nmodel: fake:fake-model\n---\n\n"
 VARIABLES = (
     "<!-- Local Variables: -->\n<!-- mode: python -->\n<!-- buffer-read-only: t -->\n"
-    "<!-- eval: (setq hostile t) -->\n<!-- End: -->\n"
+    "<!-- eval: (setq hostile t) -->\n<!-- coding: latin-1 -->\n<!-- End: -->\n"
 )
-CHAT = f"{HEAD}## Me\n\nHow?\n\n## Assistant\n\nSo:\n\n{VARIABLES}\n## Me\n\nThanks?\n"
+CHAT = f"{HEAD}## Me\n\nHöw?\n\n## Assistant\n\nSo:\n\n{VARIABLES}\n## Me\n\nThanks?\n"
 
 
-@pytest.mark.parametrize("way", ["find-file", "recentf-open-most-recent-file", "project-find-file"])
+WAYS = ["find-file", "recentf-open-most-recent-file", "project-find-file", "desktop-read"]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_saved_chat_is_a_chat_however_it_is_visited(home, package, provider, tmp_path, way):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "sky.md"
@@ -33,10 +36,15 @@ def test_a_saved_chat_is_a_chat_however_it_is_visited(home, package, provider, t
                   project-find-functions (list (lambda (_) (cons 'transient default-directory)))))""")
         if way == "find-file":
             child.keys(f"^X^F^A^K{file}^M")
+        elif way == "desktop-read":
+            child.eval(f"""(progn (require 'desktop) (find-file {lisp(str(file))})
+                (desktop-save default-directory t) (kill-buffer)
+                (desktop-read default-directory) (switch-to-buffer "sky.md"))""")
         else:
             child.command(way, *(["sky.md"] if way == "project-find-file" else []))
         child.wait("jumpseat-chat-mode")
         assert child.eval("(list hostile buffer-read-only major-mode)") == [None, None, "jumpseat-plain-mode"]
+        assert "Höw?" in child.text
         child.sees("fake:fake-model")
         child.keys("^[>")
         child.send()
@@ -45,6 +53,27 @@ def test_a_saved_chat_is_a_chat_however_it_is_visited(home, package, provider, t
         assert sent(provider, 0)[2] == "Thanks?"
         child.eval("(progn (set-buffer-modified-p nil) (revert-buffer t t))")
         assert child.eval("(list hostile buffer-read-only jumpseat-chat-mode)") == [None, None, True]
+
+
+@pytest.mark.parametrize("command", ["jumpseat-open", "jumpseat-chat-mode"])
+def test_a_file_that_is_made_a_chat_leaves_its_local_variables_alone(home, package, tmp_path, command):
+    file = tmp_path / "notes.md"
+    file.write_text("## Me\n\nHow?\n\n## Assistant\n\nSo.\n")
+    before = "(setq hostile nil enable-local-variables :all enable-local-eval t)"
+    with running_emacs(home, package=package, before=before) as child:
+        if command == "jumpseat-open":
+            file.write_text(file.read_text() + VARIABLES)
+            child.command(command, f"^A^K{file}")
+        else:
+            child.eval(f"(find-file {lisp(str(file))})")
+            child.command(command)
+            file.write_text(file.read_text() + VARIABLES)
+        child.wait("jumpseat-chat-mode")
+        for _ in range(2):
+            assert child.eval("(list hostile buffer-read-only)") == [None, None]
+            child.eval("(revert-buffer t t)")
+            assert child.eval("(list jumpseat-chat-mode major-mode)") == [True, "jumpseat-plain-mode"]
+            assert "buffer-read-only: t" in child.text
 
 
 def test_other_files_are_not_chats(home, package, tmp_path):
