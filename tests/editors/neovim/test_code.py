@@ -74,13 +74,3 @@ def test_the_block_at_the_cursor_is_yanked_without_its_indentation(child, provid
     child.lua("assert(vim.fn.search(..., 'bw') > 0)", word)
     child.command("JumpseatYank")
     assert child.lua("return vim.fn.getreg('\"')") == code
-
-
-def test_code_is_not_inserted_into_a_locked_file(child, provider, tmp_path):
-    (tmp_path / "a.py").write_text("first\n")
-    child.command(f"edit {tmp_path / 'a.py'}")
-    child.command("set nomodifiable")
-    child.command("Jumpseat")
-    child.write("```\nx = 1\n```")
-    child.command("JumpseatInsert")
-    assert child.messages == ["jumpseat: Code cannot be inserted into a.py: 'modifiable' is off."]

@@ -11,6 +11,7 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child, running_neovim
+from tests.editors.neovim.test_long_chats import WATCH
 from tests.editors.provider import config_of
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -132,6 +133,46 @@ def test_the_diff_is_shown_while_the_answer_streams(editing, provider):
     assert "```" not in editing.screen
     provider.open(gate)
     ready(editing)
+
+
+def test_the_progress_of_an_edit_is_shown_before_its_first_line(editing, provider):
+    gates = Gate(), Gate(), Gate()
+    thinking = [gates[0], chunk({"reasoning_content": "Hm."}), gates[1]]
+    provider.script(
+        Reply.events([*thinking, chunk({"content": "    return"}), gates[2], *completion_stream([" 2\n"])])
+    )
+    editing.command("4JumpseatEdit Simplify.")
+    editing.sees("    return 2 … waiting")
+    provider.open(gates[0])
+    editing.sees("    return 2 … thinking")
+    provider.open(gates[1])
+    editing.sees("    return 2 … answering · 10 bytes")
+    provider.open(gates[2])
+    ready(editing)
+    assert "…" not in editing.screen
+
+
+def test_an_edit_in_a_closed_fold_opens_it(editing, provider):
+    provider.script(answer("    if x:\n"))
+    editing.command("set foldmethod=manual")
+    editing.command("2,3fold")
+    editing.command("1,4fold")
+    editing.command("2JumpseatEdit Simplify.")
+    ready(editing)
+    assert "if x == True:\n    if x:\n" in editing.screen
+
+
+def test_an_answer_of_one_long_line_does_not_stop_neovim(editing, provider):
+    line = "word = 12345678; " * 18_000
+    pieces = [line[start : start + 1000] for start in range(0, len(line), 1000)]
+    provider.script(Reply.events(completion_stream(pieces)))
+    editing.lua(WATCH)
+    editing.command("4JumpseatEdit Write one line.")
+    ready(editing)
+    # About 200 ms. Measuring the rest of the line for each of its pieces took 2 seconds or more.
+    assert editing.lua("return _G.longest") < 1000
+    editing.command("JumpseatAccept")
+    assert editing.lua("return #vim.fn.getline(4)") == len("    " + line)
 
 
 def test_lines_that_come_above_the_first_one_are_shown(editing, provider):

@@ -66,7 +66,6 @@ end
 function Answer:write(deltas)
   if not self.writer:is_valid() then return end
   local text, state = {}, {}
-  local function show(changes) state = vim.tbl_extend('force', state, changes) end
   local function flush()
     self.writer:append(table.concat(text))
     text = {}
@@ -83,24 +82,15 @@ function Answer:write(deltas)
       table.insert(text, delta.transcript)
       self.written = true
     end
+    local changes = view.changes(delta)
+    state = vim.tbl_extend('force', state, changes)
     if type == 'start' then
-      self.model = delta.provider .. ':' .. delta.model
+      self.model = changes.model
       self.conversation = delta.conversationId
-      show({ state = 'waiting', model = self.model, detail = vim.NIL })
-    elseif type == 'retry' then
-      local detail = ('attempt %d of %d in %.1f s: %s'):format(
-        delta.attempt,
-        delta.maxAttempts,
-        delta.delayMs / 1000,
-        delta.error.message
-      )
-      show({ state = 'retrying', detail = detail })
     elseif type == 'text_start' then
       self:_label('…')
-      show({ state = 'streaming', detail = vim.NIL })
     elseif type == 'thinking_start' then
       self:_label('thinking …')
-      show({ state = 'thinking', detail = vim.NIL })
       -- The text of a block that begins before the one above it is complete comes later, and is not folded.
       if delta.transcript then
         flush()
@@ -116,7 +106,6 @@ function Answer:write(deltas)
       table.insert(self.notices, (delta.title and delta.title .. ' ' or '') .. delta.url)
     elseif type == 'usage' then
       self.usage = delta.usage
-      show({ usage = delta.usage })
     end
   end
   flush()

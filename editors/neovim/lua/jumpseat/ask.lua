@@ -152,7 +152,11 @@ function M.ask(question, target)
   if question ~= '' then table.insert(content, { type = 'text', text = question }) end
   local lines = plain(question, target)
   local this = chat.attach(chat.open())
-  if #content > 0 then add_later(this, { content = content, lines = lines, is_complete = question ~= '' }) end
+  if #content == 0 then return end
+  if not vim.bo[this.buf].modifiable then
+    return log.warn("The question cannot be written into the chat: 'modifiable' is off.")
+  end
+  add_later(this, { content = content, lines = lines, is_complete = question ~= '' })
 end
 
 return M

@@ -1,5 +1,4 @@
 --- Chats: Markdown buffers that are conversations.
-local client = require('jumpseat.client')
 local config = require('jumpseat.config')
 local create = require('jumpseat.create')
 local event = require('jumpseat.event')
@@ -246,17 +245,5 @@ function M.list()
   table.sort(buffers)
   return buffers
 end
-
---- Show the progress of a wait that is not for the model, such as loading the local one.
-client.on('$/progress', function(params)
-  for buf, chat in pairs(chats) do
-    if chat.turn and chat.turn.id == params.token then
-      local value = params.value
-      local text = value.message or value.title
-      if text and value.percentage then text = ('%s %d %%'):format(text, value.percentage) end
-      view.update(buf, { detail = value.kind ~= 'end' and text or vim.NIL })
-    end
-  end
-end)
 
 return M

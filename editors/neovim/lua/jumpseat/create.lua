@@ -52,6 +52,8 @@ end
 function M.begin(buf, lines)
   local model = config.get().model
   local head = model and { '---', 'model: ' .. model, '---', '' } or {}
+  -- `nvim -M` and `:set nomodifiable` lock every buffer that comes later.
+  vim.bo[buf].modifiable = true
   local text = lines or vim.list_extend(vim.list_slice(head), { M.HEADING, '', '' })
   without_undo(buf, function() vim.api.nvim_buf_set_lines(buf, 0, -1, false, text) end)
   if lines then return end

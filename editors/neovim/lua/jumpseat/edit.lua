@@ -1,4 +1,5 @@
 --- Edits: a region rewritten by the daemon, shown as a diff, and applied if its text is still what was sent.
+local client = require('jumpseat.client')
 local config = require('jumpseat.config')
 local diff = require('jumpseat.diff')
 local event = require('jumpseat.event')
@@ -19,7 +20,10 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
 ---@field group integer autocommands
 ---@field instruction string
 ---@field turn jumpseat.Turn?
----@field answer string what the model has written so far
+---@field answer string the lines that the model has completed
+---@field rest string[] the pieces of the line that it is writing
+---@field size integer of both, in bytes
+---@field progress integer? the mark behind the first line
 ---@field new_lines string[]? what the lines become
 
 ---@type table<integer, jumpseat.Edit> by buffer
@@ -100,6 +104,25 @@ local function lines_with(edit, text)
   return new
 end
 
+--- Show behind the first line what the model does, and how much it has written.
+---@param edit jumpseat.Edit
+local function show_progress(edit)
+  local buf = edit.target.buf
+  local text = view.status(buf).detail or view.label(buf) or ''
+  if edit.size > 0 then
+    local size = edit.size < 1000 and '%d bytes' or '%.1f kB'
+    text = text .. ' · ' .. size:format(edit.size < 1000 and edit.size or edit.size / 1000)
+  end
+  edit.progress = view.heading(buf, located(edit).spans[1].row, '… ' .. text, edit.progress)
+end
+
+---@param edit jumpseat.Edit
+local function hide_progress(edit)
+  if edit.progress then view.remove(edit.target.buf, edit.progress) end
+  edit.progress = nil
+  view.update(edit.target.buf, { state = vim.NIL, detail = vim.NIL })
+end
+
 --- Forget the edit of a buffer, and remove what is shown of it.
 ---@param buf integer
 local function clear(buf)
@@ -107,9 +130,9 @@ local function clear(buf)
   if not edit then return end
   edits[buf] = nil
   vim.api.nvim_del_augroup_by_id(edit.group)
-  view.update(buf, { state = vim.NIL })
-  if not vim.api.nvim_buf_is_loaded(buf) then return end
+  if not vim.api.nvim_buf_is_loaded(buf) then return view.forget(buf) end
   diff.clear(buf)
+  hide_progress(edit)
   for _, id in ipairs(edit.marks) do
     vim.api.nvim_buf_del_extmark(buf, namespace, id)
   end
@@ -149,10 +172,52 @@ local function follow(buf)
   return group
 end
 
---- What the model has written so far, without a fence around it. Only for the preview: the daemon knows better.
+--- Lines that the model has written, without a fence around them. Only for the preview: the daemon knows better.
 ---@param answer string
 ---@return string
 local function preview_of(answer) return (answer:gsub('^%s*```[^\n]*\n', ''):gsub('\n```%s*$', '')) end
+
+--- Add deltas to what the model has written.
+---@param edit jumpseat.Edit
+---@param deltas table[]
+---@return boolean completed whether there is another complete line
+local function collect(edit, deltas)
+  local completed = false
+  for _, delta in ipairs(deltas) do
+    if delta.type == 'response' then
+      edit.answer, edit.rest, edit.size = '', {}, 0
+    elseif delta.type == 'text_delta' then
+      edit.size = edit.size + #delta.text
+      local lines, rest = delta.text:match('^(.*\n)(.*)$')
+      if lines then
+        edit.answer = edit.answer .. table.concat(edit.rest) .. lines
+        edit.rest, completed = {}, true
+      end
+      table.insert(edit.rest, rest or delta.text)
+    end
+  end
+  return completed
+end
+
+--- Show a batch of deltas: the progress, and the complete lines as a diff.
+---@param edit jumpseat.Edit
+---@param deltas table[]
+local function follow_deltas(edit, deltas)
+  local buf = edit.target.buf
+  local completed = collect(edit, deltas)
+  if edits[buf] ~= edit then return end
+  for _, delta in ipairs(deltas) do
+    local changes = view.changes(delta)
+    view.update(buf, { state = changes.state, detail = changes.detail })
+  end
+  show_progress(edit)
+  if not completed or not is_unchanged(edit) then return end
+  -- The space stands for the line that is not complete.
+  local lines = lines_with(edit, preview_of(edit.answer) .. ' ') or {}
+  table.remove(lines)
+  local old = vim.list_slice(edit.lines, 1, math.min(#lines, #edit.lines))
+  diff.show(buf, located(edit).spans[1].row, old, lines)
+end
 
 ---@param edit jumpseat.Edit
 ---@param outcome jumpseat.Outcome
@@ -160,12 +225,14 @@ local function finish(edit, outcome)
   local buf = edit.target.buf
   edit.turn = nil
   if edits[buf] ~= edit then return end
-  local row = located(edit).spans[1].row
-  view.update(buf, { state = vim.NIL })
+  local spans = located(edit).spans
+  local row = spans[1].row
+  hide_progress(edit)
   local replacement = outcome.result and outcome.result.replacement
   local new_lines = replacement and lines_with(edit, replacement)
   if new_lines then
     edit.new_lines = new_lines
+    view.unfold(buf, row, spans[#spans].row)
     diff.show(buf, row, edit.lines, new_lines)
     log.notify('Review the change: :JumpseatAccept or :JumpseatReject.')
   else
@@ -200,27 +267,25 @@ local function begin(target, instruction)
     group = follow(buf),
     instruction = instruction,
     answer = '',
+    rest = {},
+    size = 0,
   }
   edits[buf] = edit
-  view.update(buf, { state = 'waiting' })
+  view.unfold(buf, first, last)
+  view.update(buf, { state = client.info() and 'waiting' or 'starting' })
+  show_progress(edit)
   local params = {
     target = region.block(target),
     instruction = instruction,
     model = config.get().model,
     maxTokensDefault = 'model', -- An edit that is cut off cannot be applied.
   }
-  edit.turn = turns.start('edit/start', params, function(deltas)
-    for _, delta in ipairs(deltas) do
-      if delta.type == 'text_delta' then edit.answer = edit.answer .. delta.text end
-      if delta.type == 'response' then edit.answer = '' end
-    end
-    if edits[buf] ~= edit or edit.answer == '' or not is_unchanged(edit) then return end
-    local lines = lines_with(edit, preview_of(edit.answer)) or {}
-    -- The last line is not complete, and the lines below it have not come.
-    table.remove(lines)
-    local old = vim.list_slice(edit.lines, 1, math.min(#lines, #edit.lines))
-    diff.show(buf, located(edit).spans[1].row, old, lines)
-  end, function(outcome) finish(edit, outcome) end)
+  edit.turn = turns.start(
+    'edit/start',
+    params,
+    function(deltas) follow_deltas(edit, deltas) end,
+    function(outcome) finish(edit, outcome) end
+  )
 end
 
 --- Rewrite a region; asks for the instruction if there is none.
@@ -307,6 +372,8 @@ end
 function M.stop(buf)
   local edit = edits[buf]
   if not edit or not edit.turn then return false end
+  view.update(buf, { state = 'stopping', detail = vim.NIL })
+  show_progress(edit)
   edit.turn:stop()
   return true
 end

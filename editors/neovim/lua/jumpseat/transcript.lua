@@ -1,5 +1,6 @@
 --- The text of a chat buffer, read and written by the daemon.
 local client = require('jumpseat.client')
+local wire = require('jumpseat.wire')
 
 local M = {}
 
@@ -88,6 +89,9 @@ end
 ---@param callback fun(err: jumpseat.Error?)
 ---@param write? fun(change: fun()) makes the change; it is made at once by default
 function M.set_front_matter(buf, head, callback, write)
+  if not write and not vim.bo[buf].modifiable then
+    return callback(wire.error('request', "The chat cannot be changed: 'modifiable' is off."))
+  end
   local params = {
     messages = {},
     model = head.model,

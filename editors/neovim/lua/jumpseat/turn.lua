@@ -55,18 +55,31 @@ function Turn:_finish(outcome)
 end
 
 ---@param delta table
-function Turn:_receive(delta)
-  self.begun = true
+function Turn:_queue(delta)
   table.insert(self.queued, delta)
-  -- vim.lsp.rpc drops the response of a cancelled request, so that its last delta ends the turn. Otherwise the
-  -- response follows, and has more.
-  if delta.type == 'done' and delta.stopReason == 'cancelled' then
-    return self:_finish({ cancelled = true, error = delta.error, content = delta.content or {} })
-  end
   if not self.scheduled then
     self.scheduled = true
     vim.defer_fn(function() self:_flush() end, math.floor(self.pause_ms))
   end
+end
+
+---@param delta table
+function Turn:_receive(delta)
+  self.begun = true
+  -- vim.lsp.rpc drops the response of a cancelled request, so that its last delta ends the turn. Otherwise the
+  -- response follows, and has more.
+  self:_queue(delta)
+  if delta.type == 'done' and delta.stopReason == 'cancelled' then
+    self:_finish({ cancelled = true, error = delta.error, content = delta.content or {} })
+  end
+end
+
+--- Report the progress of a wait that is not for the model, such as loading the local one, like a delta.
+---@param value table of `$/progress`
+function Turn:_report(value)
+  local text = value.message or value.title
+  if text and value.percentage then text = ('%s %d %%'):format(text, value.percentage) end
+  self:_queue({ type = 'progress', text = value.kind ~= 'end' and text or nil })
 end
 
 --- Stop the turn. The partial answer stays.
@@ -88,6 +101,10 @@ local function listen()
   client.on('chat/delta', function(params)
     local turn = turns[params.turnId]
     if turn then turn:_receive(params.delta) end
+  end)
+  client.on('$/progress', function(params)
+    local turn = turns[params.token]
+    if turn then turn:_report(params.value) end
   end)
   client.on('end', function(err)
     for _, turn in pairs(vim.tbl_extend('force', {}, turns)) do

@@ -5,6 +5,8 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.view')
 local WIDTH = 76
+--- The bytes of a character, with those that combine with it.
+local LONGEST_CHARACTER = 8
 
 --- What the states are called.
 local LABELS = {
@@ -56,6 +58,29 @@ function M.winbar()
   return escaped(left) .. '%<' .. (fits and '%=%#Comment#' .. hint or '')
 end
 
+--- What a delta changes of what is shown, for `update`.
+---@param delta table
+---@return table<string, any>
+function M.changes(delta)
+  local type = delta.type
+  if type == 'start' then
+    return { state = 'waiting', model = delta.provider .. ':' .. delta.model, detail = vim.NIL }
+  elseif type == 'retry' then
+    local seconds = delta.delayMs / 1000
+    local attempt = ('attempt %d of %d in %.1f s'):format(delta.attempt, delta.maxAttempts, seconds)
+    return { state = 'retrying', detail = attempt .. ': ' .. delta.error.message }
+  elseif type == 'thinking_start' then
+    return { state = 'thinking', detail = vim.NIL }
+  elseif type == 'text_start' then
+    return { state = 'streaming', detail = vim.NIL }
+  elseif type == 'progress' then
+    return { detail = delta.text or vim.NIL }
+  elseif type == 'usage' then
+    return { usage = delta.usage }
+  end
+  return {}
+end
+
 --- Change what is shown of a chat.
 ---@param buf integer
 ---@param changes table<string, any> `vim.NIL` removes a value
@@ -83,7 +108,7 @@ function M.status(buf) return statuses[buf] or {} end
 ---@type table<integer, table<integer, string>> by buffer and mark: the lines of headings with a text behind them
 local headings = {}
 
---- Show or replace a text behind the heading of an answer.
+--- Show or replace a text behind a line, such as the heading of an answer.
 ---@param buf integer
 ---@param row integer from 0
 ---@param text string
@@ -131,17 +156,19 @@ end
 ---@param width integer
 ---@return string[]
 function M.pieces(text, width)
-  local pieces = {}
-  while vim.fn.strdisplaywidth(text) > width do
-    local head = vim.fn.strcharpart(text, 0, math.max(1, width))
+  local pieces, at = {}, 1
+  repeat
+    -- Measuring the whole rest for each piece would take time that grows with the square of its length.
+    local last = at + LONGEST_CHARACTER * width
+    if last < #text then last = last + vim.str_utf_end(text, last) end
+    local head = text:sub(at, last)
+    if vim.fn.strdisplaywidth(head) > width then head = vim.fn.strcharpart(head, 0, width) end
     while vim.fn.strdisplaywidth(head) > width and vim.fn.strcharlen(head) > 1 do
       head = vim.fn.strcharpart(head, 0, vim.fn.strcharlen(head) - 1)
     end
-    if head == text then break end
     table.insert(pieces, head)
-    text = text:sub(#head + 1)
-  end
-  table.insert(pieces, text)
+    at = at + #head
+  until at > #text
   return pieces
 end
 
@@ -241,6 +268,16 @@ end
 function M.fold(buf, first, last)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     vim.api.nvim_win_call(win, function() pcall(vim.cmd, ('%d,%dfold'):format(first + 1, last + 1)) end)
+  end
+end
+
+--- Open the folds that lines are in, in every window that shows the buffer.
+---@param buf integer
+---@param first integer from 0
+---@param last integer from 0, inclusive
+function M.unfold(buf, first, last)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.api.nvim_win_call(win, function() vim.cmd(('silent! %d,%dfoldopen!'):format(first + 1, last + 1)) end)
   end
 end
 
