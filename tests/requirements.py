@@ -154,6 +154,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:settings-merge": "settings/save merges deeply, null deletes, an empty object changes nothing",
     "5:settings-rules": "a saved value that breaks its rule is -32602 naming key and rule",
     "5:settings-kept": "saved values are kept and may be sent again, keys of newer versions included",
+    "5:settings-unlisted-model": "a default model that the provider's known list does not have is -32602",
     "5:settings-did-change": "settings/didChange once for each change, also one made by another process",
     "5:settings-two-processes": "concurrent saves of daemons lose nothing, a killed one leaves a whole file",
     "5:settings-broken-file": "a broken file of settings is set aside, logged, and stops nothing",

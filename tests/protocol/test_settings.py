@@ -116,6 +116,34 @@ async def test_a_wrong_value_is_reported_with_its_path_and_nothing_is_saved(chat
     assert (await chatty.request("settings/save", {"settings": "x"})).error["code"] == -32602
 
 
+@pytest.mark.requirement("5:settings-unlisted-model")
+async def test_a_default_model_that_the_known_list_lacks_is_refused(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    async def problem(**settings: Any) -> str | None:
+        exchange = await chatty.request("settings/save", {"settings": settings})
+        if "result" in exchange.response:
+            return None
+        assert exchange.error["code"] == -32602
+        (found,) = exchange.error["data"]["errors"]
+        assert found["path"] == "settings.default_model"
+        message: str = found["message"]
+        return message
+
+    assert await problem(default_model="fake:swan") is None
+    upstream.default(Reply.json({"data": [{"id": "small"}, {"id": "large"}]}))
+    await chatty.request("models/list", {"provider": "fake"})
+    assert await problem(default_model="fake:smal") == "is not a model of fake; did you mean fake:small?"
+    assert await problem(default_model="nonsense") == "is not a model of fake"
+    assert await problem(default_model="zzz", default_provider="fake") == "is not a model of fake"
+    for name in ("fake:large", "small", "fake:", "fake:small"):
+        assert await problem(default_model=name) is None
+    # The list of a server grows, and the next one is requested before a name is refused.
+    upstream.default(Reply.json({"data": [{"id": "small"}, {"id": "pulled"}]}))
+    assert await problem(default_model="fake:pulled") is None
+    assert (await chatty.request("settings/get")).result["settings"]["default_model"] == "fake:pulled"
+
+
 @pytest.mark.requirement("5:settings-did-change")
 async def test_a_change_is_notified_once_before_its_answer(chatty: Daemon) -> None:
     for params, changes in (({"max_tokens": 5}, True), ({"max_tokens": 5}, False), ({}, False)):

@@ -196,24 +196,13 @@ async def set_default(name: str | None, *, daemon_command: Sequence[str], as_jso
         ClientError: the daemon rejects the name.
     """
     async with daemon(daemon_command) as client:
-        settings = await save(client, {"default_model": name})
         if name is not None:
-            await _warn_of_unlisted(client, name)
+            # The daemon rejects a model that is missing in a list only if it has the list.
+            await client.list_models()
+        settings = await save(client, {"default_model": name})
     if as_json:
         print_json(settings)
     return OK
-
-
-async def _warn_of_unlisted(client: Client, name: str) -> None:
-    provider, _, model = name.partition(":")
-    if model and provider in {row["id"] for row in await client.list_providers()}:
-        listed = [row.get("model") for row in (await client.list_models(provider=provider))["models"]]
-        if listed and model not in listed:
-            say(f"warning: {provider} does not list {clean_line(model)}.")
-        return
-    answer = await client.list_models()  # The whole name is a model's: `qwen3:4b`.
-    if answer["models"] and _default_in(answer) is None:
-        say(f"warning: no provider lists {clean_line(name)}.")
 
 
 def _default_in(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:

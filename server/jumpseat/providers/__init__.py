@@ -10,6 +10,7 @@ from jumpseat.providers.names import (
     choose_default,
     default_provider,
     fault_of_model,
+    fault_of_new_default,
     no_default,
     resolve_model,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "default_provider",
     "describe",
     "fault_of_model",
+    "fault_of_new_default",
     "in_words_of_client",
     "list_all_models",
     "no_default",

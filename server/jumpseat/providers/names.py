@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +19,9 @@ from jumpseat.providers.services import WITH_KEY, how_to_add
 from jumpseat.providers.spellings import candidates
 
 logger = logging.getLogger(__name__)
+
+LIST_SECONDS = 5.0
+"""How long a list may take that is requested before a default model is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,44 @@ async def fault_of_model(registry: Registry, name: str) -> str | None:
     if any(model in _listed(registry, each) for each in registry.ids):
         return None
     return await fault_of_prefix(model, {each: registry.table(each) for each in registry.ids})
+
+
+async def fault_of_new_default(registry: Registry, name: str, provider: str | None) -> str | None:
+    """Why a name may not become the default model, as the end of a sentence; None if it may.
+
+    A chat may use a model that its provider does not list, but a wrong default would break the chats of all
+    clients. If no list is known, any model may become the default.
+
+    Args:
+        registry: The connection's providers.
+        name: The name of the model.
+        provider: The new default provider; None if it does not change.
+    """
+    fault = await fault_of_model(registry, name)
+    named, model = _split(registry, name)
+    if fault is not None or model is None:
+        return fault
+    if named is None and any(candidates(model, _listed(registry, each)) for each in registry.ids):
+        return None
+    with contextlib.suppress(ConfigError):
+        named = named or provider or await default_provider(registry)
+    if named is None or named not in registry.ids or not registry.known_models(named):
+        return None
+    if not _offers(registry, named, model):
+        # The model may be newer than the list.
+        with contextlib.suppress(ChatError, TimeoutError):
+            async with asyncio.timeout(LIST_SECONDS):
+                await registry.list_models(named, refresh=True)
+    if _offers(registry, named, model):
+        return None
+    near = nearest(model, _listed(registry, named), most=3)
+    meant = f"; did you mean {' or '.join(f'{named}:{each}' for each in near)}?" if near else ""
+    return f"is not a model of {named}{meant}"
+
+
+def _offers(registry: Registry, provider: str, model: str) -> bool:
+    table = registry.table(provider)
+    return model == table.default_model or bool(candidates(model, _listed(registry, provider)))
 
 
 async def _check_prefix(registry: Registry, name: str, *, is_default: bool) -> None:

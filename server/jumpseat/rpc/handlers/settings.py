@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jumpseat.config import Config, overridden
-from jumpseat.providers import fault_of_model, resolve_model
+from jumpseat.providers import fault_of_new_default, resolve_model
 from jumpseat.rpc.encode import setting_to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import NoParams, SettingsSaveParams, SettingsSchemaParams
@@ -35,8 +35,10 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
     registry, patch = session.registry, call.params.settings
     providers = patch.get("providers")
     schemas = await registry.settings_schemas(*(providers if isinstance(providers, dict) else ()))
-    model = patch.get("default_model")
-    fault = await fault_of_model(registry, model) if isinstance(model, str) else None
+    fault = None
+    if isinstance(model := patch.get("default_model"), str):
+        provider = patch.get("default_provider")
+        fault = await fault_of_new_default(registry, model, provider if isinstance(provider, str) else None)
     answer: dict[str, Any] = {"settings": await registry.saved.save(patch, schemas, fault)}
     if messages := list(_without_effect(patch, registry.config)):
         answer["warnings"] = [{"code": "overridden", "message": message} for message in messages]
