@@ -11,18 +11,9 @@
 
 ;;; Code:
 
-(require 'diff-mode)
+(require 'jumpseat-edit)
 (require 'jumpseat-region)
 (require 'jumpseat-turn)
-(require 'jumpseat-view)
-
-(defface jumpseat-rewrite-old '((t :inherit diff-removed))
-  "Text that a rewrite would remove."
-  :group 'jumpseat)
-
-(defface jumpseat-rewrite-new '((t :inherit diff-added))
-  "Text that a rewrite would insert."
-  :group 'jumpseat)
 
 (defface jumpseat-rewrite-region '((t :inherit highlight))
   "Text that is being rewritten."
@@ -31,14 +22,6 @@
 (defvar jumpseat-rewrite-ended-functions nil
   "Functions that are called in a buffer when a rewrite can be reviewed or failed.
 Their argument says whether there is a change to review.")
-
-(cl-defstruct (jumpseat-rewrite--edit (:constructor jumpseat-rewrite--make) (:copier nil))
-  region                     ; the overlay over the text
-  sent                       ; the text
-  instruction
-  (answer "")                ; what the model has written so far
-  (replacement nil)          ; the text that replaces it
-  turn)
 
 (defconst jumpseat-rewrite--pause 1
   "The message of a failed rewrite stays until you have paused for so many seconds.
@@ -50,6 +33,10 @@ Typing while it appears would remove it unread.")
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-a") #'jumpseat-rewrite-accept)
     (define-key map (kbd "C-c C-k") #'jumpseat-rewrite-reject)
+    (define-key map (kbd "C-c C-y") #'jumpseat-rewrite-accept-change)
+    (define-key map (kbd "C-c C-x") #'jumpseat-rewrite-reject-change)
+    (define-key map (kbd "C-c C-n") #'jumpseat-rewrite-next-change)
+    (define-key map (kbd "C-c C-p") #'jumpseat-rewrite-previous-change)
     (define-key map (kbd "C-c C-r") #'jumpseat-rewrite-again)
     (define-key map (kbd "C-c C-d") #'jumpseat-rewrite-diff)
     map)
@@ -58,56 +45,85 @@ Typing while it appears would remove it unread.")
 (easy-menu-define jumpseat-rewrite-menu jumpseat-rewrite-mode-map
   "Menu while a rewrite is open."
   '("Jumpseat"
-    ["Accept" jumpseat-rewrite-accept]
-    ["Reject or Stop" jumpseat-rewrite-reject]
+    ["Accept All" jumpseat-rewrite-accept]
+    ["Reject All or Stop" jumpseat-rewrite-reject]
+    "---"
+    ["Accept This Change" jumpseat-rewrite-accept-change]
+    ["Reject This Change" jumpseat-rewrite-reject-change]
+    ["Next Change" jumpseat-rewrite-next-change]
+    ["Previous Change" jumpseat-rewrite-previous-change]
+    "---"
     ["Ask Again..." jumpseat-rewrite-again]
     ["Show Difference" jumpseat-rewrite-diff]))
 
+(defvar-local jumpseat-rewrite--outer-header nil
+  "A list of the buffer's own header line, or nil if it has none.")
+
 (define-minor-mode jumpseat-rewrite-mode
-  "The mode of a buffer while a rewrite is open in it; the rewrite switches it."
+  "The mode of a buffer while a rewrite is open in it; the rewrite switches it.
+The header line shows what can be done with it."
   :lighter (:eval (jumpseat-view-lighter))
-  :interactive nil)
+  :interactive nil
+  (cond (jumpseat-rewrite-mode
+         (setq jumpseat-rewrite--outer-header
+               (and (local-variable-p 'header-line-format) (list header-line-format))
+               header-line-format '((:eval (jumpseat-rewrite--place)) jumpseat-rewrite--hint)))
+        (jumpseat-rewrite--outer-header
+         (setq header-line-format (car jumpseat-rewrite--outer-header)))
+        (t (kill-local-variable 'header-line-format))))
+
+;;; The header line
+
+(defvar-local jumpseat-rewrite--hint nil
+  "The keys that the header line shows.
+Redisplay would look them up often, and that is expensive.")
+
+(defun jumpseat-rewrite--place ()
+  "The beginning of the header line: which hunk is the current one."
+  (let ((shown (and (jumpseat-edit-replacement jumpseat-rewrite--edit)
+                    (jumpseat-hunks-shown))))
+    (if (cdr shown)
+        (format "Change %d/%d: " (1+ (seq-position shown (jumpseat-hunks-current shown)))
+                (length shown))
+      "Rewrite: ")))
+
+(defun jumpseat-rewrite--hint (hunks)
+  "The keys for a rewrite with so many HUNKS, or nil while it is written."
+  (let ((words (lambda (format &rest commands)
+                 (apply #'format format (mapcar #'jumpseat-keys commands)))))
+    (pcase hunks
+      ('nil (funcall words "%s stops" 'jumpseat-rewrite-reject))
+      (1 (funcall words "%s accept, %s reject, %s again, %s diff"
+                  'jumpseat-rewrite-accept 'jumpseat-rewrite-reject
+                  'jumpseat-rewrite-again 'jumpseat-rewrite-diff))
+      (_ (funcall words "%s accept, %s reject; all: %s, %s; %s again, %s diff"
+                  'jumpseat-rewrite-accept-change 'jumpseat-rewrite-reject-change
+                  'jumpseat-rewrite-accept 'jumpseat-rewrite-reject
+                  'jumpseat-rewrite-again 'jumpseat-rewrite-diff)))))
 
 ;;; The preview
 
-(defun jumpseat-rewrite--same (old new)
-  "How many elements at the beginning of the lists OLD and NEW are equal."
-  (let ((count 0))
-    (while (and old new (equal (car old) (car new)))
-      (setq count (1+ count) old (cdr old) new (cdr new)))
+(defun jumpseat-rewrite--show-part (edit)
+  "Show the complete lines of the answer of EDIT, to which more will be added."
+  (let* ((text (jumpseat-rewrite--unfenced (jumpseat-edit-answer edit)))
+         (new (if (string-match ".*\\'" text) (substring text 0 (match-beginning 0)) ""))
+         (lines (length (split-string new "\n" t)))
+         (sent (jumpseat-edit-sent edit)))
+    (jumpseat-edit-show
+     edit (if (string-match (format "\\`\\(?:.*\n\\)\\{,%d\\}" (min lines 65535)) sent)
+              (match-string 0 sent)
+            "")
+     new)))
+
+(defun jumpseat-rewrite--review (edit)
+  "Show the hunks of EDIT that are left, or end it if none is, and return how many."
+  (let ((count (save-restriction
+                 (widen)
+                 (jumpseat-edit-show edit (jumpseat-edit-sent edit)
+                                         (jumpseat-edit-replacement edit)))))
+    (if (zerop count) (jumpseat-rewrite--clear)
+      (setq jumpseat-rewrite--hint (jumpseat-rewrite--hint count)))
     count))
-
-(defun jumpseat-rewrite--lines (text)
-  "The lines of TEXT, each with its line end."
-  (let ((start 0) lines)
-    (while (string-match "[^\n]*\n\\|[^\n]+\\'" text start)
-      (push (match-string 0 text) lines)
-      (setq start (match-end 0)))
-    (nreverse lines)))
-
-(defun jumpseat-rewrite--show (edit text partly)
-  "Show TEXT as the new text of EDIT; PARTLY means that more will come."
-  (let* ((old (jumpseat-rewrite--lines (jumpseat-rewrite--edit-sent edit)))
-         (new (jumpseat-rewrite--lines text))
-         (old (if partly (seq-take old (length new)) old))
-         (head (jumpseat-rewrite--same old new))
-         (tail (if partly 0
-                 (jumpseat-rewrite--same (reverse (nthcdr head old)) (reverse (nthcdr head new)))))
-         (removed (string-join (butlast (nthcdr head old) tail)))
-         (added (string-join (butlast (nthcdr head new) tail)))
-         (beg (+ (overlay-start (jumpseat-rewrite--edit-region edit))
-                 (length (string-join (seq-take old head)))))
-         (end (+ beg (length removed))))
-    (jumpseat-view-clear 'preview)
-    (overlay-put (jumpseat-rewrite--edit-region edit) 'face (and partly 'jumpseat-rewrite-region))
-    (when (< beg end)
-      (overlay-put (jumpseat-view--overlay beg end 'preview) 'face 'jumpseat-rewrite-old))
-    (unless (string-empty-p added)
-      (let ((open (and (> end (point-min)) (not (eq (char-before end) ?\n)))))
-        (overlay-put (jumpseat-view--overlay end end 'preview) 'after-string
-                     (propertize (concat (and open "\n") added
-                                         (and (not open) (not (string-suffix-p "\n" added)) "\n"))
-                                 'face 'jumpseat-rewrite-new 'cursor t))))))
 
 (defun jumpseat-rewrite--unfenced (answer)
   "ANSWER without a fence around it.
@@ -120,44 +136,31 @@ Only for the preview: the daemon removes the fence from the result."
   "Show DELTAS of EDIT in BUFFER."
   (dolist (delta deltas)
     (pcase (plist-get delta :type)
-      ("text_delta" (setf (jumpseat-rewrite--edit-answer edit)
-                          (concat (jumpseat-rewrite--edit-answer edit) (plist-get delta :text))))
-      ("response" (setf (jumpseat-rewrite--edit-answer edit) ""))))
+      ("text_delta" (setf (jumpseat-edit-answer edit)
+                          (concat (jumpseat-edit-answer edit) (plist-get delta :text))))
+      ("response" (setf (jumpseat-edit-answer edit) ""))))
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (save-restriction
         (widen)
         (when (and (eq jumpseat-rewrite--edit edit)
-                   (not (string-empty-p (jumpseat-rewrite--edit-answer edit)))
-                   (jumpseat-rewrite--unchanged-p edit))
+                   (not (string-empty-p (jumpseat-edit-answer edit)))
+                   (jumpseat-edit-unchanged-p edit))
           (jumpseat-view-update :state 'streaming)
-          ;; The last line is not complete.
-          (let ((text (jumpseat-rewrite--unfenced (jumpseat-rewrite--edit-answer edit))))
-            (jumpseat-rewrite--show
-             edit (if (string-match ".*\\'" text) (substring text 0 (match-beginning 0)) "")
-             t)))))))
+          (jumpseat-rewrite--show-part edit))))))
 
 ;;; Start and end
-
-(defun jumpseat-rewrite--unchanged-p (edit)
-  "Whether the text of EDIT is what was sent."
-  (let ((region (jumpseat-rewrite--edit-region edit)))
-    (and (overlay-buffer region)
-         (save-restriction
-           (widen)
-           (equal (buffer-substring-no-properties (overlay-start region) (overlay-end region))
-                  (jumpseat-rewrite--edit-sent edit))))))
 
 (defun jumpseat-rewrite--clear ()
   "Remove the rewrite of this buffer."
   (when-let ((edit jumpseat-rewrite--edit))
-    (delete-overlay (jumpseat-rewrite--edit-region edit))
+    (delete-overlay (jumpseat-edit-region edit))
     (setq jumpseat-rewrite--edit nil))
   (jumpseat-view-clear 'preview)
   (jumpseat-view-update :state nil)
   (remove-hook 'kill-buffer-hook #'jumpseat-rewrite-stop t)
   (remove-hook 'change-major-mode-hook #'jumpseat-rewrite--drop t)
-  (jumpseat-rewrite-mode -1))
+  (when jumpseat-rewrite-mode (jumpseat-rewrite-mode -1)))
 
 (defun jumpseat-rewrite--drop ()
   "Stop the rewrite of this buffer, which is reverted or gets another major mode."
@@ -165,39 +168,59 @@ Only for the preview: the daemon removes the fence from the result."
   (jumpseat-rewrite--clear)
   (jumpseat-say "The rewrite was dropped: its buffer was reverted, or got another major mode."))
 
+(defun jumpseat-rewrite--offer (edit replacement)
+  "Let the user review REPLACEMENT for the text of EDIT.
+Return whether it changes something."
+  (let ((start (overlay-start (jumpseat-edit-region edit)))
+        (end (overlay-end (jumpseat-edit-region edit))))
+    (overlay-put (jumpseat-edit-region edit) 'face nil)
+    (setf (jumpseat-edit-replacement edit)
+          (save-restriction
+            (widen)
+            (jumpseat-hunks-fontify start end replacement)))
+    (cond
+     ((not (jumpseat-edit-unchanged-p edit))
+      (jumpseat-view-clear 'preview)
+      (setq jumpseat-rewrite--hint (jumpseat-rewrite--hint 1))
+      t)
+     ((zerop (jumpseat-rewrite--review edit))
+      (jumpseat-say "The model changed nothing.")
+      nil)
+     (t (jumpseat-say "The rewrite can be reviewed.")
+        t))))
+
+(defun jumpseat-rewrite--fail (outcome start)
+  "End the rewrite of this buffer, whose text is at START, and say why.
+OUTCOME has no text that could replace it."
+  (jumpseat-rewrite--clear)
+  (let ((result (plist-get outcome :result)) (err (plist-get outcome :error)))
+    (cond ((plist-get outcome :cancelled) (jumpseat-say "The rewrite was stopped."))
+          (result (jumpseat-say "The model gave no text to apply: %s"
+                                (string-trim (plist-get result :text))))
+          (t (jumpseat-say-error err)
+             (jumpseat-view-error start err)
+             (run-with-idle-timer jumpseat-rewrite--pause nil
+                                  #'jumpseat-rewrite--forget-next (current-buffer))))))
+
 (defun jumpseat-rewrite--finish (buffer edit outcome)
   "End EDIT of BUFFER with OUTCOME."
-  (setf (jumpseat-rewrite--edit-turn edit) nil)
+  (setf (jumpseat-edit-turn edit) nil)
   (when (and (buffer-live-p buffer)
              (eq edit (buffer-local-value 'jumpseat-rewrite--edit buffer)))
     (with-current-buffer buffer
-      (let* ((result (plist-get outcome :result))
-             (replacement (plist-get result :replacement))
-             (start (overlay-start (jumpseat-rewrite--edit-region edit))))
-        (jumpseat-view-update :state nil)
-        (if replacement
-            (progn
-              (setf (jumpseat-rewrite--edit-replacement edit)
-                    ;; Emacs keeps line ends apart from the text.
-                    (if (string-search "\r" (jumpseat-rewrite--edit-sent edit)) replacement
-                      (string-replace "\r" "" replacement)))
-              (when (jumpseat-rewrite--unchanged-p edit)
-                (save-restriction
-                  (widen)
-                  (jumpseat-rewrite--show edit (jumpseat-rewrite--edit-replacement edit) nil)))
-              (jumpseat-say "Review the change: %s accepts, %s rejects, %s asks again."
-                            (jumpseat-keys 'jumpseat-rewrite-accept)
-                            (jumpseat-keys 'jumpseat-rewrite-reject)
-                            (jumpseat-keys 'jumpseat-rewrite-again)))
-          (jumpseat-rewrite--clear)
-          (cond ((plist-get outcome :cancelled) (jumpseat-say "The rewrite was stopped."))
-                (result (jumpseat-say "The model gave no text to apply: %s"
-                                      (string-trim (plist-get result :text))))
-                (t (jumpseat-say-error (plist-get outcome :error))
-                   (jumpseat-view-error start (plist-get outcome :error))
-                   (run-with-idle-timer jumpseat-rewrite--pause nil
-                                        #'jumpseat-rewrite--forget-next buffer))))
-        (run-hook-with-args 'jumpseat-rewrite-ended-functions (and replacement t))))))
+      (jumpseat-view-update :state nil)
+      (let ((replacement (jumpseat-get outcome :result :replacement)))
+        (run-hook-with-args
+         'jumpseat-rewrite-ended-functions
+         (if replacement
+             (jumpseat-rewrite--offer
+              edit
+              ;; Emacs keeps line ends apart from the text.
+              (if (string-search "\r" (jumpseat-edit-sent edit)) replacement
+                (string-replace "\r" "" replacement)))
+           (jumpseat-rewrite--fail
+            outcome (overlay-start (jumpseat-edit-region edit)))
+           nil))))))
 
 (defun jumpseat-rewrite--forget-next (buffer)
   "Remove the message of a failed rewrite from BUFFER by the next command there."
@@ -218,16 +241,17 @@ Only for the preview: the daemon removes the fence from the result."
   (let* ((buffer (current-buffer))
          ;; What is typed at an end stays outside.
          (region (make-overlay beg end nil t nil))
-         (edit (jumpseat-rewrite--make
+         (edit (jumpseat-edit-make
                 :region region :instruction instruction
                 :sent (save-restriction (widen) (buffer-substring-no-properties beg end)))))
     (overlay-put region 'face 'jumpseat-rewrite-region)
     (setq jumpseat-rewrite--edit edit)
     (jumpseat-rewrite-mode)
+    (setq jumpseat-rewrite--hint (jumpseat-rewrite--hint nil))
     (jumpseat-view-update :state 'waiting)
     (add-hook 'kill-buffer-hook #'jumpseat-rewrite-stop nil t)
     (add-hook 'change-major-mode-hook #'jumpseat-rewrite--drop nil t)
-    (setf (jumpseat-rewrite--edit-turn edit)
+    (setf (jumpseat-edit-turn edit)
           (jumpseat-turn-start
            "edit/start"
            (list :target (jumpseat-region-block beg end) :instruction instruction
@@ -260,34 +284,67 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
   "The rewrite of this buffer, which can be reviewed.
 Signals a `user-error' if there is none, or if it is still being written."
   (let ((edit (jumpseat-rewrite--open)))
-    (unless (jumpseat-rewrite--edit-replacement edit)
+    (unless (jumpseat-edit-replacement edit)
       (user-error "The rewrite is still being written; %s stops it"
                   (jumpseat-keys 'jumpseat-rewrite-reject)))
     edit))
 
+(defun jumpseat-rewrite--put-beside ()
+  "Show the new text beside this buffer, whose text is not the one that was sent."
+  (jumpseat-rewrite-diff)
+  (jumpseat-rewrite--clear)
+  (jumpseat-say "The text was changed since it was sent. The new text is beside it."))
+
 (defun jumpseat-rewrite-accept ()
-  "Apply the rewritten text, in one step of undo."
+  "Apply every change, in one step of undo."
   (interactive)
   (barf-if-buffer-read-only)
   (let* ((edit (jumpseat-rewrite--finished))
-         (region (jumpseat-rewrite--edit-region edit))
-         (replacement (jumpseat-rewrite--edit-replacement edit)))
-    (if (not (jumpseat-rewrite--unchanged-p edit))
-        (progn
-          (jumpseat-rewrite-diff)
-          (jumpseat-rewrite--clear)
-          (jumpseat-say "The text was changed since it was sent. The new text is beside it."))
+         (region (jumpseat-edit-region edit)))
+    (if (not (jumpseat-edit-unchanged-p edit)) (jumpseat-rewrite--put-beside)
       (let ((beg (overlay-start region)) (end (overlay-end region)))
         (jumpseat-rewrite--clear)
-        (undo-boundary)
-        (save-restriction
-          (widen)
-          (narrow-to-region beg end)
-          (replace-region-contents (point-min) (point-max) (lambda () replacement) 0.5))
-        (undo-boundary)))))
+        (jumpseat-edit-replace beg end (jumpseat-edit-replacement edit))))))
+
+(defun jumpseat-rewrite--settle (settle)
+  "Call SETTLE with the rewrite and the current hunk, and go to the next one."
+  (barf-if-buffer-read-only)
+  (let ((edit (jumpseat-rewrite--finished)))
+    (if (not (jumpseat-edit-unchanged-p edit)) (jumpseat-rewrite--put-beside)
+      ;; What is shown is not current after an undo.
+      (jumpseat-rewrite--review edit)
+      (let ((current (jumpseat-hunks-current (jumpseat-hunks-shown))))
+        (goto-char (overlay-start current))
+        (save-excursion
+          (save-restriction
+            (widen)
+            (funcall settle edit (overlay-get current 'jumpseat-hunk))))
+        (unless (zerop (jumpseat-rewrite--review edit))
+          (goto-char (overlay-start (jumpseat-hunks-current (jumpseat-hunks-shown)))))))))
+
+(defun jumpseat-rewrite-accept-change ()
+  "Apply the change at point, else the next one, in one step of undo."
+  (interactive)
+  (jumpseat-rewrite--settle #'jumpseat-edit-apply-hunk))
+
+(defun jumpseat-rewrite-reject-change ()
+  "Drop the change at point, else the next one."
+  (interactive)
+  (jumpseat-rewrite--settle #'jumpseat-edit-drop-hunk))
+
+(defun jumpseat-rewrite-next-change (&optional count)
+  "Move to the next change, or the COUNTth."
+  (interactive "p")
+  (jumpseat-rewrite--finished)
+  (jumpseat-hunks-move (or count 1)))
+
+(defun jumpseat-rewrite-previous-change (&optional count)
+  "Move to the previous change, or the COUNTth."
+  (interactive "p")
+  (jumpseat-rewrite-next-change (- (or count 1))))
 
 (defun jumpseat-rewrite-reject ()
-  "Drop the rewritten text, and stop what is under way."
+  "Drop every change that was not accepted, and stop what is under way."
   (interactive)
   (jumpseat-rewrite--open)
   (jumpseat-rewrite-stop)
@@ -297,15 +354,15 @@ Signals a `user-error' if there is none, or if it is still being written."
   "Rewrite the same text again, by INSTRUCTION."
   (interactive
    (list (read-string "Rewrite how? "
-                      (jumpseat-rewrite--edit-instruction (jumpseat-rewrite--finished)))))
-  (let ((region (jumpseat-rewrite--edit-region (jumpseat-rewrite--finished))))
+                      (jumpseat-edit-instruction (jumpseat-rewrite--finished)))))
+  (let ((region (jumpseat-edit-region (jumpseat-rewrite--finished))))
     (jumpseat-rewrite--begin (overlay-start region) (overlay-end region) instruction)))
 
 (defun jumpseat-rewrite-diff ()
   "Show the difference between this buffer and the rewritten one."
   (interactive)
   (let* ((edit (jumpseat-rewrite--finished))
-         (region (jumpseat-rewrite--edit-region edit))
+         (region (jumpseat-edit-region edit))
          (source (current-buffer))
          (mode major-mode)
          (default-directory (jumpseat-local-directory))
@@ -316,7 +373,7 @@ Signals a `user-error' if there is none, or if it is still being written."
         (insert-buffer-substring-no-properties source)
         (delete-region (overlay-start region) (overlay-end region))
         (goto-char (overlay-start region))
-        (insert (jumpseat-rewrite--edit-replacement edit))
+        (insert (jumpseat-edit-replacement edit))
         (delay-mode-hooks (funcall mode))
         (setq buffer-read-only t)))
     (if (executable-find "diff")
@@ -326,7 +383,7 @@ Signals a `user-error' if there is none, or if it is still being written."
 (defun jumpseat-rewrite-stop ()
   "Stop the rewrite of this buffer, and return whether there was one."
   (when-let ((turn (and jumpseat-rewrite--edit
-                        (jumpseat-rewrite--edit-turn jumpseat-rewrite--edit))))
+                        (jumpseat-edit-turn jumpseat-rewrite--edit))))
     (jumpseat-turn-stop turn)
     t))
 

@@ -92,7 +92,7 @@ up."
     (overlay-put overlay 'evaporate (< beg end))
     overlay))
 
-(defconst jumpseat-view--cursor (propertize " " 'cursor t)
+(defconst jumpseat-view-cursor (propertize " " 'cursor t)
   "A blank before text that is shown at the end of a line.
 A cursor at the end of that line is drawn on it, not on or behind the text.")
 
@@ -103,7 +103,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
                       position (save-excursion (goto-char position) (line-end-position))
                       'heading))))
     (overlay-put overlay 'after-string
-                 (concat jumpseat-view--cursor (propertize text 'face 'jumpseat-note)))
+                 (concat jumpseat-view-cursor (propertize text 'face 'jumpseat-note)))
     overlay))
 
 (defun jumpseat-view-below (position text face)
@@ -115,7 +115,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
                    (string-trim (buffer-string))))
          (overlay (jumpseat-view--overlay at at 'message)))
     (overlay-put overlay 'after-string
-                 (concat jumpseat-view--cursor (propertize (concat "\n" filled) 'face face)))))
+                 (concat jumpseat-view-cursor (propertize (concat "\n" filled) 'face face)))))
 
 (defun jumpseat-view-error (position err)
   "Show ERR below the line at POSITION."

@@ -10,7 +10,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.emacs.child import Child, running_emacs
+from tests.editors.emacs.child import Child, lisp, running_emacs
 from tests.editors.provider import config_of
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -53,7 +53,7 @@ def test_a_region_is_rewritten_shown_and_accepted_in_one_step_of_undo(editing, p
     rewrite(editing)
     ready(editing)
     editing.sees("if x == True:\n    if x:\n        return 1")
-    editing.said("Review the change: C-c C-a accepts")
+    editing.sees("Rewrite: C-c C-a accept, C-c C-k reject, C-c C-r again, C-c C-d diff")
     assert editing.text == BEFORE
 
     editing.keys("^C^A")
@@ -68,6 +68,87 @@ def test_a_region_is_rewritten_shown_and_accepted_in_one_step_of_undo(editing, p
     assert "Simplify." in sent
     assert "if x == True" in sent
     assert provider.requests[0].json["max_tokens"] == 20_000
+
+
+LINES = "".join(f"line{number} = {number}\n" for number in range(8))
+CHANGED = LINES.replace("line1 =", "one =").replace("line6 =", "# six\nsix =")
+
+
+@pytest.fixture
+def two_changes(editing: Child, provider: ThreadedUpstream) -> Child:
+    """An Emacs with a rewrite that changes two places of all lines, and point at the beginning."""
+    provider.script(answer(CHANGED))
+    editing.eval(f"""(progn (erase-buffer) (insert {lisp(LINES)}) (set-buffer-modified-p nil)
+                            (undo-boundary) (push-mark (point-max) t t) (goto-char 1))""")
+    editing.command("jumpseat-rewrite", "Name them.")
+    ready(editing)
+    return editing
+
+
+def test_only_the_lines_that_change_are_shown_and_the_keys_stay_visible(two_changes):
+    two_changes.sees(
+        "line1 = 1\none = 1\nline2 = 2\nline3 = 3\nline4 = 4\nline5 = 5\nline6 = 6\n# six\nsix = 6"
+    )
+    header = "C-c C-y accept, C-c C-x reject; all: C-c C-a, C-c C-k; C-c C-r again"
+    two_changes.sees(f"Change 1/2: {header}")
+    two_changes.keys("^C^N^C^N")
+    two_changes.sees(f"Change 2/2: {header}")
+    assert two_changes.eval("(line-number-at-pos)") == 7
+    two_changes.keys("^C^N")
+    two_changes.sees("There is no next change")
+    two_changes.keys("^C^P")
+    two_changes.sees(f"Change 1/2: {header}")
+    two_changes.keys("^C^A")
+    two_changes.sees_no_more(header)
+    assert two_changes.text == CHANGED
+
+
+def test_one_change_is_accepted_and_another_rejected(two_changes):
+    two_changes.keys("^C^Y")
+    two_changes.sees("Rewrite: C-c C-a accept")
+    assert two_changes.text == LINES.replace("line1 =", "one =")
+    two_changes.sees("line6 = 6\n# six")
+    two_changes.keys("^C^X")
+    two_changes.wait("(not jumpseat-rewrite-mode)")
+    assert two_changes.text == LINES.replace("line1 =", "one =")
+    assert "six" not in two_changes.screen
+    two_changes.keys("^_")
+    two_changes.wait(f"(equal (buffer-string) {lisp(LINES)})")
+
+
+def test_a_change_that_was_rejected_is_left_out_when_all_are_accepted(two_changes):
+    two_changes.keys("^C^X^C^A")
+    two_changes.wait("(not jumpseat-rewrite-mode)")
+    assert two_changes.text == CHANGED.replace("one =", "line1 =")
+
+
+def test_a_change_that_was_accepted_and_undone_can_be_accepted_again(two_changes):
+    two_changes.keys("^C^Y")
+    two_changes.wait(f"(not (equal (buffer-string) {lisp(LINES)}))")
+    two_changes.keys("^_")
+    two_changes.wait(f"(equal (buffer-string) {lisp(LINES)})")
+    two_changes.keys("^C^A")
+    two_changes.wait("(not jumpseat-rewrite-mode)")
+    assert two_changes.text == CHANGED
+
+
+def test_the_new_text_has_the_colours_of_its_language(editing, provider):
+    provider.script(answer("    if x:  # why\n        return None\n"))
+    rewrite(editing)
+    ready(editing)
+    added = "(overlay-get (car (jumpseat-hunks-shown)) 'after-string)"
+    for word, face in (("if", "font-lock-keyword-face"), ("# w", "font-lock-comment-delimiter-face")):
+        faces = editing.eval(f"""(let ((added {added}))
+            (format "%S" (get-text-property (string-search {lisp(word)} added) 'face added)))""")
+        assert face in faces
+        assert "jumpseat-rewrite-new" in faces
+
+
+def test_a_rewrite_that_changes_nothing_ends(editing, provider):
+    provider.script(answer("    if x == True:\n        return 1\n"))
+    rewrite(editing)
+    editing.said("The model changed nothing.")
+    assert editing.eval("(list jumpseat-rewrite-mode edits)") == [None, [[None]]]
 
 
 @pytest.mark.scenario("edit-reject")
@@ -143,6 +224,7 @@ def test_the_change_is_shown_while_the_answer_streams(editing, provider):
     pieces = [chunk({"content": "```python\n    if x:\n        ret"}), gate]
     provider.script(Reply.events([*pieces, *completion_stream(["urn 1\n```"])]))
     rewrite(editing)
+    editing.sees("Rewrite: C-c C-k stops")
     editing.sees("    if x:\n")
     assert "```" not in editing.screen
     provider.open(gate)

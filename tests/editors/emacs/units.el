@@ -130,7 +130,7 @@
                       (should (commandp (nth 2 item)))))
                   menu))
     (should (member "Send" names))
-    (should (member "Accept" names))))
+    (should (member "Accept All" names))))
 
 ;;; Deltas
 
@@ -164,19 +164,22 @@
 
 ;;; Edits
 
-(ert-deftest units-a-preview-marks-only-the-lines-that-differ ()
+(ert-deftest units-a-difference-is-in-hunks-of-lines ()
+  (should (equal (jumpseat-hunks-between "a\nb\nc\nd\ne\n" "a\nX\nc\nY\nd\n")
+                 '((2 4 2 4) (6 6 6 8) (8 10 10 10))))
+  (should (equal (jumpseat-hunks-between "a" "a\n") '((0 1 0 2))))
+  (should (equal (jumpseat-hunks-between "" "a\n") '((0 0 0 2))))
+  (should (equal (jumpseat-hunks-between "a\n" "") '((0 2 0 0))))
+  (should-not (jumpseat-hunks-between "a\na\n" "a\na\n")))
+
+(ert-deftest units-a-preview-shows-each-hunk-at-its-lines ()
   (units-with "a\nb\nc\nd\n"
-    (let ((edit (jumpseat-rewrite--make :region (make-overlay 1 (point-max)) :sent (buffer-string))))
-      (jumpseat-rewrite--show edit "a\nX\nY\nd\n" nil)
-      (let ((shown (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat) 'preview))
-                               (overlays-in (point-min) (point-max)))))
-        (should (equal (sort (mapcar (lambda (each)
-                                       (list (buffer-substring (overlay-start each)
-                                                               (overlay-end each))
-                                             (overlay-get each 'after-string)))
-                                     shown)
-                             (lambda (a b) (string< (car a) (car b))))
-                       '(("" "X\nY\n") ("b\nc\n" nil))))))))
+    (jumpseat-hunks-show 1 (jumpseat-hunks-between (buffer-string) "X\nb\nc\nd\nY\n") "X\nb\nc\nd\nY\n")
+    (should (equal (mapcar (lambda (each)
+                             (list (overlay-start each) (overlay-end each)
+                                   (substring-no-properties (overlay-get each 'after-string))))
+                           (jumpseat-hunks-shown))
+                   '((1 3 "X\n") (9 9 "Y\n"))))))
 
 (ert-deftest units-a-fence-around-an-answer-is-not-shown ()
   (should (equal (jumpseat-rewrite--unfenced "```python\nx = 1\n```\n") "x = 1\n"))

@@ -1,0 +1,77 @@
+;;; jumpseat-edit.el --- A text and the one that may replace it  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; The state of one rewrite: the text, the new text, and what was accepted and rejected so far.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'jumpseat-hunks)
+(require 'jumpseat-transcript)
+
+(cl-defstruct (jumpseat-edit (:constructor jumpseat-edit-make) (:copier nil))
+  region                     ; the overlay over the text
+  sent                       ; the text, with the hunks that were accepted
+  (earlier nil)              ; the texts before, which undo brings back
+  instruction
+  (answer "")                ; what the model has written so far
+  (replacement nil)          ; the text that replaces it, without the hunks that were rejected
+  turn)
+
+(defun jumpseat-edit-unchanged-p (edit)
+  "Whether the text of EDIT is what was sent, with hunks that were accepted."
+  (let ((region (jumpseat-edit-region edit)))
+    (when (overlay-buffer region)
+      (let ((text (save-restriction
+                    (widen)
+                    (buffer-substring-no-properties (overlay-start region)
+                                                    (overlay-end region)))))
+        ;; One of the earlier texts is there if the user has undone a hunk.
+        (when (member text (cons (jumpseat-edit-sent edit)
+                                 (jumpseat-edit-earlier edit)))
+          (setf (jumpseat-edit-sent edit) text)
+          t)))))
+
+(defun jumpseat-edit-show (edit old new)
+  "Show the hunks between the texts OLD and NEW of EDIT, and return how many."
+  (let ((hunks (jumpseat-hunks-between old new)))
+    (jumpseat-hunks-show (overlay-start (jumpseat-edit-region edit)) hunks new)
+    (length hunks)))
+
+(defun jumpseat-edit-replace (beg end text)
+  "Make the text from BEG to END of this buffer TEXT, in one step of undo."
+  (undo-boundary)
+  (jumpseat-transcript-replace beg end (substring-no-properties text))
+  (undo-boundary))
+
+(defun jumpseat-edit-apply-hunk (edit hunk)
+  "Apply HUNK of EDIT."
+  (pcase-let* ((`(,old-beg ,old-end ,new-beg ,new-end) hunk)
+               (sent (jumpseat-edit-sent edit))
+               (region (jumpseat-edit-region edit))
+               (start (overlay-start region))
+               (new (substring (jumpseat-edit-replacement edit) new-beg new-end)))
+    (jumpseat-edit-replace (+ start old-beg) (+ start old-end) new)
+    (push sent (jumpseat-edit-earlier edit))
+    (setf (jumpseat-edit-sent edit)
+          (concat (substring sent 0 old-beg) (substring-no-properties new)
+                  (substring sent old-end)))
+    ;; A change at its end would stay outside.
+    (move-overlay region start (+ start (length (jumpseat-edit-sent edit))))))
+
+(defun jumpseat-edit-drop-hunk (edit hunk)
+  "Take HUNK of EDIT out of its new text."
+  (pcase-let ((`(,old-beg ,old-end ,new-beg ,new-end) hunk)
+              (new (jumpseat-edit-replacement edit)))
+    (setf (jumpseat-edit-replacement edit)
+          (concat (substring new 0 new-beg)
+                  (substring (jumpseat-edit-sent edit) old-beg old-end)
+                  (substring new new-end)))))
+
+(provide 'jumpseat-edit)
+;;; jumpseat-edit.el ends here

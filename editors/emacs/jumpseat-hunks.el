@@ -1,0 +1,162 @@
+;;; jumpseat-hunks.el --- Changes shown in a buffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; The difference between two texts in hunks of whole lines, shown where the old text is without
+;; changing it.  A hunk is a list of four offsets: its beginning and end in the old text, and in the
+;; new one.
+
+;;; Code:
+
+(require 'diff-mode)
+(require 'jumpseat-view)
+
+(defface jumpseat-rewrite-old '((t :inherit diff-removed))
+  "Text that a rewrite would remove."
+  :group 'jumpseat)
+
+(defface jumpseat-rewrite-new '((t :inherit diff-added))
+  "Text that a rewrite would insert."
+  :group 'jumpseat)
+
+;;; The difference
+
+(defun jumpseat-hunks--lines (text)
+  "The lines of TEXT, each with its line end."
+  (let ((start 0) lines)
+    (while (string-match "[^\n]*\n\\|[^\n]+\\'" text start)
+      (push (match-string 0 text) lines)
+      (setq start (match-end 0)))
+    (nreverse lines)))
+
+(defun jumpseat-hunks--offsets (lines)
+  "A vector of the offsets of LINES in their text, and of its end."
+  (let ((offset 0))
+    (vconcat [0] (mapcar (lambda (line) (setq offset (+ offset (length line)))) lines))))
+
+(defun jumpseat-hunks--kept (old new)
+  "For each of the lines NEW the number of the one of the lines OLD that it is.
+Nil stands for a line that is new."
+  (let* ((characters (make-hash-table :test #'equal))
+         ;; Each line becomes a character, because Emacs compares characters quickly.
+         (encode (lambda (line)
+                   (or (gethash line characters)
+                       (puthash line (+ #xF0000 (hash-table-count characters)) characters))))
+         (old (concat (mapcar encode old)))
+         (new (concat (mapcar encode new))))
+    (dotimes (number (length old))
+      (put-text-property number (1+ number) 'jumpseat-line number old))
+    (with-temp-buffer
+      (insert old)
+      (replace-region-contents (point-min) (point-max) (lambda () new) 0.1)
+      (mapcar (lambda (position) (get-text-property position 'jumpseat-line))
+              (number-sequence (point-min) (1- (point-max)))))))
+
+(defun jumpseat-hunks-between (old new)
+  "The hunks that turn the text OLD into the text NEW."
+  (let* ((old-lines (jumpseat-hunks--lines old))
+         (new-lines (jumpseat-hunks--lines new))
+         (old-offsets (jumpseat-hunks--offsets old-lines))
+         (new-offsets (jumpseat-hunks--offsets new-lines))
+         (old-number 0) (new-number 0) (number 0)
+         hunks)
+    ;; The end counts as a line that both have.
+    (dolist (kept (append (jumpseat-hunks--kept old-lines new-lines) (list (length old-lines))))
+      (when kept
+        (when (or (< old-number kept) (< new-number number))
+          (push (list (aref old-offsets old-number) (aref old-offsets kept)
+                      (aref new-offsets new-number) (aref new-offsets number))
+                hunks))
+        (setq old-number (1+ kept) new-number (1+ number)))
+      (setq number (1+ number)))
+    (nreverse hunks)))
+
+;;; Showing it
+
+(defun jumpseat-hunks--faces (beg end)
+  "The text from BEG to END with its faces as its only properties."
+  (let ((text (buffer-substring-no-properties beg end))
+        (position beg))
+    (while (< position end)
+      (let ((next (next-single-property-change position 'face nil end)))
+        (put-text-property (- position beg) (- next beg) 'face
+                           (get-text-property position 'face) text)
+        (setq position next)))
+    text))
+
+(defun jumpseat-hunks-fontify (beg end text)
+  "TEXT with the faces that it would have in the place of BEG to END here."
+  (let ((mode major-mode)
+        (before (buffer-substring-no-properties (point-min) beg))
+        (after (buffer-substring-no-properties end (point-max))))
+    ;; Colours are not worth an error of a mode that cannot do without its file.
+    (or (ignore-errors
+          (with-temp-buffer
+            (insert before text after)
+            (delay-mode-hooks (funcall mode))
+            (let* ((beg (+ (point-min) (length before)))
+                   (end (+ beg (length text))))
+              (font-lock-ensure beg end)
+              (jumpseat-hunks--faces beg end))))
+        text)))
+
+(defun jumpseat-hunks--after (end text)
+  "What is shown at END, the end of old text, for the new TEXT."
+  (let ((added (copy-sequence text))
+        (line-start (save-excursion (goto-char end) (bolp)))
+        (line-end (save-excursion (goto-char end) (eolp))))
+    (when (and line-start (not (string-suffix-p "\n" added)))
+      (setq added (concat added "\n")))
+    (when (and (not line-start) (or line-end (string-search "\n" added)))
+      (setq added (concat "\n" added)))
+    ;; The colours of the language come first, and leave the background to this face.
+    (add-face-text-property 0 (length added) 'jumpseat-rewrite-new t added)
+    (if (and line-end (not line-start)) (concat jumpseat-view-cursor added) added)))
+
+(defun jumpseat-hunks-show (start hunks new)
+  "Show HUNKS of the text NEW and of the text of this buffer from START on."
+  (jumpseat-view-clear 'preview)
+  (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
+    (let ((overlay (jumpseat-view--overlay (+ start old-beg) (+ start old-end) 'preview)))
+      ;; Above the face of the whole text.
+      (overlay-put overlay 'priority 1)
+      (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))
+      (when (< old-beg old-end)
+        (overlay-put overlay 'face 'jumpseat-rewrite-old))
+      (when (< new-beg new-end)
+        (overlay-put overlay 'after-string
+                     (jumpseat-hunks--after (+ start old-end) (substring new new-beg new-end)))))))
+
+;;; The hunks of a buffer
+
+(defun jumpseat-hunks-shown ()
+  "The overlays of the hunks in this buffer, in the order of the text."
+  (save-restriction
+    (widen)
+    (sort (seq-filter (lambda (each) (overlay-get each 'jumpseat-hunk))
+                      (overlays-in (point-min) (point-max)))
+          (lambda (a b) (< (overlay-start a) (overlay-start b))))))
+
+(defun jumpseat-hunks-current (shown)
+  "The one of the overlays SHOWN that is at point, else the next, else the last."
+  (let ((line (line-beginning-position)))
+    (or (seq-find (lambda (each)
+                    (or (> (overlay-end each) line) (= (overlay-start each) (overlay-end each) line)))
+                  shown)
+        (car (last shown)))))
+
+(defun jumpseat-hunks-move (count)
+  "Move to the COUNTth next hunk; backwards if it is negative."
+  (let* ((at (point))
+         (starts (mapcar #'overlay-start (jumpseat-hunks-shown)))
+         (there (if (> count 0) (seq-filter (lambda (each) (> each at)) starts)
+                  (nreverse (seq-filter (lambda (each) (< each at)) starts)))))
+    (goto-char (or (nth (1- (abs count)) there)
+                   (user-error "There is no %s change" (if (> count 0) "next" "previous"))))))
+
+(provide 'jumpseat-hunks)
+;;; jumpseat-hunks.el ends here
