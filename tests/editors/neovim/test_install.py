@@ -113,12 +113,13 @@ def test_a_package_that_is_not_there_is_named_with_a_way_on(home, installer, tmp
         assert "no-such-checkout" in child.text
 
 
-def test_help_tags_are_made_without_an_error(child, tmp_path):
+def test_the_help_tags_are_those_of_the_help(child, tmp_path):
     doc = tmp_path / "doc"
     doc.mkdir()
     (doc / "jumpseat.txt").write_bytes((PLUGIN / "doc/jumpseat.txt").read_bytes())
     child.command(f"helptags {doc}")
     tags = (doc / "tags").read_text("utf-8")
+    assert (PLUGIN / "doc/tags").read_text("utf-8") == tags, "run :helptags editors/neovim/doc"
     commands = child.lua(
         "return vim.tbl_filter(function(name) return vim.startswith(name, 'Jumpseat') end, "
         "vim.tbl_keys(vim.api.nvim_get_commands({})))"

@@ -28,6 +28,9 @@ if spec.config or spec.opts then
 end
 """
 
+HELP = "help jumpseat-chats"
+"""Without `:helptags`, which lazy.nvim does not run for a `dir`."""
+
 # Neovim 0.11 has no vim.pack: this calls `load` with what its help names.
 PACK = """
 vim.pack = { add = function(specs, options)
@@ -43,19 +46,21 @@ def lazy(child, block):
     """A block that is data: the specification of a plug-in."""
     child.lua(f"local run = function(...) {LAZY} end\nrun({block})")
     assert child.lua(LOADED) == 2
+    child.command(HELP)
 
 
 def pack(child, block):
     child.lua(PACK)
     child.lua(block)
     assert child.lua(LOADED) == 2
-    child.command("help jumpseat-chats")
+    child.command(HELP)
 
 
 def path(child, block):
     child.lua(block)
     child.command("runtime plugin/jumpseat.lua")
     assert child.lua(LOADED) == 2
+    child.command(HELP)
 
 
 def maps(child, block):
