@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -127,63 +126,6 @@ def texts_of_sent(sent: Any) -> list[str]:
     return [message.content[0].text for message in sent]
 
 
-@pytest.mark.requirement("10:fork")
-def test_a_fork_has_the_kept_messages_and_outlives_its_parent(store: ConversationStore) -> None:
-    rich = assistant(thought("Hm."), "Hello")
-    keep(store, said("Hi"), *rich.content)
-    keep(store, said("Hi", "Hello", "More"), "Yes")
-    fork = keep(store, said("Hi", "Hello", "Less"), "No")
-    assert fork.forked_from == "a"
-    assert texts(store) == ["Hi", "Hello", "More", "Yes"]
-    assert store.delete("a")
-    assert store.get(fork.id).messages == (user("Hi"), rich, user("Less"), assistant("No"))
-    row = store.row(fork.id)
-    assert row is not None
-    assert (row.fork_of, row.turns, row.title) == ("a", 2, "Hi")
-
-
-@pytest.mark.requirement("10:fork", "10:continue")
-def test_a_client_may_go_on_naming_the_first_conversation(store: ConversationStore) -> None:
-    keep(store, said("Hi"), "Hello")
-    fork = keep(store, said("Bye"), "Bye")
-    of_the_fork = keep(store, said("Bye", "Other"), "Yes")
-    assert of_the_fork.id not in ("a", fork.id)
-    for name in ("a", fork.id):
-        assert keep(store, said("Bye", "Bye", "So?"), "So.", name=name).id == fork.id
-    assert keep(store, said("Hi", "Hello", "So?"), "So.").id == "a"
-    # A fork that is named alone does not reach its parent.
-    again = keep(store, said("Hi", "Hello", "So?", "So.", "And?"), "And.", name=fork.id)
-    assert again.forked_from == fork.id
-
-
-@pytest.mark.requirement("10:fork")
-def test_a_turn_beside_a_running_one_is_a_fork(store: ConversationStore) -> None:
-    keep(store, said("Hi"), "Hello")
-    running = store.begin(turn(said("Hi", "Hello", "One")))
-    beside = store.begin(turn(said("Hi", "Hello", "Two")))
-    assert (running.id, beside.forked_from) == ("a", "a")
-    assert store.in_use("a")
-    store.finish(beside, answered("2"))
-    store.finish(running, answered("1"))
-    assert not store.in_use("a")
-    assert (texts(store)[-1], texts(store, beside.id)[-1]) == ("1", "2")
-
-
-@pytest.mark.requirement("10:fork")
-def test_a_changed_system_or_model_is_no_fork(store: ConversationStore, directory: Path) -> None:
-    store.finish(
-        store.begin(turn(said("Hi"), system="Be brief.", settings={"temperature": 1})), answered("A")
-    )
-    same = turn(said("Hi", "A", "B"), system="Be brief.", settings={"temperature": 1})
-    store.finish(store.begin(same), answered("C"))
-    assert store.get("a").settings == {"temperature": 1}
-    assert sum("system" in line for line in lines(directory)) == 1
-    begun = store.begin(turn(said("Hi", "A", "B", "C", "D"), system=None))
-    store.finish(begun, answered("E"))
-    assert (begun.id, store.get("a").system, store.get("a").settings) == ("a", None, {})
-    assert ConversationStore(directory).get("a") == store.get("a")
-
-
 def test_the_end_of_a_turn_has_all_that_the_response_says(store: ConversationStore, directory: Path) -> None:
     begun = store.begin(turn(said("Hi")))
     warning = WarningEvent("thinking_dropped", "No thinking.")
@@ -200,42 +142,6 @@ def test_files_are_the_users_own(store: ConversationStore, directory: Path) -> N
     keep(store, said("Hi"), "Hello")
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert [stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()] == [0o600, 0o600]
-
-
-@pytest.mark.requirement("10:deleted-root")
-@pytest.mark.parametrize("reopened", [True, False])
-def test_the_forks_of_a_deleted_conversation_are_found_under_its_name(
-    store: ConversationStore, directory: Path, reopened: bool
-) -> None:
-    keep(store, said("Hi"), "Hello")
-    fork = keep(store, said("Bye"), "See you").id
-    of_fork = keep(store, said("Bye", "See you", "Now"), "Go").id
-    second = keep(store, said("Bye", "Other", "Now"), "Stay").id
-    assert of_fork == fork
-    assert store.delete("a")
-    store = ConversationStore(directory) if reopened else store
-    assert keep(store, said("Bye", "See you", "Now", "Go", "When?"), "Soon").id == fork
-    assert keep(store, said("Bye", "Other", "Now", "Stay", "Why?"), "So").id == second
-    assert store.get(fork).row.fork_of == "a"
-    begun = store.begin(turn(said("What?")))
-    assert (begun.forked_from, store.row("a")) == ("a", None)
-
-
-@pytest.mark.requirement("10:deleted-root")
-def test_a_deleted_fork_leaves_its_id_nowhere(store: ConversationStore, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
-    fork = keep(store, said("Bye"), "See you").id
-    inner = keep(store, said("Bye", "Other", "Now"), "Stay").id
-    assert store.delete(fork)
-    assert inner != fork
-    left = {str(path.relative_to(directory)): path for path in directory.rglob("*")}
-    assert not any(fork in name for name in left)
-    found = [name for name, path in left.items() if path.is_file() and fork.encode() in path.read_bytes()]
-    assert found in ([], [f"{inner}.jsonl"])
-    assert store.delete(inner)
-    assert store.delete("a")
-    assert sorted(path.name for path in directory.rglob("*")) == ["store.lock"]
-    assert keep(store, said("Again"), "Yes").id == "a"
 
 
 @pytest.mark.requirement("10:secrets")
@@ -397,19 +303,6 @@ def test_a_file_of_a_newer_version_is_read_and_left_alone(store: ConversationSto
     with pytest.raises(StateError, match="newer version"):
         other.begin(turn(said("Hi", "Hello", "More")))
     assert path.read_bytes() == newer
-
-
-@pytest.mark.requirement("10:cwd", "10:title")
-def test_a_fork_that_a_turn_begins_has_the_directory_and_the_client_of_the_turn(
-    store: ConversationStore, tmp_path: Path
-) -> None:
-    keep(store, said("Hi"), "Hello")
-    store.rename("a", "Greetings")
-    more = {"directory": tmp_path, "client": "nvim"}
-    unrelated = store.get(store.begin(turn(said("Bye"), **more)).id).row
-    assert (unrelated.title, unrelated.cwd, unrelated.client) == ("Bye", os.path.realpath(tmp_path), "nvim")
-    related = store.get(store.begin(turn(said("Hi", "Other", "More"), **more)).id).row
-    assert (related.title, related.client) == ("Greetings", "nvim")
 
 
 @pytest.mark.requirement("10:several-writers")

@@ -1,4 +1,4 @@
-"""What goes into `jumpseat chat`, and how: files, images, stdin, prompts, settings, schemas, tools."""
+"""What goes into `jumpseat chat`, and how: files, images, stdin, settings, schemas, tools."""
 
 from __future__ import annotations
 
@@ -283,16 +283,6 @@ def test_wrong_usage_with_json_is_one_document(jumpseat: CommandLine) -> None:
     assert "Usage: " in error
 
 
-def test_a_prompt_with_a_place_for_an_input_needs_one(jumpseat: CommandLine) -> None:
-    code, out, error = jumpseat("chat", "-p", "review")
-    assert (code, out) == (2, "")
-    assert error.startswith("jumpseat: The prompt review has a place for an input, and there is none.\n")
-    assert jumpseat.scenario.received("chat/start") == []
-
-    assert jumpseat("chat", "-p", "explain")[0] == 0
-    assert jumpseat("chat", "-p", "review", "-f", "LICENSE")[0] == 0
-
-
 def test_settings_have_the_types_of_their_rows() -> None:
     texts = {"temperature": "0.5", "seed": "3", "keep_alive": "10", "logprobs": "True", "verbosity": "LOW"}
 
@@ -342,44 +332,6 @@ def test_a_schema_thinking_and_tools_are_passed_on(jumpseat: CommandLine) -> Non
     assert [each["name"] for each in params["tools"]] == ["f", "g", "h"]
 
 
-def test_a_prompt_asks_with_the_words_and_stdin_as_its_input(tmp_path: Path) -> None:
-    scenario = scripted(tmp_path)
-    done = run(scenario, "chat", "-p", "review", "briefly", "-f", "LICENSE", piped="x = 1\n")
-
-    assert done.returncode == 0
-    assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "briefly\n\nx = 1\n"}
-    params = asked(scenario)
-    assert [block["type"] for block in content(scenario)] == ["context", "text"]
-    assert content(scenario)[1]["text"] == "Review: x = 1"
-    assert (params["model"], params["system"]) == ("fake:p", "Be careful.")
-    assert params["settings"] == {"seed": 1, "temperature": 1}
-
-
-def test_options_take_precedence_over_a_prompt_and_that_over_a_kept_conversation(
-    jumpseat: CommandLine,
-) -> None:
-    given = ("--conversation", "c1", "-p", "review", "-m", "fake:o", "-o", "temperature=0", "x = 1")
-    assert jumpseat("chat", *given)[0] == 0
-
-    params = jumpseat.asked
-    assert [message["role"] for message in params["messages"]] == ["user", "user"]
-    assert (params["conversationId"], params["model"], params["system"]) == ("c1", "fake:o", "Be careful.")
-    assert params["settings"] == {"keep_alive": "1m", "seed": 1, "temperature": 0}
-
-
-def test_a_prompt_alone_waits_for_no_stdin_of_a_script(tmp_path: Path) -> None:
-    scenario = scripted(tmp_path)
-    near, far = os.openpty()
-    os.close(far)
-    try:
-        done = subprocess.run(argv(scenario, "chat", "-p", "explain"), stdin=near, timeout=30, cwd=REPOSITORY,
-                              capture_output=True, check=False)  # fmt: skip
-    finally:
-        os.close(near)
-    assert done.returncode == 0
-    assert scenario.received("prompts/get")[0]["params"]["input"] == ""
-
-
 @pytest.mark.parametrize(
     ("arguments", "incomplete", "expected"),
     [
@@ -397,20 +349,3 @@ def test_keys_values_prompts_and_files_are_completed(
     shell = BashComplete(commands.jumpseat, {}, "jumpseat", "_JUMPSEAT_COMPLETE")
 
     assert [item.value for item in shell.get_completions(arguments, incomplete)] == expected
-
-
-def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
-    assert jumpseat("prompts")[1] == "explain\t\t\nreview\tA diff\tfake:p\n"
-    assert json.loads(jumpseat("prompts", "list", "--json")[1]) == ANSWERS["prompts/list"]
-
-    _, out, error = jumpseat("prompts", "show", "review", "x", "=", "1")
-    assert out == "Review: x = 1"
-    assert error == "model: fake:p\nsystem: Be careful.\nseed: 1\ntemperature: 1\n"
-    assert jumpseat.scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "x = 1"}
-    assert json.loads(jumpseat("prompts", "show", "--json", "review")[1]) == ANSWERS["prompts/get"]
-
-
-def test_no_prompts_and_wrong_places_of_options_are_reported(jumpseat: CommandLine) -> None:
-    jumpseat.scripted(Scenario(jumpseat.folder, answers={"prompts/list": {"prompts": []}}))
-    assert "[prompts.NAME]" in jumpseat("prompts")[2]
-    assert jumpseat("prompts", "--json", "list")[0] == 2

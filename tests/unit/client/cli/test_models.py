@@ -13,7 +13,8 @@ from jumpseat_client.cli.models import cost_of, is_included, short_count
 from jumpseat_client.cli.status import quota_line
 from tests.fakes.scenario import Scenario
 from tests.fakes.terminal import Terminal
-from tests.unit.client.cli.test_cli import OWN, argv, provider, run
+from tests.unit.client.cli.test_cli import OWN, argv, run
+from tests.unit.client.cli.test_status import provider
 
 pytestmark = pytest.mark.timeout(60)
 
