@@ -222,7 +222,7 @@ def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider,
     find(child, tmp_path / "a.py")
     child.eval("(forward-line)")
     child.command("jumpseat")
-    code = "x = 1\n\\n\n## Me\n\\## Me\n\n"
+    code = "x = 1\n\\n\n## Me\n\\## Me\n# vim: set noma :\n# Local Variables:\n\n"
     provider.script(
         Reply.events(completion_stream([f"Here:\n\n```python\n{code}", "y = 2\n\n```\n\nDone."])),
     )
@@ -233,7 +233,7 @@ def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider,
     child.wait('(get-buffer "daemon.log")')
     child.command("jumpseat")
     child.keys("^C^W")
-    child.said("Copied 5 lines.")
+    child.said("Copied 7 lines.")
     assert child.eval("(current-kill 0)") == f"{code}y = 2\n\n"
     child.keys("^C^I")
     child.said("Inserted into a.py.")

@@ -47,6 +47,14 @@ def test_a_user_signs_in_by_code_and_page_and_sees_the_quota(child, github):
     child.sees("copilot: signed in as octocat")
 
 
+def test_the_error_of_a_user_who_is_signed_out_names_the_command_of_emacs(child):
+    child.command("jumpseat")
+    child.ask("Hello")
+    child.sees("✗ ")
+    child.sees("M-x jumpseat-login")
+    assert "jumpseat login" not in child.screen
+
+
 def test_a_sign_in_whose_window_is_closed_is_cancelled(child, github):
     child.eval('(jumpseat-login "copilot")')
     child.sees("Code:  ")
