@@ -61,7 +61,7 @@ def test_the_end_of_an_answer_in_a_chat_that_was_read_again_leaves_the_next_answ
     home, package, provider, tmp_path
 ):
     gate = Gate()
-    provider.script(half(), held("Hello", gate=gate))
+    provider.script(half(), held("Other", gate=gate))
     file = tmp_path / "chat.md"
     file.write_text("## Me\n\nQuestion?\n")
     with running_emacs(home, package=package) as child:
@@ -71,12 +71,12 @@ def test_the_end_of_an_answer_in_a_chat_that_was_read_again_leaves_the_next_answ
         child.eval("(setq ended nil)")
         child.eval("(add-hook 'jumpseat-turn-ended-functions (lambda (&rest _) (setq ended t)))")
         child.eval("(progn (revert-buffer t t) (jumpseat-send))")
-        child.sees("Hello")
+        child.sees("Other")
         child.wait("ended")
         assert child.eval("(jumpseat-chat-running-p)")
         provider.open(gate)
         child.idle()
-        assert child.text.endswith("\n\n## Me\n\nQuestion?\n\n## Assistant\n\nHello End.\n\n## Me\n\n")
+        assert child.text.endswith("\n\n## Me\n\nQuestion?\n\n## Assistant\n\nOther End.\n\n## Me\n\n")
 
 
 def test_a_locked_chat_is_not_sent(child, provider):
