@@ -138,8 +138,11 @@ class Child:
         self._until(lambda: not self._shows(text), f"{text!r} is on the screen")
 
     def draws_the_cursor_after(self, text: str) -> None:
-        """Wait until the line on the screen up to the cursor of the terminal is this text."""
-        self._until(lambda: self._before_cursor() == text, f"the cursor is not after {text!r}")
+        """Wait until the line on the screen up to the cursor of the terminal is this text.
+
+        Newer releases have a margin for Flymake on the left.
+        """
+        self._until(lambda: self._before_cursor().lstrip() == text, f"the cursor is not after {text!r}")
 
     def _before_cursor(self) -> str:
         with self._reading:
