@@ -74,3 +74,29 @@ def test_the_block_at_the_cursor_is_yanked_without_its_indentation(child, provid
     child.lua("assert(vim.fn.search(..., 'bw') > 0)", word)
     child.command("JumpseatYank")
     assert child.lua("return vim.fn.getreg('\"')") == code
+
+
+ESCAPED = r"""# vim: set ts=4 :
+x = 1  # Vim<700: vim: Local Variables:
+## Me
+\## Assistant
+```context uri=a
+<!-- text -->
+<details><summary>Thinking</summary>
+# vim\: kept \\ex: kept
+index: 1
+\## Notes
+"""
+
+
+def test_code_is_yanked_as_the_model_wrote_it(child, provider):
+    provider.script(Reply.events(completion_stream(["````sh\n", ESCAPED, "````\n\nText.\n\n    vi: code\n"])))
+    child.ask("Code?")
+    child.idle()
+    assert "\n# vim\\: set ts=4 :\n" in child.text
+    child.lua("vim.fn.search('index', 'bw')")
+    child.command("JumpseatYank")
+    assert child.lua("return vim.fn.getreg('\"')") == ESCAPED
+    child.lua("vim.fn.search('code', 'bw')")
+    child.command("JumpseatYank")
+    assert child.lua("return vim.fn.getreg('\"')") == "vi: code\n"

@@ -1,5 +1,6 @@
 --- Code blocks of a chat.
 local chat = require('jumpseat.chat')
+local escapes = require('jumpseat.escapes')
 local log = require('jumpseat.log')
 
 local M = {}
@@ -62,7 +63,7 @@ local function indented_at(lines, row)
   while is_blank(lines[last]) do
     last = last - 1
   end
-  local block, common = vim.list_slice(lines, first, last), nil
+  local block, common = escapes.remove(vim.list_slice(lines, first, last), escapes.roles(lines)), nil
   for _, line in ipairs(block) do
     local indentation = line:match('^%s*')
     if not is_blank(line) and (not common or #indentation < #common) then common = indentation end
@@ -77,11 +78,13 @@ end
 local function block_at(buf, row)
   local found, fence, first
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  local roles = escapes.roles(lines)
   for number, line in ipairs(lines) do
     if not fence then
       fence, first = fence_of(line), number
     elseif closes(line, fence) then
-      found = without(vim.list_slice(lines, first + 1, number - 1), fence.prefix)
+      local block = vim.list_slice(lines, first + 1, number - 1)
+      found = without(escapes.remove(block, roles), fence.prefix)
       if row >= first and row <= number then return found end
       fence = nil
     end

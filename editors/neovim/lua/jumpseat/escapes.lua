@@ -1,0 +1,74 @@
+--- Removes the backslashes by which a transcript escapes lines and words, as docs/protocol.md describes it.
+local M = {}
+
+local BLOCKS = {
+  'tool_use',
+  'tool_result',
+  'context',
+  'image',
+  'document',
+  'redacted_thinking',
+  'other',
+}
+local MARKERS = { '<details><summary>Thinking</summary>', '<!-- text -->', '<!-- empty -->' }
+
+--- Words that Vim or Emacs would take for settings, as patterns; a blank is before those of Vim.
+local SETTINGS = { '[\t-\r ]vi', '[\t-\r ]ex', '[\t-\r ][vV]im[<=>]?%d*' }
+table.insert(
+  SETTINGS,
+  (('local variables'):gsub('%a', function(letter) return ('[%s%s]'):format(letter, letter:upper()) end))
+)
+
+--- Whether a line without its backslashes would be one that the transcript reads as its own.
+---@param line string
+---@param roles table<string, boolean> the headings of messages
+---@return boolean
+local function is_special(line, roles)
+  line = line:gsub('%s+$', '')
+  return roles[line]
+    or vim.list_contains(MARKERS, line)
+    or vim.list_contains(BLOCKS, line:match('^```+([%l_]+)'))
+end
+
+---@param line string
+---@param roles table<string, boolean>
+---@return string
+local function remove(line, roles)
+  local rest = line:match('^\\+(.*)$')
+  if rest and is_special(rest, roles) then line = line:sub(2) end
+  if not line:find('\\:', 1, true) then return line end
+  line = ' ' .. line
+  for _, word in ipairs(SETTINGS) do
+    line = line:gsub('(' .. word .. '\\*)\\:', '%1:')
+  end
+  return line:sub(2)
+end
+
+--- The headings of messages in a chat.
+---@param lines string[] the chat
+---@return table<string, boolean>
+function M.roles(lines)
+  local roles = { ['## Me'] = true, ['## Assistant'] = true }
+  local fence
+  for _, line in ipairs(lines) do
+    local marks = line:match('^(```+)') or line:match('^(~~~+)')
+    if not fence then
+      fence = marks
+      local heading = line:match('^## .-%s*$')
+      if heading then roles[vim.trim(heading)] = true end
+    elseif marks and vim.startswith(marks, fence) and vim.trim(line) == marks then
+      fence = nil
+    end
+  end
+  return roles
+end
+
+--- Lines of a message as they were before the daemon escaped them.
+---@param lines string[]
+---@param roles table<string, boolean>
+---@return string[]
+function M.remove(lines, roles)
+  return vim.tbl_map(function(line) return remove(line, roles) end, lines)
+end
+
+return M
