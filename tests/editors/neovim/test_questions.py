@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,66 @@ def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent
     child.ask("Read @file:/nowhere/at/all.")
     child.sees("cannot be read")
     child.idle()
+    assert provider.requests == []
+
+
+def test_a_path_with_spaces_is_completed_and_read_in_double_quotes(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    (tmp_path / "my dir").mkdir()
+    (tmp_path / "my dir" / "a file.py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text("y = 2\n")
+    path = f"{tmp_path}/my dir"
+    assert words_before(child, f"see @file:{tmp_path}/my") == [f'@file:"{path}/']
+    assert words_before(child, f'see @file:"{path}/a f') == [f'@file:"{path}/a file.py"']
+    assert words_before(child, f'see @file:"{tmp_path}/b') == [f'@file:"{tmp_path}/b.py"']
+    child.keys(f"S<C-r>='Compare @file:\"{path}/a f'<CR><C-x><C-o><Esc>")
+    assert child.lua("return vim.api.nvim_get_current_line()") == f'Compare @file:"{path}/a file.py"'
+    child.ask(f' and "@file:{tmp_path}/b.py" with @file:"{tmp_path}/b.py", now.')
+    child.idle()
+    sent = texts_sent(provider, 0)[0]
+    assert sent.count("y = 2") == 1
+    assert sent.index("x = 1") < sent.index("y = 2") < sent.index("Compare @file")
+
+
+def test_an_image_is_sent_as_one_and_folded_and_other_bytes_are_refused(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    image = b"\x89PNG\r\n\x1a\n\0\0" + 3000 * b"\xff"
+    (tmp_path / "x.png").write_bytes(image)
+    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04\0\0")
+    child.command(f"edit {tmp_path / 'x.png'}")
+    child.command("Jumpseat")
+    child.ask(f"What is in @file:{tmp_path / 'x.zip'}?")
+    child.sees("is neither text nor an image (PNG, JPEG, GIF or WebP).")
+    child.idle()
+    assert provider.requests == []
+
+    child.keys(f"S<C-r>='What is in @file:{tmp_path / 'x.png'}?'<CR><Esc>")
+    child.send()
+    child.idle()
+    data = base64.b64encode(image).decode()
+    (question,) = provider.requests[0].json["messages"]
+    kinds = [part["type"] for part in question["content"]]
+    assert sorted(kinds) == ["image_url", "text"]
+    assert (
+        question["content"][kinds.index("image_url")]["image_url"]["url"] == f"data:image/png;base64,{data}"
+    )
+    assert data in child.text
+    child.sees("▸ Image (3 kB)")
+    child.command("write")
+    child.command("edit")
+    child.sees("▸ Image (3 kB)")
+
+
+def test_an_image_for_a_model_that_takes_none_is_refused(home, provider, tmp_path):
+    with (home / "config.toml").open("a") as config:
+        config.write('models = [{ id = "fake-model", supports_vision = false }]\n')
+    (tmp_path / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    with running_neovim(home) as child:
+        child.command("Jumpseat")
+        child.ask(f"What is in @file:{tmp_path / 'x.png'}?")
+        child.sees("✗ ")
+        child.idle()
+        assert "does not take images" in " ".join(child.screen.split())
     assert provider.requests == []
 
 

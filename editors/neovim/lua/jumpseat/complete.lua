@@ -11,6 +11,7 @@ local M = {}
 ---@field word string
 ---@field menu string? what it is, in a few words
 ---@field info string?
+---@field unquoted string? the word as it is compared with the text before the cursor, if not itself
 
 ---@class jumpseat.Place
 ---@field start integer where the word before the cursor starts, in bytes from 0
@@ -58,15 +59,24 @@ local function slashes()
   return items
 end
 
+--- A reference to a file. It is quoted if its path has white space, or if the user has begun to; the quotes of a directory
+--- stay open.
+---@param file string
+---@param has_quote boolean
+---@return jumpseat.Completion
+local function mention(file, has_quote)
+  local unquoted = '@file:' .. file
+  if not has_quote and not file:find('%s') then return { word = unquoted } end
+  local closing = vim.endswith(file, '/') and '' or '"'
+  return { word = ('@file:"%s%s'):format(file, closing), unquoted = unquoted }
+end
+
 ---@param word string
 ---@return jumpseat.Completion[]
 local function mentions(word)
-  local path = word:match('^@file:(.*)$')
+  local quote, path = word:match('^@file:("?)(.*)$')
   if not path then return references.WORDS end
-  return vim.tbl_map(
-    function(file) return { word = '@file:' .. file } end,
-    vim.fn.getcompletion(path, 'file')
-  )
+  return vim.tbl_map(function(file) return mention(file, quote ~= '') end, vim.fn.getcompletion(path, 'file'))
 end
 
 --- What can be completed before the cursor of the current window.
@@ -91,7 +101,7 @@ local function place()
   end
   local model = before:match('^/model%s+(%S*)$')
   if model then return found(model, lists.models, models) end
-  local word = (' ' .. before):match('%s([@/]%S*)$')
+  local word = (' ' .. before):match('%s(@file:"[^"]*)$') or (' ' .. before):match('%s([@/]%S*)$')
   if not word then return end
   if vim.startswith(word, '@') then
     return found(word, nil, function() return mentions(word) end)
@@ -102,7 +112,11 @@ end
 ---@param at jumpseat.Place
 ---@return jumpseat.Completion[]
 local function items_at(at)
-  return vim.tbl_filter(function(item) return vim.startswith(item.word, at.base) end, at.items())
+  local unquoted = at.base:gsub('^@file:"', '@file:')
+  return vim.tbl_filter(
+    function(item) return vim.startswith(item.unquoted or item.word, unquoted) end,
+    at.items()
+  )
 end
 
 --- The items at the cursor, and where the word that they replace starts. The callback may be called at once.
@@ -126,6 +140,7 @@ function M.request_lsp(callback)
       function(item)
         return {
           label = item.word,
+          filterText = item.unquoted,
           kind = vim.lsp.protocol.CompletionItemKind.Keyword,
           detail = item.menu,
           documentation = item.info,

@@ -27,23 +27,40 @@ local function of_diagnostics(buf)
   return { type = 'context', text = text, uri = region.uri(buf), label = 'diagnostics' }
 end
 
---- A file as it is in its buffer, or else on the disk.
+--- How images begin that models take.
+local IMAGES = {
+  { '^\137PNG\r\n', 'image/png' },
+  { '^\255\216\255', 'image/jpeg' },
+  { '^GIF8', 'image/gif' },
+  { '^RIFF....WEBP', 'image/webp' },
+}
+
+--- A file as it is in its buffer, or else on the disk. Whether a model takes an image is the daemon's to decide.
 ---@param path string
 ---@return table? block
+---@return string? reason why there is none
 local function of_file(path)
   path = vim.fs.normalize(path)
   local name = vim.fn.fnamemodify(path, ':p')
+  local file = io.open(path, 'rb')
+  local text = file and file:read('*a')
+  if file then file:close() end
+  for _, image in ipairs(text and IMAGES or {}) do
+    if text:find(image[1]) then
+      return { type = 'image', source = vim.base64.encode(text), mediaType = image[2] }
+    end
+  end
+  if text and text:find('\0', 1, true) then
+    return nil, ('The file %s is neither text nor an image (PNG, JPEG, GIF or WebP).'):format(path)
+  end
   local buf = vim.iter(vim.api.nvim_list_bufs()):find(
     function(each) return vim.api.nvim_buf_is_loaded(each) and vim.api.nvim_buf_get_name(each) == name end
   )
   if buf then return region.block(region.whole(buf)) end
-  local file = io.open(path, 'rb')
-  if not file then return end
-  local text = file:read('*a')
-  file:close()
+  if not text then return nil, ('The file %s cannot be read.'):format(path) end
   local language = vim.filetype.match({ filename = path })
   local uri = vim.uri_from_fname(name)
-  return text and { type = 'context', text = text:gsub('\r', ''), uri = uri, languageId = language }
+  return { type = 'context', text = text:gsub('\r', ''), uri = uri, languageId = language }
 end
 
 --- The block that a reference stands for.
@@ -53,10 +70,7 @@ end
 ---@return string? reason why there is none
 local function block_of(word, buf)
   local path = word:match('^@file:(.+)$')
-  if path then
-    local block = of_file(path)
-    return block, not block and ('The file %s cannot be read.'):format(path) or nil
-  end
+  if path then return of_file(path) end
   if not buf then return nil, ('%s: no file is open beside the chat.'):format(word) end
   if word == '@buffer' then return region.block(region.whole(buf)) end
   if word == '@diagnostics' then return of_diagnostics(buf) end
@@ -72,16 +86,35 @@ local function is_reference(word)
   return vim.iter(M.WORDS):any(function(each) return each.word == word end)
 end
 
+--- The words of a text that begin with `@`, without punctuation behind them.
+---@param text string
+---@return string[]
+local function words_of(text)
+  local words, at = {}, 1
+  text = ' ' .. text
+  while true do
+    local _, finish, word = text:find('%s(@%S+)', at)
+    if not finish then return words end
+    local path = text:match('^@file:"([^"\n]+)"', finish - #word + 1)
+    if path then
+      word, finish = '@file:' .. path, finish - #word + #'@file:""' + #path
+    else
+      local file = word:match('^@file:(.+)$')
+      -- A sentence may end here.
+      if not file or not vim.uv.fs_stat(vim.fs.normalize(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
+    end
+    table.insert(words, word)
+    at = finish + 1
+  end
+end
+
 --- The blocks of the references in a text.
 ---@param text string
 ---@return table[]? blocks
 ---@return string? reason
 local function blocks_of(text)
   local blocks = {}
-  for word in (' ' .. text):gmatch('%s(@[^%s]+)') do
-    local file = word:match('^@file:(.+)$')
-    -- A sentence may end here.
-    if not file or not vim.uv.fs_stat(vim.fs.normalize(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
+  for _, word in ipairs(words_of(text)) do
     if is_reference(word) then
       local block, reason = block_of(word, require('jumpseat.chat').source())
       if not block then return nil, reason end
@@ -117,7 +150,8 @@ end
 local function has(content, wanted)
   return vim.iter(content):any(
     function(each)
-      return each.type == 'context'
+      return each.type == wanted.type
+        and each.source == wanted.source
         and each.uri == wanted.uri
         and each.label == wanted.label
         and each.text == wanted.text
@@ -181,6 +215,7 @@ function M.expand(buf, parsed, callback)
       for _, win in ipairs(at_end) do
         vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
       end
+      require('jumpseat.view').fold_images(buf)
       if not has_prompt then return callback() end
       transcript.set_front_matter(buf, parsed, callback)
     end)

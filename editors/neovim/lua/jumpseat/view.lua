@@ -254,11 +254,14 @@ function M.error(buf, row, err) M.below(buf, row, '✗ ' .. wire.sentence(err), 
 
 --- Remove messages below lines; the texts behind headings stay.
 ---@param buf integer
+---@return boolean removed false if there were none
 function M.clear_messages(buf)
   for id in pairs(messages[buf] or {}) do
     vim.api.nvim_buf_del_extmark(buf, namespace, id)
   end
+  local removed = messages[buf] ~= nil
   messages[buf] = nil
+  return removed
 end
 
 --- Fold lines in every window that shows the buffer.
@@ -281,10 +284,28 @@ function M.unfold(buf, first, last)
   end
 end
 
+--- Fold the images of a chat in every window that shows it: they are lines of many kilobytes.
+---@param buf integer
+function M.fold_images(buf)
+  local start, fence
+  for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
+    if start and line == fence then
+      M.fold(buf, start - 1, row - 1)
+      start = nil
+    elseif not start and line:find('^```+image%f[^%w_]') then
+      start, fence = row, line:match('^`+')
+    end
+  end
+end
+
 ---@return string
 function M.foldtext()
+  local first, last = vim.v.foldstart, vim.v.foldend
+  if vim.startswith(vim.fn.getline(first), '`') then
+    return ('▸ Image (%d kB)'):format(math.ceil(#vim.fn.getline(first + 1) * 3 / 4 / 1024))
+  end
   -- The markup is four lines: the two of `<details>`, and a blank one within each.
-  local count = math.max(1, vim.v.foldend - vim.v.foldstart + 1 - 4)
+  local count = math.max(1, last - first + 1 - 4)
   return ('▸ Thinking (%d line%s)'):format(count, count == 1 and '' or 's')
 end
 
@@ -298,7 +319,7 @@ function M.window(win)
   options.foldtext = "v:lua.require'jumpseat.view'.foldtext()"
 end
 
---- Fold the thinking of a chat as it is in the text, in a window that may have old folds.
+--- Fold the thinking and the images of a chat as they are in the text, in a window that may have old folds.
 ---@param win integer
 ---@param parsed jumpseat.Parsed
 function M.fold_all(win, parsed)
@@ -310,6 +331,7 @@ function M.fold_all(win, parsed)
       end
     end
   end)
+  M.fold_images(vim.api.nvim_win_get_buf(win))
 end
 
 ---@param buf integer
