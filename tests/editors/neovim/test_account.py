@@ -54,6 +54,17 @@ def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(home: Path)
         assert "is the default model now" in child.messages[0]
 
 
+def test_a_wrong_default_model_is_refused_with_the_nearest_names(home, provider):
+    provider.default(MODELS, path="/v1/models")
+    with running_neovim(home) as child:
+        child.command("JumpseatModel fake:fake-modle")
+        child.wait("#_G.messages == 1")
+        assert "fake:fake-model" in child.messages[0]
+        assert "default model now" not in child.messages[0]
+        child.command("Jumpseat")
+        child.sees("default model")
+
+
 def test_a_default_model_that_the_configuration_overrides_is_reported(home: Path) -> None:
     file = home / "config.toml"
     file.write_text('default_model = "fake:fake-model"\n' + file.read_text())
@@ -112,7 +123,19 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
     child.command("JumpseatLogin fake")
     child.wait("#_G.messages > 0")
     assert "There is no sign-in to fake: its key is set in the configuration." in child.messages[0]
-    assert "jumpseat keys set fake" in child.messages[0]
+    assert "Store the API key of fake" in child.messages[0]
+
+
+def test_hints_name_the_commands_of_the_plug_in(empty_home):
+    with running_neovim(empty_home) as child:
+        child.will_choose("Not now")
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.has_chosen()
+        child.sees("✗ ")
+        words = " ".join(child.screen.split())
+        assert "run `:JumpseatLogin`" in words
+        assert "jumpseat login" not in words
 
 
 def test_the_logs_are_opened(child):

@@ -241,12 +241,19 @@ def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
     assert file.read_bytes() == b"ONE\r\nTWO\r\nthree\r\n"
 
 
-def test_an_edit_that_fails_shows_the_reason_below_the_text(editing, provider):
+@pytest.mark.parametrize("action", [":JumpseatReject<CR>", "Gp", "ix<BS><Esc>"])
+def test_an_edit_that_fails_shows_the_reason_below_the_text_until_it_is_read(editing, provider, action):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     editing.command("2,3JumpseatEdit Simplify.")
     ready(editing)
     editing.sees("✗ ")
     assert editing.text == BEFORE.rstrip("\n")
+    editing.keys("G")
+    editing.sees("✗ ")
+    editing.keys("yy" + action)
+
+    assert "✗" not in editing.screen
+    assert editing.messages == []
 
 
 @pytest.mark.parametrize("command", ["bwipeout!", "bdelete!", "edit!"])

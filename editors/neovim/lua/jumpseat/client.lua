@@ -11,6 +11,8 @@ local INITIALIZE_MS = 20000
 --- One frame at 60 Hz: the daemon joins deltas that come within it.
 local COALESCE_MS = 16
 local PROTOCOL = 1
+--- The commands that hints of the daemon name.
+local COMMANDS = { signIn = ':JumpseatLogin', check = ':checkhealth jumpseat' }
 --- What this plug-in cannot do without.
 local NEEDED = {
   'chat/start',
@@ -221,7 +223,11 @@ function M.start()
       name = 'Neovim',
       version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
     },
-    initializationOptions = { config = wire.sent(options.config), coalesceMs = COALESCE_MS },
+    initializationOptions = {
+      config = wire.sent(options.config),
+      coalesceMs = COALESCE_MS,
+      commands = COMMANDS,
+    },
   }, function(err, result) initialized(new, command, wire.received(err), wire.received(result)) end)
   vim.defer_fn(function()
     if new.state ~= 'starting' or connection ~= new then return end

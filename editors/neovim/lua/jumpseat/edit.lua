@@ -241,6 +241,14 @@ local function finish(edit, outcome)
       log.notify('The edit was stopped.')
     elseif outcome.error then
       view.error(buf, row, outcome.error)
+      vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertEnter', 'InsertLeave' }, {
+        group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {}),
+        buffer = buf,
+        callback = function()
+          view.clear_messages(buf)
+          return true
+        end,
+      })
     elseif replacement then
       log.warn('The answer has another number of lines than the block, so it cannot be applied.')
     else
@@ -351,6 +359,7 @@ end
 --- Drop the rewritten text.
 ---@param buf integer
 function M.reject(buf)
+  if view.clear_messages(buf) then return end
   local edit = edits[buf]
   if not edit then return log.warn('There is no edit in this buffer.') end
   drop(buf)

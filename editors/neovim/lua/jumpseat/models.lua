@@ -54,10 +54,13 @@ local function use(buf, id)
       view.update(buf, { model = id })
     end)
   end
-  client.request('settings/save', { settings = { default_model = id } }, function(err, result)
-    if err then return log.error(err) end
-    if result.warnings then return log.warn(result.warnings[1].message) end
-    log.notify(id .. ' is the default model now, for all clients.')
+  -- The daemon refuses a model that a list does not have, if it has the list.
+  lists.models:get(function()
+    client.request('settings/save', { settings = { default_model = id } }, function(err, result)
+      if err then return log.error(err) end
+      if result.warnings then return log.warn(result.warnings[1].message) end
+      log.notify(id .. ' is the default model now, for all clients.')
+    end)
   end)
 end
 
