@@ -142,7 +142,7 @@ async def test_an_unfinished_login_is_exit_code_1_with_a_hint(env, emulator, how
         assert json.loads(out)["error"]["code"] == 1000
     else:
         assert out == ""
-        assert "hint: Start again" in said
+        assert "hint: Run `jumpseat login` again" in said
     assert not await asyncio.to_thread(sign_ins.exists)
 
 

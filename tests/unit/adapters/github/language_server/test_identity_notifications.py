@@ -24,7 +24,7 @@ async def test_a_notification_reports_a_change_without_a_request(user: User) -> 
 
     assert (out.state, out.login) == ("signed_out", None)
     reason = "The language server is not signed in to github.com."
-    assert out.message == f"{reason} Sign in: `{COMMAND}`.", "the server's own message adds nothing"
+    assert out.message == f"{reason} Run `{COMMAND}`.", "the server's own message adds nothing"
     assert (back.state, back.login, back.message) == ("signed_in", "hubot", None)
     assert len(user.fake.params("checkStatus")) == checks
 
