@@ -5,8 +5,29 @@ import type { InitializeParams } from './daemon/protocol';
 /** The daemon joins deltas of one chat that come within this time; VS Code itself shows parts every 30 ms. */
 const COALESCE_MS = 16;
 
+/** The commands of this extension that the daemon's hints name. */
+const IN_HINTS = {
+  signIn: 'jumpseat.signIn',
+  setKey: 'jumpseat.setKey',
+  installLocal: 'jumpseat.installLocalModel',
+  openConfiguration: 'jumpseat.openConfiguration',
+  check: 'jumpseat.doctor',
+};
+
+interface Manifest {
+  contributes: { commands: { command: string; title: string; category: string }[] };
+}
+
+/** The commands for hints, as the command palette shows them. */
+function commandsIn({ contributes }: Manifest): Record<string, string> {
+  const shown = new Map(
+    contributes.commands.map(({ command, title, category }) => [command, `${category}: ${title}`]),
+  );
+  return Object.fromEntries(Object.entries(IN_HINTS).map(([key, id]) => [key, shown.get(id) ?? id]));
+}
+
 /** What the daemon learns of this window. */
-export function initializeParams(): InitializeParams {
+export function initializeParams(extension: vscode.Extension<unknown>): InitializeParams {
   const folders = vscode.workspace.workspaceFolders?.map(({ uri, name }) => ({ uri: uri.toString(), name }));
   return {
     processId: process.pid,
@@ -14,6 +35,10 @@ export function initializeParams(): InitializeParams {
     capabilities: {},
     clientInfo: { name: vscode.env.appName, version: vscode.version },
     workspaceFolders: folders ?? null,
-    initializationOptions: { protocolVersions: [1], coalesceMs: COALESCE_MS },
+    initializationOptions: {
+      protocolVersions: [1],
+      coalesceMs: COALESCE_MS,
+      commands: commandsIn(extension.packageJSON as Manifest),
+    },
   };
 }

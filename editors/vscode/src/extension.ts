@@ -7,14 +7,25 @@ import { ModelProvider, VENDOR } from './provider/provider';
 import { registerUi } from './ui';
 
 /** A change of these starts the daemon again. */
-const OF_THE_PROCESS = ['jumpseat.path', 'jumpseat.config', 'jumpseat.logLevel'];
+const OF_THE_PROCESS = [
+  'jumpseat.path',
+  'jumpseat.config',
+  'jumpseat.logLevel',
+  'http.proxy',
+  'http.noProxy',
+  'http.proxySupport',
+];
 
 let daemon: Daemon | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('jumpseat', { log: true });
   const launcher = new Launcher(context, log);
-  daemon = new Daemon({ launch: (again) => launcher.launch(again), initializeParams, log });
+  daemon = new Daemon({
+    launch: (again) => launcher.launch(again),
+    initializeParams: () => initializeParams(context.extension),
+    log,
+  });
   const models = new ModelProvider(daemon, log);
   context.subscriptions.push(
     log,

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 
 import { asDaemonError, type DaemonError } from './daemon/errors';
-import { Installer } from './daemon/install';
+import { Installer, withSeconds } from './daemon/install';
 import type { Launch } from './daemon/process';
 import { commandLine, findProgram, searched, type Found } from './daemon/program';
+import { hasCredentials, proxyVariables } from './daemon/proxy';
 import { shellEnvironment } from './daemon/shell';
 import type { Log } from './log';
 import { pythonInterpreters } from './python';
-import { settings } from './settings';
+import { checksCertificates, proxySettings, settings } from './settings';
 
 /** Finds the program of the daemon, or installs it. */
 export class Launcher {
@@ -24,7 +25,9 @@ export class Launcher {
     this.#installer = new Installer({
       wheels: context.asAbsolutePath('wheel'),
       storage: join(context.globalStorageUri.fsPath, 'daemon'),
-      env: process.env,
+      get env() {
+        return { ...process.env, ...proxyVariables(proxySettings()) };
+      },
       directories: searched(process.env, homedir(), process.platform),
       platform: process.platform,
       pythons: pythonInterpreters,
@@ -47,7 +50,26 @@ export class Launcher {
       shell: () => (this.#shell ??= shellEnvironment(process.env)),
       installed: () => this.#installer.installed(),
     });
-    return commandLine(found ?? (await this.#installed()), chosen, homedir(), process.pid);
+    this.#reportLimits();
+    const { program, env } = found ?? (await this.#installed());
+    const behindProxy = { program, env: { ...env, ...proxyVariables(proxySettings()) } };
+    return commandLine(behindProxy, chosen, homedir(), process.pid);
+  }
+
+  /** Log which of VS Code's settings of the network cannot be passed on. */
+  #reportLimits(): void {
+    if (hasCredentials(proxySettings().proxy)) {
+      this.#log.warn(
+        'The user and password of the setting http.proxy are not passed on. ' +
+          "Set proxy in the provider's table of the configuration file.",
+      );
+    }
+    if (!checksCertificates()) {
+      this.#log.warn(
+        'The setting http.proxyStrictSSL does not apply, because jumpseat always checks certificates. ' +
+          "Set ca_file in the provider's table of the configuration file.",
+      );
+    }
   }
 
   async #installed(): Promise<Found> {
@@ -79,9 +101,10 @@ export class Launcher {
         token.onCancellationRequested(() => {
           abort.abort();
         });
-        return this.#installer.install((message) => {
+        const timed = withSeconds((message) => {
           progress.report({ message });
-        }, abort.signal);
+        });
+        return this.#installer.install(timed.report, abort.signal).finally(timed.stop);
       },
     );
   }

@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 
+import type { ProxySettings } from './daemon/proxy';
+
 export interface Settings {
   /** The program; empty for the one that is found. */
   path: string;
@@ -16,6 +18,21 @@ export function settings(): Settings {
     config: values.get('config', ''),
     logLevel: values.get('logLevel', 'warning'),
   };
+}
+
+/** VS Code's settings of the network. No workspace can set them either. */
+export function proxySettings(): ProxySettings {
+  const values = vscode.workspace.getConfiguration('http');
+  return {
+    proxy: values.get('proxy', ''),
+    noProxy: values.get('noProxy', []),
+    support: values.get('proxySupport', 'override'),
+  };
+}
+
+/** Whether VS Code checks certificates; the daemon always does. */
+export function checksCertificates(): boolean {
+  return vscode.workspace.getConfiguration('http').get('proxyStrictSSL', true);
 }
 
 /** Whether the daemon keeps the conversations of this editor. */

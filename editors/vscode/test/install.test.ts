@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import { DaemonError } from '../src/daemon/errors';
-import { Installer } from '../src/daemon/install';
+import { Installer, withSeconds } from '../src/daemon/install';
 import { directory, Lines, until } from './real';
 
 /**
@@ -22,7 +22,8 @@ case "$*" in
   *"pip install"*)
     if [ -n "$HANG" ]; then exec sleep 60; fi
     if [ -n "$FAIL" ]; then case "$*" in *"$FAIL"*) echo "ERROR: No matching distribution"; exit 1 ;; esac; fi
-    echo "Collecting pydantic"
+    printf '%s\\n' "Collecting pydantic>=2 (from jumpseat)" "  Downloading pydantic-2.whl (1 MB)" \
+      "Installing collected packages: pydantic, jumpseat"
     case "$*" in *--python*) python=$4 ;; *) python=$0 ;; esac
     printf '#!/bin/sh\\necho jumpseat 0.1.0\\n' > "$(dirname "$python")/jumpseat"
     chmod +x "$(dirname "$python")/jumpseat" ;;
@@ -86,15 +87,28 @@ test('a Python makes the environment, and the wheel is installed into it', async
 
   assert.ok(existsSync(program));
   assert.deepEqual(reports, [
+    'Waiting for other windows',
     'Looking for Python',
     'Making an environment for Python',
     'Installing packages',
     'Installing packages: pydantic',
+    'Installing packages: pydantic-2.whl',
+    'Installing packages: unpacking',
+    'Checking the installation',
   ]);
   assert.match(steps()[2] ?? '', /^python -m pip install .* jumpseat\[local,keyring\] @ file:\/\/.*\.whl$/);
   assert.equal(await installer.installed(), program);
   assert.equal(await installer.install(() => undefined), program);
   assert.equal(steps().length, 3);
+});
+
+test('a step that prints nothing shows how long the installation has taken', async () => {
+  const reports: string[] = [];
+  const { report, stop } = withSeconds((message) => reports.push(message), 1);
+  report('Installing packages');
+  await until(() => reports.length > 2, 'no message was repeated');
+  stop();
+  assert.match(reports.at(-1) ?? '', /^Installing packages \(\d+ s\)$/);
 });
 
 test('what cannot be installed here is left out', async () => {

@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import { commandLine, findProgram, type Surroundings } from '../src/daemon/program';
+import { hasCredentials, proxyVariables } from '../src/daemon/proxy';
 import { shellEnvironment, variablesOf } from '../src/daemon/shell';
 import { directory } from './real';
 
@@ -113,6 +114,24 @@ test('the command line has the settings, and no variable of VS Code itself', () 
     env: { PATH: '/bin' },
     cwd: '/home/me',
   });
+});
+
+test('the proxy of VS Code takes precedence over the environment, without its password', () => {
+  const settings = {
+    proxy: 'http://me:canary@proxy.corp:3128',
+    noProxy: ['.corp', '10.0.0.0/8'],
+    support: 'override',
+  };
+
+  const proxy = 'http://proxy.corp:3128';
+  assert.deepEqual(proxyVariables(settings), {
+    ...{ HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '.corp,10.0.0.0/8' },
+    ...{ http_proxy: proxy, https_proxy: proxy, no_proxy: '.corp,10.0.0.0/8' },
+  });
+  assert.equal(hasCredentials(settings.proxy), true);
+  assert.equal(hasCredentials('https://proxy.corp:3128/'), false);
+  assert.deepEqual(proxyVariables({ ...settings, support: 'off' }), {});
+  assert.deepEqual(proxyVariables({ ...settings, proxy: '' }), {});
 });
 
 test('the variables of a shell are read; those of several lines are left out', () => {

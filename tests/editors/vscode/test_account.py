@@ -79,7 +79,35 @@ def test_the_default_model_is_chosen_and_shown_in_the_status_bar(window):
 def test_a_provider_with_an_api_key_says_how_to_set_it(window):
     window.start("jumpseat.signIn", "fake")
     shown = window.notified("There is no sign-in to fake: its key is set in the configuration.")
-    assert "jumpseat keys set fake" in shown.inner_text()
+    assert "jumpseat: Set API Key" in shown.inner_text()
+    assert "keys set" not in shown.inner_text()
+
+
+def test_the_key_of_a_provider_is_asked_for_in_a_terminal(window, code_server):
+    file = code_server.home / "config.toml"
+    before = file.read_text()
+    file.write_text(f'{before}\n[providers.keyed]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    try:
+        window.start("jumpseat.setKey")
+        window.pick("Other…")
+        window.quick_input.get_by_role("textbox").fill("keyed")
+        window.page.keyboard.press("Enter")
+        # It waits for the key: a program that has ended is not among them.
+        running = "vscode.tasks.taskExecutions.find(({ task }) => task.name === 'Set the API key of keyed')"
+        arguments = window.wait(f"{running} && {running}.task.execution.args")
+        assert arguments == ["keys", "set", "--", "keyed"]
+        window.js("vscode.window.terminals.forEach((each) => each.dispose())")
+        window.wait("!vscode.window.terminals.length")
+    finally:
+        file.write_text(before)
+
+
+def test_the_configuration_file_is_opened(window, code_server):
+    window.command("jumpseat.openConfiguration")
+    window.wait(
+        "vscode.window.activeTextEditor?.document.uri.fsPath === values[0]",
+        str(code_server.home / "config.toml"),
+    )
 
 
 def test_a_default_model_that_the_configuration_overrides_is_reported(window, code_server):
@@ -105,7 +133,7 @@ def test_a_local_model_that_is_removed_is_not_called_a_sign_out(window, code_ser
     window.wait("(await lm.models({ vendor: 'jumpseat' })).some(({ id }) => id.startsWith('local:'))")
     file.unlink()
     shown = window.notified("local is no longer ready.")
-    assert "jumpseat local install" in shown.inner_text()
+    assert "jumpseat: Install Local Model" in shown.inner_text()
     window.shows(shown.get_by_text("Install Local Model", exact=True))
     # For the next test: VS Code keeps a notification that has just come when it clears all.
     shown.hover()

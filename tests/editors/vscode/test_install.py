@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -33,7 +34,10 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     ) as server:
         context = browser.new_context()
         window = Window(server, context)
-        window.notified("Installing jumpseat")
+        shown = window.notified("Installing jumpseat")
+        shown.get_by_text(re.compile(r"Installing packages: unpacking \(\d+ s\)")).wait_for(
+            timeout=INSTALL_SECONDS * 1000
+        )
         window.js("await vscode.lm.selectChatModels({ vendor: 'jumpseat' })", seconds=INSTALL_SECONDS)
         window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
         provider.script(hello())

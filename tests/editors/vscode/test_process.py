@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+from pathlib import Path
 
 import pytest
 
@@ -118,6 +120,39 @@ def test_the_server_is_restarted(window, provider):
     window.notified("jumpseat was restarted.")
     provider.script(hello())
     ask(window, MODEL, [{"role": "user", "content": "Hi"}])
+
+
+def test_the_proxy_of_vs_code_is_used_and_its_password_is_in_no_environment(window, code_server):
+    file = code_server.home / "config.toml"
+    before = file.read_text()
+    table = '\n[providers.far]\nkind = "openai"\nbase_url = "http://far.invalid/v1"\nmax_retries = 0\n'
+    file.write_text(before + table)
+    change = """
+        const [proxy] = values;
+        await vscode.workspace.getConfiguration('http').update('proxy', proxy ?? undefined, true);
+    """
+    try:
+        with socket.socket() as refusing:
+            refusing.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{refusing.getsockname()[1]}"
+            window.js(change, f"http://me:canary@{address}")
+            window.open_file("far.md", "---\nmodel: far:m\n---\n\n## Me\n\nHello?\n")
+            window.start("jumpseat.sendTranscript")
+            assert "proxy" in window.notified(address).inner_text()
+            environments = [found for each in Path("/proc").glob("[0-9]*/environ") if (found := read(each))]
+            assert any(f"HTTPS_PROXY=http://{address}".encode() in each for each in environments)
+            assert not any(b"canary@" in each for each in environments)
+    finally:
+        window.js(change, None)
+        file.write_text(before)
+
+
+def read(file: Path) -> bytes:
+    """The content of a file; nothing if its process has ended."""
+    try:
+        return file.read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""
 
 
 def test_the_status_names_the_providers_and_the_version(window):

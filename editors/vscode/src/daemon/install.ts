@@ -32,6 +32,36 @@ export interface InstallOptions {
 
 export type Report = (message: string) => void;
 
+/** Report with each message how long the installation has taken, every second: pip prints nothing for minutes. */
+export function withSeconds(report: Report, everyMs = 1000): { report: Report; stop: () => void } {
+  const began = Date.now();
+  let last = 'Starting';
+  const show = (): void => {
+    report(`${last} (${Math.round((Date.now() - began) / 1000)} s)`);
+  };
+  const timer = setInterval(show, everyMs);
+  return {
+    report: (message) => {
+      last = message;
+      show();
+    },
+    stop: () => {
+      clearInterval(timer);
+    },
+  };
+}
+
+/** What a line of pip or uv says of the progress. */
+function progressIn(line: string): string | undefined {
+  if (line.startsWith('Installing collected packages')) {
+    return 'unpacking';
+  }
+  return /^(?:Collecting ([\w.-]+)|Downloading (\S+)|((?:Resolved|Prepared) \d+ packages))/
+    .exec(line.trim())
+    ?.slice(1)
+    .find(Boolean);
+}
+
 /** What `current.json` says: renamed into its place when the environment is complete, so that no part of one is used. */
 interface Current {
   /** Of the wheel, so that another version of the extension, or another build, has its own environment. */
@@ -74,6 +104,7 @@ export class Installer {
     }
     await mkdir(this.#options.storage, { recursive: true });
     try {
+      report('Waiting for other windows');
       return await locked(join(this.#options.storage, 'lock'), signal, async () => {
         const done = await this.installed();
         return done ?? (await this.#make(wheel, report, signal));
@@ -101,6 +132,7 @@ export class Installer {
       await this.#run(maker, whole, wheel.path, report, signal);
       const current: Current = { wheel: wheel.hash, directory };
       const program = this.#program(current);
+      report('Checking the installation');
       const checked = await run(program, ['--version'], {
         env,
         timeoutMs: STEP_MS,
@@ -150,9 +182,9 @@ export class Installer {
         timeoutMs: STEP_MS,
         onLine: (line) => {
           log.info(line);
-          const name = /^Collecting ([\w.-]+)/.exec(line)?.[1];
-          if (name) {
-            report(`${title}: ${name}`);
+          const progress = progressIn(line);
+          if (progress !== undefined) {
+            report(`${title}: ${progress}`);
           }
         },
         ...(signal && { signal }),

@@ -12,7 +12,7 @@ import { command, showInformation, watchFailures, watchMessages } from './messag
 import { selectModel } from './models';
 import { Participant } from './participant';
 import { useProviders } from './problems';
-import { runDoctor, runInTerminal, type FindProgram } from './programs';
+import { openConfiguration, runDoctor, runInTerminal, setKey, type FindProgram } from './programs';
 import { TranscriptSender } from './sendTranscript';
 import { Account } from './signIn';
 import { showStatus, statusBar, watchSignOut } from './status';
@@ -66,6 +66,8 @@ export function registerUi(
     command('jumpseat.installLocalModel', () =>
       runInTerminal(program, 'Install the local model', ['local', 'install']),
     ),
+    command('jumpseat.setKey', (provider?: unknown) => setKey(program, daemon, text(provider))),
+    command('jumpseat.openConfiguration', () => openConfiguration(program)),
     command('jumpseat.doctor', () => runDoctor(program)),
     command('jumpseat.showLog', () => {
       log.show();

@@ -14,6 +14,7 @@ export const SELECT_MODEL: Action = { title: 'Select Model', command: 'jumpseat.
 export const SHOW_LOG: Action = { title: 'Show Log', command: 'jumpseat.showLog' };
 const RESTART: Action = { title: 'Restart Server', command: 'jumpseat.restart' };
 const INSTALL_LOCAL_MODEL: Action = { title: 'Install Local Model', command: 'jumpseat.installLocalModel' };
+const SET_KEY: Action = { title: 'Set API Key', command: 'jumpseat.setKey' };
 const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
 
 let listed: () => readonly Provider[] = () => [];
@@ -27,10 +28,13 @@ function listedProvider(id: string | undefined): Provider | undefined {
   return listed().find((each) => each.id === id);
 }
 
-/** What makes a provider ready; nothing for one with an API key, because its message says how to set it. */
+/** What makes a provider ready. */
 export function waysInto(provider: Provider): Action[] {
   if (provider.kind === 'local') {
     return [INSTALL_LOCAL_MODEL];
+  }
+  if (provider.authMethod === 'api_key') {
+    return [{ ...SET_KEY, arguments: [provider.id] }];
   }
   return hasSignIn(provider) ? [{ ...SIGN_IN, arguments: [provider.id] }] : [];
 }

@@ -47,13 +47,13 @@ test('an error of a sign-in leads to the sign-in of its provider', () => {
   });
 });
 
-test('an error of a provider with an API key leads to no sign-in', () => {
+test('an error of a provider with an API key leads to its key, and to no sign-in', () => {
   const error = new DaemonError(1000, 'No.', { kind: 'authentication', retryable: false, provider: 'groq' });
   useProviders(() => [{ id: 'groq', authMethod: 'api_key' } as Provider]);
   try {
     assert.deepEqual(
       actionsAfter(error).map((each) => each.title),
-      ['Select Model'],
+      ['Set API Key', 'Select Model'],
     );
   } finally {
     useProviders(() => []);
@@ -72,7 +72,7 @@ test('the loss of a provider without a sign-in is not called a sign-out', () => 
   ]);
   try {
     assert.deepEqual(loss('small'), ['small is no longer ready. Do this.', 'Install Local Model']);
-    assert.deepEqual(loss('groq'), ['groq is no longer ready. Do this.']);
+    assert.deepEqual(loss('groq'), ['groq is no longer ready. Do this.', 'Set API Key']);
     assert.deepEqual(loss('copilot'), ['You are signed out of copilot. Do this.', 'Sign In']);
     const missing = { kind: 'config', retryable: false, provider: 'small' };
     assert.deepEqual(

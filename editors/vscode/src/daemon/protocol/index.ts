@@ -32,6 +32,8 @@ export interface InitializeParams {
     protocolVersions?: number[];
     /** The minimum time between two deliveries of deltas of one chat. */
     coalesceMs?: number;
+    /** The client's commands as its user would type them, by their purpose; hints name them. */
+    commands?: Record<string, string>;
   };
 }
 
