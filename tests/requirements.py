@@ -53,6 +53,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "1:limits": "a message beyond a limit of depth or size is refused under its own id, at low cost",
     "1:order": "messages take effect in the order of their arrival, changed configurations included",
     "1:slow-reader": "a client that stops reading blocks no other, loses nothing and pauses its upstream",
+    "1:no-nul": "U+0000 becomes U+FFFD in requests, answers and files; ids are returned unchanged",
     # Section 2: chat.
     "2:exchange": "the exchange at the start of the page: exactly these frames, in this order",
     "2:start-first": "start comes first, before any network",

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from jumpseat.chat import ConfigError
+from jumpseat.chat.nul import replace_nul_in
 from jumpseat.config.config import Config
 from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.own_keys import Kinds, errors_in_own_keys
@@ -73,7 +74,7 @@ def read(path: Path, *, required: bool) -> Source:
         is_deep = True
     if is_deep or is_deeper_than(DEEPEST, tables):
         raise ConfigError(f"The configuration file {path} is nested more than {DEEPEST} deep.")
-    return Source(str(path), text, tables)
+    return Source(str(path), text, replace_nul_in(tables))
 
 
 def is_deeper_than(most: int, value: Any) -> bool:

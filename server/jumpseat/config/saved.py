@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.chat import ConfigError, InvalidRequestError
+from jumpseat.chat.nul import replace_nul_in
 from jumpseat.config.saved_rules import (
     Schemas,
     merge_patch,
@@ -234,7 +235,7 @@ class SavedSettings:
     def _take(self, content: dict[str, Any]) -> None:
         """Set the known content, and call the listeners if clients can see the difference."""
         before, was_loaded = self.values, self._is_loaded
-        self._content, self._is_loaded = content, True
+        self._content, self._is_loaded = replace_nul_in(content), True
         if was_loaded and self.values != before:
             for listener in self._on_change:
                 listener()

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from jumpseat.chat.nul import replace_escaped_nul
+
 logger = logging.getLogger(__name__)
 
 _BINARY: int = getattr(os, "O_BINARY", 0)
@@ -69,7 +71,7 @@ def decoded(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
+        value = json.loads(replace_escaped_nul(line))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

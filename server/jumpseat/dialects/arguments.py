@@ -9,6 +9,7 @@ from typing import Any
 
 import pydantic_core
 
+from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
 
 # Matches in every number that is too large for a double, and in some others.
@@ -24,7 +25,7 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     try:
         # Short texts are read strictly: an unpaired surrogate is an error that the model should see.
         is_large = len(text) > LARGE_JSON_BYTES
-        arguments = read_large_json(text) if is_large else pydantic_core.from_json(text, allow_inf_nan=False)
+        arguments = read_large_json(text) if is_large else _read(text)
     except ValueError as error:
         return None, f"The arguments of the call are not valid JSON: {error}."
     if not isinstance(arguments, dict):
@@ -32,6 +33,10 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     if _LONG_NUMBER.search(text) and not _is_finite(arguments):
         return None, "The arguments of the call hold a number that is too large."
     return arguments, None
+
+
+def _read(text: str) -> Any:
+    return pydantic_core.from_json(replace_escaped_nul(text), allow_inf_nan=False)
 
 
 def arguments_text(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from pydantic_core import from_json
 
 from jumpseat.chat import ProtocolError, StreamEvent
+from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.dialects.cut_text import with_cut_texts
 from jumpseat.dialects.provider_errors import plain_words
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
@@ -19,7 +20,7 @@ from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 def read_answer(text: bytes | str) -> Any:
     """Parse the JSON of an answer, or of one event.
 
-    A string that begins or ends with an unpaired surrogate is a `CutText`.
+    A string that begins or ends with an unpaired surrogate is a `CutText`. U+0000 becomes U+FFFD.
 
     Raises:
         ValueError: the text is not complete JSON.
@@ -27,6 +28,7 @@ def read_answer(text: bytes | str) -> Any:
     # NaN is accepted because some servers send it as a logprob.
     if len(text) > LARGE_JSON_BYTES:
         return read_large_json(text, allow_inf_nan=True)
+    text = replace_escaped_nul(text)
     try:
         return from_json(text, allow_inf_nan=True)
     except ValueError:

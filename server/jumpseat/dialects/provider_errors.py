@@ -26,6 +26,7 @@ from jumpseat.chat import (
     RequestError,
     ServerError,
 )
+from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.system.secrets import redact
 
 MAX_WORDS = 240
@@ -108,7 +109,7 @@ def read_fault(body: bytes | Any) -> ProviderFault:
     """
     if isinstance(body, bytes | bytearray):
         try:
-            body = pydantic_core.from_json(body, allow_inf_nan=False)
+            body = pydantic_core.from_json(replace_escaped_nul(bytes(body)), allow_inf_nan=False)
         except ValueError:
             return ProviderFault(bytes(body[:16_384]).decode("utf-8", "replace"))
     if isinstance(body, list) and body:

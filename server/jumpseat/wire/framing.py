@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from jumpseat.wire.json import TooLarge, read_json
+from jumpseat.wire.json import TooLarge, has_escaped_nul, read_json
 from jumpseat.wire.messages import Invalid, RequestId, usable_id
 from jumpseat.wire.outline import MAX_VALUES, TAIL_BYTES, Outline, id_at_the_end
 
@@ -232,7 +232,9 @@ class MessageReader:
         with memoryview(self._buffer) as view:
             body = bytes(view[self._at : end])
         try:
-            value = read_json(body)
+            value = read_json(body, keep_nul=True)
+            if has_escaped_nul(body):
+                value = _with_ids(read_json(body), value)
         except TooLarge as error:
             value = Invalid(_id_of(error.id), str(error))
         except ValueError:
@@ -320,6 +322,18 @@ class MessageReader:
 def _id_of(text: bytes | None) -> RequestId | None:
     """The id in its JSON text; None if it is not a valid one."""
     try:
-        return None if text is None else usable_id(read_json(text))
+        return None if text is None else usable_id(read_json(text, keep_nul=True))
     except ValueError:
         return None
+
+
+def _with_ids(value: Any, exact: Any) -> Any:
+    """Return the message or batch with the ids of `exact`, which is the same one as it was sent."""
+    if isinstance(exact, list):
+        return [_with_ids(*pair) for pair in zip(value, exact, strict=True)]
+    if isinstance(exact, dict):
+        if "id" in exact:
+            value["id"] = exact["id"]
+        if exact.get("method") == "$/cancelRequest" and "params" in exact:
+            value["params"] = exact["params"]  # It is a request's id.
+    return value

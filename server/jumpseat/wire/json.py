@@ -2,6 +2,7 @@
 
 A text that an editor or a tokenizer cut inside an emoji is written `"\\ud83d"`. RFC 8259 (section 8.2)
 allows the escape and does not define its meaning. Such a request must be answered, and such an answer read.
+U+0000 becomes U+FFFD, because Emacs before 30 cannot read it.
 
 pydantic's parser and writer are fast, but stop at a depth of about 200 levels. The standard library handles
 deeper values, up to `MAX_DEPTH`.
@@ -61,17 +62,28 @@ class TooLarge(ValueError):  # noqa: N818 - a limit, and not a syntax error
         self.id = id_text
 
 
-def read_json(text: bytes | str, *, allow_inf_nan: bool = False) -> Any:
-    """The value of a JSON text in UTF-8; half a surrogate pair becomes U+FFFD.
+def has_escaped_nul(text: bytes | str) -> bool:
+    """Whether a string in the JSON text may contain U+0000."""
+    return (r"\u0000" in text) if isinstance(text, str) else (rb"\u0000" in text)
+
+
+def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool = False) -> Any:
+    """Return the value of a JSON text in UTF-8; U+0000 and half a surrogate pair become U+FFFD.
 
     Args:
-        text: the JSON text.
-        allow_inf_nan: accept NaN and infinities, which are not JSON.
+        text: The JSON text.
+        allow_inf_nan: Accept NaN and infinities, which are not JSON.
+        keep_nul: Leave U+0000 unchanged.
 
     Raises:
-        TooLarge: it is beyond a limit.
-        ValueError: it is not JSON; bad UTF-8 is refused too.
+        TooLarge: It is beyond a limit.
+        ValueError: It is not JSON. Invalid UTF-8 is refused too.
     """
+    if not keep_nul and has_escaped_nul(text):
+        # Imported only when needed: `jumpseat.chat` would delay the start of a client.
+        from jumpseat.chat.nul import replace_escaped_nul
+
+        text = replace_escaped_nul(text)
     try:
         return from_json(text, allow_inf_nan=allow_inf_nan)
     except ValueError as error:

@@ -80,18 +80,23 @@ def _refuse(constant: str) -> Any:
 
 def _with_whole_text(parsed: tuple[str, int]) -> tuple[str, int]:
     text, end = parsed
-    return (text, end) if text.isascii() else (_whole(text), end)
+    return (text, end) if _is_plain(text) else (_whole(text), end)
 
 
 def _with_whole_keys(parsed: tuple[dict[str, Any], int]) -> tuple[dict[str, Any], int]:
     table, end = parsed
-    if all(map(str.isascii, table)):
+    if all(map(_is_plain, table)):
         return table, end
     return {_whole(key): value for key, value in table.items()}, end
 
 
+def _is_plain(text: str) -> bool:
+    return text.isascii() and "\0" not in text
+
+
 def _whole(text: str) -> str:
-    """The text with U+FFFD for each half of a surrogate pair, as `read_json` returns it."""
+    """Return the text with U+FFFD for U+0000 and for each half of a surrogate pair, as `read_json` does."""
+    text = text.replace("\0", "\ufffd")
     try:
         text.encode()
     except UnicodeEncodeError:

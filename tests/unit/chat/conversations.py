@@ -28,17 +28,20 @@ PIECES = (
     "\\", "\\\\", "\\## Me", "---", "--- ", "...", "model: x", "```", "````", "~~~", "```python",
     "```tool_use id=a name=b", "````tool_result id=a", "```context", "```image x", "```other kind=",
     "<details>", "</details>", "</details> ", "<details><summary>Thinking</summary>", "<summary>",
-    "<!-- text -->", "<!-- empty -->", "<!--", "\n", "\n\n", "\r\n", "\r", " ", "   ", "\t", "\0", "\x85",
+    "<!-- text -->", "<!-- empty -->", "<!--", "\n", "\n\n", "\r\n", "\r", " ", "   ", "\t", "\x85",
     "\u2028", "\u2029", "\u00a0", "\ufeff", "\ud83d", "🙂", "é", "word", "\x0b", "\x0c", "\x1c",
     "vim:", "Vim>700:", "vi:", "ex:", "vim\\:", " set x:", "Local Variables:", "local variables\\\\:", ":",
 )  # fmt: skip
 
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+"""Those of texts in the daemon, which reads U+0000 as U+FFFD."""
+
 texts = st.one_of(
     st.lists(st.sampled_from((*PIECES, "\n", "\n", "\n")), max_size=12).map("".join),
     st.lists(st.sampled_from(PIECES), max_size=8).map("\n".join),
-    st.text(max_size=40),
+    st.text(CHARACTERS, max_size=40),
 )
-words = st.one_of(st.text(min_size=1, max_size=12), texts.filter(bool))
+words = st.one_of(st.text(CHARACTERS, min_size=1, max_size=12), texts.filter(bool))
 maybe_words = st.none() | texts
 origins = st.none() | st.builds(Origin, st.text("abz-_1", min_size=1, max_size=5), words)
 places = st.builds(Position, st.integers(0, 10**6), st.integers(0, 10**6))
@@ -47,7 +50,9 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
-argument_objects = st.dictionaries(st.text(max_size=6), st.integers() | st.text(max_size=12), max_size=3)
+argument_objects = st.dictionaries(
+    st.text(CHARACTERS, max_size=6), st.integers() | st.text(CHARACTERS, max_size=12), max_size=3
+)
 
 
 def called(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any]) -> ToolUseBlock:

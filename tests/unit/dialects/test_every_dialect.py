@@ -3,6 +3,7 @@
 import pytest
 
 from jumpseat.chat import ChatRequest, Message, TextBlock, ToolDefinition
+from jumpseat.chat.json_form import to_json_form
 from jumpseat.testing.checks.replay import assert_valid_in_next_chat
 from jumpseat.testing.recordings import strings_in
 from tests.unit.dialects.every_dialect import Answer, however_it_comes, in_every_dialect
@@ -31,6 +32,17 @@ def test_a_call_next_to_one_without_a_name_is_kept(dialect, streamed):
     got = dialect.read(Answer(calls=[NAMELESS, ("c-2", "f", ("{}",))]), streamed=streamed)
     assert [(call.id, call.name) for call in got.tool_calls] == [("c-2", "f")]
     assert got.stop_reason == "tool_use"
+
+
+@pytest.mark.requirement("1:no-nul")
+@in_every_dialect
+@however_it_comes
+def test_an_answer_has_no_nul(dialect, streamed):
+    said = Answer(["a\0b", "\0", "c"], [("c-1", "f", ('{"a": "\\u0', '000", "b\\u0000": ["\\\\u0000"]}'))])
+    assert "\0" not in "".join(strings_in(to_json_form(dialect.events(said, streamed=streamed))))
+    got = dialect.read(said, streamed=streamed)
+    assert got.text == "a\ufffdb\ufffdc"
+    assert [call.arguments for call in got.tool_calls] == [{"a": "\ufffd", "b\ufffd": ["\\u0000"]}]
 
 
 WORDS = {

@@ -37,6 +37,23 @@ def test_a_frame_has_its_length_and_its_body() -> None:
     assert encode_frame("é".encode()) == b"Content-Length: 2\r\n\r\n\xc3\xa9"
 
 
+@pytest.mark.requirement("1:no-nul")
+def test_only_ids_keep_nul() -> None:
+    request = {"jsonrpc": "2.0", "id": "1\0", "method": "m\0", "params": {"id": "\0", "k\0": ["\0"]}}
+    cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "1\0"}}
+    wanted = request | {"method": "m\ufffd", "params": {"id": "\ufffd", "k\ufffd": ["\ufffd"]}}
+
+    assert read(*(encode_frame(json.dumps(each).encode()) for each in (request, cancel))) == [wanted, cancel]
+    assert read(encode_frame(json.dumps([cancel, request]).encode())) == [[cancel, wanted]]
+
+
+@pytest.mark.requirement("1:no-nul")
+def test_a_message_that_is_too_deep_keeps_nul_in_its_id() -> None:
+    (refused,) = read(encode_frame(b'{"id":"\\u0000","params":' + b"[" * 700 + b"]" * 700 + b"}"))
+
+    assert refused.id == "\0"
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -1,4 +1,4 @@
-"""Reading JSON: strict, except for halves of surrogate pairs."""
+"""Reading JSON: strict, except for halves of surrogate pairs, and without U+0000."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jumpseat.wire import read_json
+from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,36 @@ from jumpseat.wire import read_json
 )
 def test_half_a_surrogate_pair_becomes_a_replacement_character(text: bytes | str, value: Any) -> None:
     assert read_json(text) == value
+
+
+NULS = [
+    (rb'"\u0000"', "\ufffd"),
+    (rb'"a\u0000\u0000b"', "a\ufffd\ufffdb"),
+    (rb'{"a\u0000": ["\u0000", {"b": "\u0000"}]}', {"a\ufffd": ["\ufffd", {"b": "\ufffd"}]}),
+    (rb'"\\u0000"', "\\u0000"),
+    (rb'"\\\u0000 \\\\u0000"', "\\\ufffd \\\\u0000"),
+    (rb'"\n\u0000\ud83d"', "\n\ufffd\ufffd"),
+    ('["\\u0000"]', ["\ufffd"]),
+]
+
+
+@pytest.mark.requirement("1:no-nul")
+@pytest.mark.parametrize(("text", "value"), NULS)
+@pytest.mark.parametrize("size", [0, LARGE_JSON_BYTES], ids=["short", "long"])
+def test_nul_becomes_a_replacement_character(text: bytes | str, value: Any, size: int) -> None:
+    blanks = " " * size if isinstance(text, str) else b" " * size
+
+    assert read_large_json(text + blanks) == value  # type: ignore[operator]
+
+
+@pytest.mark.requirement("1:no-nul")
+@given(st.recursive(st.text("\0\\u0a\ufffd"), lambda inner: st.lists(inner)))
+def test_only_nul_is_replaced(value: Any) -> None:
+    text = json.dumps(value)
+    wanted = json.loads(text.replace("\\\\", "\x1a").replace("\\u0000", "\\ufffd").replace("\x1a", "\\\\"))
+
+    assert read_json(text) == read_json(text.encode()) == wanted
+    assert read_json(text, keep_nul=True) == value
 
 
 def test_a_text_beyond_the_limits_of_the_fast_parser_may_have_half_a_surrogate_pair() -> None:

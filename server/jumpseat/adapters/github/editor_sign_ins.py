@@ -7,7 +7,6 @@ thread. Source of paths and shapes: the plug-ins that write them.
 from __future__ import annotations
 
 import contextlib
-import json
 import stat
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jumpseat.adapters.github.sign_in import SignIn
 from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden
+from jumpseat.wire import read_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -73,7 +73,7 @@ def _from_json(path: Path, authority: str) -> Iterator[SignIn]:
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("not a file")
     with path.open("rb") as file:
-        content = json.loads(file.read(MAX_FILE_BYTES))
+        content = read_json(file.read(MAX_FILE_BYTES))
     if not isinstance(content, dict):
         raise ValueError("not an object")
     for key, entry in content.items():

@@ -15,6 +15,7 @@ from pathlib import Path
 from jumpseat.adapters.local.server import ServerOrder, ServerReply
 from jumpseat.chat import ConfigError, ServerError
 from jumpseat.system.child import Child
+from jumpseat.wire import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ class LocalServer:
                 line = await process.reply
             if not line:
                 raise self._died()
-            self._take(json.loads(line))
+            self._take(read_json(line))
         except TimeoutError:
             process.kill(f"it did not answer within {LOAD_TIMEOUT_SECONDS:g} s")
             raise self._died() from None

@@ -26,6 +26,7 @@ from jumpseat.chat.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.chat.transcript.editor_settings import escape_settings
 
 FencedBlock: TypeAlias = (
@@ -86,7 +87,7 @@ def read_info(info: str) -> dict[str, str] | None:
         key, value = pair[1], pair[2]
         if value.startswith('"'):
             try:
-                value = json.loads(value)
+                value = json.loads(replace_escaped_nul(value))
             except ValueError:
                 return None
         pairs[key] = value
@@ -143,7 +144,7 @@ def _value(value: str) -> str:
 
 def _arguments(raw: str) -> dict[str, object] | None:
     try:
-        arguments = from_json(raw or "{}", allow_inf_nan=False)
+        arguments = from_json(replace_escaped_nul(raw) or "{}", allow_inf_nan=False)
     except ValueError:
         return None
     return arguments if isinstance(arguments, dict) else None

@@ -22,6 +22,7 @@ from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 from yaml.serializer import Serializer
 
+from jumpseat.chat.nul import replace_nul
 from jumpseat.chat.transcript.editor_settings import escape_settings, has_settings
 
 
@@ -119,6 +120,8 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
             raise YamlFault(_line(event.start_mark), "this is nested too deep")
         node = super().compose_node(parent, index)
         self._depth -= 1
+        if isinstance(node, ScalarNode):
+            node.value = replace_nul(node.value)
         return node
 
 
