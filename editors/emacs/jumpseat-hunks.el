@@ -12,6 +12,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'diff-mode)
 (require 'jumpseat-view)
 
@@ -38,23 +39,68 @@
   (let ((offset 0))
     (vconcat [0] (mapcar (lambda (line) (setq offset (+ offset (length line)))) lines))))
 
+(defun jumpseat-hunks--increasing (pairs)
+  "A longest sublist of PAIRS in which the cdrs increase."
+  (let ((ends (make-vector (length pairs) nil))
+        (count 0))
+    ;; For each length, keep the sublist that ends with the lowest number, the last pair first.
+    (dolist (pair pairs)
+      (let ((low 0) (high count))
+        (while (< low high)
+          (let ((middle (/ (+ low high) 2)))
+            (if (< (cdar (aref ends middle)) (cdr pair))
+                (setq low (1+ middle))
+              (setq high middle))))
+        (aset ends low (cons pair (and (> low 0) (aref ends (1- low)))))
+        (setq count (max count (1+ low)))))
+    (and (> count 0) (reverse (aref ends (1- count))))))
+
+(defun jumpseat-hunks--numbers (lines beg end)
+  "A hash table of the numbers of LINES between BEG and END.
+One that is there more than once has the value `several'."
+  ;; With its default size the many small tables would be garbage worth a collection.
+  (let ((numbers (make-hash-table :test #'equal :size (- end beg))))
+    (cl-loop for number from beg below end
+             for line = (aref lines number)
+             do (puthash line (if (gethash line numbers) 'several number) numbers))
+    numbers))
+
+(defun jumpseat-hunks--match (old old-beg old-end new new-beg new-end kept)
+  "Find the lines of OLD from OLD-BEG to OLD-END among those of NEW.
+NEW-BEG and NEW-END bound the latter.  Note the number of the old line in the
+place of each new one in the vector KEPT.  Lines that are the same at both ends
+are found first, then those that each text has once, then those between them."
+  (while (and (< old-beg old-end) (< new-beg new-end)
+              (equal (aref old old-beg) (aref new new-beg)))
+    (aset kept new-beg old-beg)
+    (cl-incf old-beg)
+    (cl-incf new-beg))
+  (while (and (< old-beg old-end) (< new-beg new-end)
+              (equal (aref old (1- old-end)) (aref new (1- new-end))))
+    (cl-decf old-end)
+    (cl-decf new-end)
+    (aset kept new-end old-end))
+  (when (and (< old-beg old-end) (< new-beg new-end))
+    (let* ((old-numbers (jumpseat-hunks--numbers old old-beg old-end))
+           (new-numbers (jumpseat-hunks--numbers new new-beg new-end))
+           (pairs (cl-loop for number from old-beg below old-end
+                           for there = (gethash (aref old number) new-numbers)
+                           when (and (integerp there)
+                                     (integerp (gethash (aref old number) old-numbers)))
+                           collect (cons number there)))
+           (anchors (jumpseat-hunks--increasing pairs)))
+      (pcase-dolist (`(,old-line . ,new-line) anchors)
+        (jumpseat-hunks--match old old-beg (1+ old-line) new new-beg (1+ new-line) kept)
+        (setq old-beg (1+ old-line) new-beg (1+ new-line)))
+      (when anchors
+        (jumpseat-hunks--match old old-beg old-end new new-beg new-end kept)))))
+
 (defun jumpseat-hunks--kept (old new)
   "For each of the lines NEW the number of the one of the lines OLD that it is.
 Nil stands for a line that is new."
-  (let* ((characters (make-hash-table :test #'equal))
-         ;; Each line becomes a character, because Emacs compares characters quickly.
-         (encode (lambda (line)
-                   (or (gethash line characters)
-                       (puthash line (+ #xF0000 (hash-table-count characters)) characters))))
-         (old (concat (mapcar encode old)))
-         (new (concat (mapcar encode new))))
-    (dotimes (number (length old))
-      (put-text-property number (1+ number) 'jumpseat-line number old))
-    (with-temp-buffer
-      (insert old)
-      (replace-region-contents (point-min) (point-max) (lambda () new) 0.1)
-      (mapcar (lambda (position) (get-text-property position 'jumpseat-line))
-              (number-sequence (point-min) (1- (point-max)))))))
+  (let ((kept (make-vector (length new) nil)))
+    (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
+    (append kept nil)))
 
 (defun jumpseat-hunks-between (old new)
   "The hunks that turn the text OLD into the text NEW."

@@ -167,6 +167,10 @@
 (ert-deftest units-a-difference-is-in-hunks-of-lines ()
   (should (equal (jumpseat-hunks-between "a\nb\nc\nd\ne\n" "a\nX\nc\nY\nd\n")
                  '((2 4 2 4) (6 6 6 8) (8 10 10 10))))
+  ;; Lines that are there more than once, and lines that have changed their places.
+  (should (equal (jumpseat-hunks-between "(\na\n)\n(\nb\n)\n" "(\na\n)\n(\nX\n)\n(\nb\n)\n")
+                 '((8 8 8 14))))
+  (should (equal (jumpseat-hunks-between "a\nb\nc\n" "c\na\nb\n") '((0 0 0 2) (4 6 6 6))))
   (should (equal (jumpseat-hunks-between "a" "a\n") '((0 1 0 2))))
   (should (equal (jumpseat-hunks-between "" "a\n") '((0 0 0 2))))
   (should (equal (jumpseat-hunks-between "a\n" "") '((0 2 0 0))))
