@@ -3,6 +3,16 @@ local M = {}
 
 local function current() return vim.api.nvim_get_current_buf() end
 
+--- Whether a region is not too large; warns if it is.
+---@param target jumpseat.Region
+---@return boolean
+local function may_be_sent(target)
+  local region = require('jumpseat.region')
+  local refusal = region.refusal('The text', region.size(target))
+  if refusal then require('jumpseat.log').warn(refusal) end
+  return refusal == nil
+end
+
 function M.Open(args)
   require('jumpseat.chat').open({ file = args.args ~= '' and args.args or nil, new = args.bang })
 end
@@ -10,8 +20,8 @@ end
 function M.Send() require('jumpseat.chat').send(current()) end
 
 function M.Ask(args)
-  local region = require('jumpseat.region').of_command(current(), args)
-  require('jumpseat.ask').ask(args.args, region)
+  local target = require('jumpseat.region').of_command(current(), args)
+  if not target or may_be_sent(target) then require('jumpseat.ask').ask(args.args, target) end
 end
 
 function M.Edit(args)
@@ -19,7 +29,7 @@ function M.Edit(args)
   local region = require('jumpseat.region')
   local line = vim.fn.line('.')
   local target = region.of_command(buf, args) or region.lines(buf, line, line)
-  require('jumpseat.edit').start(target, args.args)
+  if may_be_sent(target) then require('jumpseat.edit').start(target, args.args) end
 end
 
 function M.Accept() require('jumpseat.edit').accept(current()) end

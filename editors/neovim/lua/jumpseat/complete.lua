@@ -76,7 +76,11 @@ end
 local function mentions(word)
   local quote, path = word:match('^@file:("?)(.*)$')
   if not path then return references.WORDS end
-  return vim.tbl_map(function(file) return mention(file, quote ~= '') end, vim.fn.getcompletion(path, 'file'))
+  local directory = path:find('^[/~$]') and '' or references.directory()
+  return vim.tbl_map(
+    function(file) return mention(file:sub(#directory + 1), quote ~= '') end,
+    vim.fn.getcompletion(directory .. path, 'file')
+  )
 end
 
 --- What can be completed before the cursor of the current window.

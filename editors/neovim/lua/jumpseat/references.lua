@@ -35,20 +35,61 @@ local IMAGES = {
   { '^RIFF....WEBP', 'image/webp' },
 }
 
+--- The directory of paths that name none, with a slash; empty for the current one. 'autochdir' makes the directory of
+--- the chat the current one, so the paths belong to the file that the question is about.
+---@return string
+function M.directory()
+  local source = vim.o.autochdir and require('jumpseat.chat').source()
+  local name = source and vim.api.nvim_buf_get_name(source) or ''
+  return name ~= '' and vim.fs.dirname(name) .. '/' or ''
+end
+
+---@param path string
+---@return string
+local function absolute(path)
+  path = vim.fs.normalize(path)
+  if not path:find('^/') and not path:find('^%a:') then path = M.directory() .. path end
+  return vim.fn.fnamemodify(path, ':p')
+end
+
+---@param buf integer
+---@param name string
+---@return table? block
+---@return string? reason why there is none
+local function of_buffer(buf, name)
+  local reason = region.refusal(name, region.size_of_buffer(buf))
+  if reason then return nil, reason end
+  return region.block(region.whole(buf))
+end
+
+---@param path string
+---@param name string the whole path
+---@return string? text nil if there is none
+---@return string? media_type if it is an image
+---@return string? reason why it is not read
+local function read_file(path, name)
+  local file = io.open(name, 'rb')
+  if not file then return end
+  -- Nil also for a directory, whose size means nothing.
+  local head = file:read(16)
+  local image = vim.iter(IMAGES):find(function(each) return head and head:find(each[1]) ~= nil end)
+  local reason = head and not image and region.refusal(path, file:seek('end')) or nil
+  file:seek('set')
+  local text = not reason and file:read('*a') or nil
+  file:close()
+  return text, image and image[2], reason
+end
+
 --- A file as it is in its buffer, or else on the disk. Whether a model takes an image is the daemon's to decide.
 ---@param path string
 ---@return table? block
 ---@return string? reason why there is none
 local function of_file(path)
-  path = vim.fs.normalize(path)
-  local name = vim.fn.fnamemodify(path, ':p')
-  local file = io.open(path, 'rb')
-  local text = file and file:read('*a')
-  if file then file:close() end
-  for _, image in ipairs(text and IMAGES or {}) do
-    if text:find(image[1]) then
-      return { type = 'image', source = vim.base64.encode(text), mediaType = image[2] }
-    end
+  local name = absolute(path)
+  local text, media_type, reason = read_file(path, name)
+  if reason then return nil, reason end
+  if text and media_type then
+    return { type = 'image', source = vim.base64.encode(text), mediaType = media_type }
   end
   if text and text:find('\0', 1, true) then
     return nil, ('The file %s is neither text nor an image (PNG, JPEG, GIF or WebP).'):format(path)
@@ -56,9 +97,9 @@ local function of_file(path)
   local buf = vim.iter(vim.api.nvim_list_bufs()):find(
     function(each) return vim.api.nvim_buf_is_loaded(each) and vim.api.nvim_buf_get_name(each) == name end
   )
-  if buf then return region.block(region.whole(buf)) end
+  if buf then return of_buffer(buf, path) end
   if not text then return nil, ('The file %s cannot be read.'):format(path) end
-  local language = vim.filetype.match({ filename = path })
+  local language = vim.filetype.match({ filename = name })
   local uri = vim.uri_from_fname(name)
   return { type = 'context', text = text:gsub('\r', ''), uri = uri, languageId = language }
 end
@@ -72,10 +113,12 @@ local function block_of(word, buf)
   local path = word:match('^@file:(.+)$')
   if path then return of_file(path) end
   if not buf then return nil, ('%s: no file is open beside the chat.'):format(word) end
-  if word == '@buffer' then return region.block(region.whole(buf)) end
+  if word == '@buffer' then return of_buffer(buf, word) end
   if word == '@diagnostics' then return of_diagnostics(buf) end
   local selection = region.last_selection(buf)
   if not selection then return nil, '@selection: nothing was selected in the last buffer.' end
+  local reason = region.refusal(word, region.size(selection))
+  if reason then return nil, reason end
   return region.block(selection)
 end
 
@@ -101,7 +144,7 @@ local function words_of(text)
     else
       local file = word:match('^@file:(.+)$')
       -- A sentence may end here.
-      if not file or not vim.uv.fs_stat(vim.fs.normalize(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
+      if not file or not vim.uv.fs_stat(absolute(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
     end
     table.insert(words, word)
     at = finish + 1

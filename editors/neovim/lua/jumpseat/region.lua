@@ -18,10 +18,36 @@ local function line_at(buf, row) return vim.api.nvim_buf_get_lines(buf, row, row
 ---@return jumpseat.Region
 function M.lines(buf, first, last)
   local spans = {}
-  for row = first - 1, last - 1 do
-    table.insert(spans, { row = row, first = 0, last = #line_at(buf, row) })
+  for number, line in ipairs(vim.api.nvim_buf_get_lines(buf, first - 1, last, false)) do
+    table.insert(spans, { row = first + number - 2, first = 0, last = #line })
   end
   return { buf = buf, kind = 'line', spans = spans }
+end
+
+--- The largest text of a buffer or a file that is sent. Few models read more, and Neovim would stop for seconds.
+local LARGEST_BYTES = 1000 * 1000
+
+--- Why a text is not sent, or nil if it is not too large.
+---@param name string
+---@param bytes integer
+---@return string?
+function M.refusal(name, bytes)
+  if bytes <= LARGEST_BYTES then return end
+  return ('%s has %.1f MB, and at most 1 MB of a text is sent. Select a part of it.'):format(
+    name,
+    bytes / LARGEST_BYTES
+  )
+end
+
+--- The bytes of a buffer, without reading its text.
+---@param buf integer
+---@return integer
+function M.size_of_buffer(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) end
+
+---@param region jumpseat.Region
+---@return integer bytes
+function M.size(region)
+  return vim.iter(region.spans):fold(0, function(sum, span) return sum + span.last - span.first + 1 end)
 end
 
 ---@param buf integer

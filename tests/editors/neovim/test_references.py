@@ -1,0 +1,70 @@
+"""Where the paths of references begin, and how large their texts may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.upstream import Reply
+from tests.editors.provider import WORDS, sent
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+LARGE = "x = 1\n" * 400_000
+
+
+def test_paths_belong_to_the_directory_of_the_last_file_with_autochdir(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    (tmp_path / "sub").mkdir()
+    for name in ("a.py", "b.py", "sub/c.py"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    child.command("set autochdir")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    # The chat has a directory of its own, which is the current one as soon as it is saved.
+    child.command("Jumpseat")
+    child.command("write ++p")
+    child.command("edit")
+    assert Path(child.lua("return vim.fn.getcwd()")) != tmp_path
+    child.write("Compare @file:b")
+    child.keys("A<C-x><C-o>")
+    child.keys("<C-y><Esc>")
+    assert child.text.endswith("Compare @file:b.py")
+    child.write(" with @file:sub/c.py.")
+    child.send()
+    child.idle()
+    question = sent(provider, 0)[0]
+    assert "# b.py" in question
+    assert "# sub/c.py" in question
+    assert f"uri=file://{tmp_path}/sub/c.py" in child.text
+
+
+@pytest.mark.parametrize("word", ["@buffer", "@file:a.py", "@selection"])
+def test_a_text_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, word):
+    (tmp_path / "a.py").write_text(LARGE)
+    child.command(f"cd {tmp_path}")
+    if word == "@file:a.py":
+        (tmp_path / "b.py").write_text("")
+        child.command("edit b.py")
+    else:
+        child.command("edit a.py")
+        child.keys("ggVG<Esc>")
+    child.command("Jumpseat")
+    child.ask(f"Explain {word}")
+    child.idle()
+    name = word.removeprefix("@file:")
+    shown = " ".join(child.screen.split())
+    assert f"✗ {name} has 2.4 MB, and at most 1 MB of a text is sent. Select a part of it." in shown
+    assert "x = 1" not in child.text
+    assert provider.requests == []
+
+
+@pytest.mark.parametrize("command", ["JumpseatAsk Why?", "JumpseatEdit Shorten it."])
+def test_a_range_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, command):
+    (tmp_path / "a.py").write_text(LARGE)
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command(f"%{command}")
+    assert child.messages == [
+        "jumpseat: The text has 2.4 MB, and at most 1 MB of a text is sent. Select a part of it."
+    ]
+    assert provider.requests == []
