@@ -176,6 +176,36 @@ local function initialized(new, command, err, result)
   end
 end
 
+--- Send `initialize`, and wait for its answer.
+---@param new jumpseat.Connection
+---@param command string[]
+---@param options jumpseat.Options
+local function initialize(new, command, options)
+  local version = vim.version()
+  new.rpc.request('initialize', {
+    processId = vim.uv.os_getpid(),
+    rootUri = vim.NIL,
+    capabilities = vim.empty_dict(),
+    clientInfo = {
+      name = 'Neovim',
+      version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
+    },
+    initializationOptions = {
+      config = wire.sent(options.config),
+      coalesceMs = COALESCE_MS,
+      commands = COMMANDS,
+    },
+  }, function(err, result) initialized(new, command, wire.received(err), wire.received(result)) end)
+  vim.defer_fn(function()
+    if new.state ~= 'starting' or connection ~= new then return end
+    initialized(
+      new,
+      command,
+      wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See :JumpseatLog.')
+    )
+  end, INITIALIZE_MS)
+end
+
 --- Start the process if it does not run. Errors reach the callbacks of the requests that wait.
 ---@return jumpseat.Error?
 function M.start()
@@ -214,29 +244,7 @@ function M.start()
     group = vim.api.nvim_create_augroup('jumpseat.client', {}),
     callback = function() M.stop() end,
   })
-  local version = vim.version()
-  rpc.request('initialize', {
-    processId = vim.uv.os_getpid(),
-    rootUri = vim.NIL,
-    capabilities = vim.empty_dict(),
-    clientInfo = {
-      name = 'Neovim',
-      version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
-    },
-    initializationOptions = {
-      config = wire.sent(options.config),
-      coalesceMs = COALESCE_MS,
-      commands = COMMANDS,
-    },
-  }, function(err, result) initialized(new, command, wire.received(err), wire.received(result)) end)
-  vim.defer_fn(function()
-    if new.state ~= 'starting' or connection ~= new then return end
-    initialized(
-      new,
-      command,
-      wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See :JumpseatLog.')
-    )
-  end, INITIALIZE_MS)
+  initialize(new, command, options)
 end
 
 M.on('window/showMessage', function(params)
