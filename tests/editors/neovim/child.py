@@ -109,6 +109,12 @@ class Child:
             # A notification: Neovim does not end within a request.
             self._connection.sendall(msgpack.packb([2, "nvim_command", ["qall!"]]))
 
+    def has_ended(self) -> None:
+        """Wait until Neovim has ended by itself."""
+        while self._connection.recv(1 << 16):
+            pass
+        self._ended = True
+
     def lua(self, code: str, *arguments: Any) -> Any:
         """Run Lua and return its value."""
         return self._request("nvim_exec_lua", code, arguments)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
-from jumpseat.testing.upstream import Reply
+from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import running_neovim
-from tests.editors.provider import WORDS
+from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -125,3 +125,55 @@ def test_a_buffer_that_was_left_for_a_saved_chat_is_the_one_that_a_question_mean
         child.idle()
         assert "Hello there." in child.text
     assert "x = 1" in str(provider.requests[0].json)
+
+
+MODIFIED = "return vim.bo.modified"
+
+
+def test_neovim_ends_without_a_question_about_a_chat_that_is_kept(home, provider, tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    provider.script(Reply.events(WORDS), Reply.events(WORDS), Reply.events(WORDS))
+    with running_neovim(home, str(tmp_path / "a.py")) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        assert child.lua(MODIFIED) is True
+        child.wait("not vim.bo.modified")
+        child.idle()
+        assert "\nconversation: " in child.text
+        child.ask("What is in @buffer?")
+        child.sees("x = 1")
+        child.wait("not vim.bo.modified")
+        child.idle()
+        child.write("A draft.")
+        assert child.lua(MODIFIED) is True
+        assert child.lua("return pcall(vim.cmd, 'qall')") is False
+        child.send()
+        child.wait("not vim.bo.modified")
+        child.idle()
+        child.lua("vim.defer_fn(function() vim.cmd('qall') end, 0)")
+        child.has_ended()
+
+
+def test_a_chat_with_words_that_are_not_kept_must_be_saved_or_dropped(child, provider, tmp_path):
+    gate = Gate()
+    provider.script(held("Hello.", gate=gate), Reply.events(WORDS))
+    child.ask("Hello?")
+    child.sees("Hello.")
+    child.keys("ggO> a note<Esc>")
+    provider.open(gate)
+    child.idle()
+    assert child.lua(MODIFIED) is True
+
+    child.command(f"saveas {tmp_path / 'chat.md'}")
+    child.ask("And now?")
+    child.idle()
+    assert child.lua(MODIFIED) is True
+
+
+def test_a_chat_of_a_user_who_keeps_nothing_must_be_saved_or_dropped(home, provider):
+    provider.script(Reply.events(WORDS))
+    with running_neovim(home, options={"keep": False}) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.idle()
+        assert child.lua(MODIFIED) is True

@@ -16,7 +16,9 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@field model string? the provider and model that answer
 ---@field usage table?
 ---@field conversation string? the kept conversation that the turn belongs to
+---@field is_kept boolean? the daemon keeps all of the chat, the answer included
 ---@field private notices string[]
+---@field private is_unkept boolean? the daemon could not keep the turn
 local Answer = {}
 Answer.__index = Answer
 
@@ -102,6 +104,7 @@ function Answer:write(deltas)
       self:_fold_thinking()
     elseif type == 'warning' then
       table.insert(self.notices, delta.message)
+      if delta.code == 'conversation_not_kept' then self.is_unkept = true end
     elseif type == 'citation' and delta.url then
       table.insert(self.notices, (delta.title and delta.title .. ' ' or '') .. delta.url)
     elseif type == 'usage' then
@@ -141,7 +144,17 @@ end
 --- Change the buffer in the undo step of the answer, also after its end.
 ---@param change fun()
 function Answer:edit(change)
-  if not self.writer.lost and vim.api.nvim_buf_is_loaded(self.buf) then self.writer:edit(change) end
+  if self.writer.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return end
+  self.writer:edit(change)
+  if self.is_kept then vim.bo[self.buf].modified = false end
+end
+
+--- Let Neovim end without a question about a chat that the daemon keeps as it is in the buffer, unless it has a file.
+function Answer:mark_kept()
+  local is_kept = self.conversation and not self.is_unkept and self.writer:is_alone()
+  if not is_kept or vim.uv.fs_stat(vim.api.nvim_buf_get_name(self.buf)) then return end
+  self.is_kept = true
+  vim.bo[self.buf].modified = false
 end
 
 --- End the answer: what answered, notices and the error are shown, and `after` follows in the buffer.

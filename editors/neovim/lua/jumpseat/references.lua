@@ -238,8 +238,9 @@ end
 --- stays what was sent.
 ---@param buf integer
 ---@param parsed jumpseat.Parsed
+---@param write fun(change: fun()) makes a change of the buffer
 ---@param callback fun(err: jumpseat.Error?)
-function M.expand(buf, parsed, callback)
+function M.expand(buf, parsed, write, callback)
   local message = parsed.messages[#parsed.messages]
   with_prompt(parsed, function(err, has_prompt)
     if err then return callback(err) end
@@ -254,13 +255,13 @@ function M.expand(buf, parsed, callback)
         function(win) return vim.api.nvim_win_get_cursor(win)[1] >= last_line(buf, section.endLine) end,
         vim.fn.win_findbuf(buf)
       )
-      vim.api.nvim_buf_set_lines(buf, section.startLine, section.endLine, false, lines)
+      write(function() vim.api.nvim_buf_set_lines(buf, section.startLine, section.endLine, false, lines) end)
       for _, win in ipairs(at_end) do
         vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
       end
       require('jumpseat.view').fold_images(buf)
       if not has_prompt then return callback() end
-      transcript.set_front_matter(buf, parsed, callback)
+      transcript.set_front_matter(buf, parsed, callback, write)
     end)
   end)
 end

@@ -50,13 +50,16 @@ end
 ---@param written jumpseat.Answer
 ---@param headings { user: string, assistant: string }
 ---@param outcome jumpseat.Outcome
-local function finish(chat, written, headings, outcome)
+---@param is_sent boolean whether the chat was as it was sent when the turn began
+local function finish(chat, written, headings, outcome, is_sent)
   local result = outcome.result or {}
   written.usage = result.usage or written.usage
   local err = not outcome.cancelled and outcome.error or nil
   local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
   if after == '' then written:remove() end
   written:close(after, err, outcome.cancelled)
+  -- An error without a code is this client's own: the daemon may be gone.
+  if is_sent and not (err and err.code == 0) then written:mark_kept() end
   if chat.answer == written then
     M.rest(chat)
     view.update(chat.buf, { usage = written.usage })
@@ -69,7 +72,8 @@ end
 ---@param chat jumpseat.Chat
 ---@param params table
 ---@param headings { user: string, assistant: string }
-local function begin(chat, params, headings)
+---@param is_sent boolean whether the chat is as it was sent
+local function begin(chat, params, headings, is_sent)
   local written = answer.new(chat.buf, headings.assistant)
   view.update(chat.buf, { state = 'waiting', detail = vim.NIL })
   event('TurnStarted', { buf = chat.buf })
@@ -94,7 +98,7 @@ local function begin(chat, params, headings)
       return log.notify('The answer was removed from the chat, so it was stopped.')
     end
     if written.model then pin() end
-  end, function(outcome) finish(chat, written, headings, outcome) end)
+  end, function(outcome) finish(chat, written, headings, outcome, is_sent) end)
   end_preparation(chat)
 end
 
@@ -140,6 +144,13 @@ function M.send(chat)
   end
   local step = M.prepare(chat)
   create.name_heading(buf)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  local function is_sent() return tick == vim.api.nvim_buf_get_changedtick(buf) end
+  local function write(change)
+    local was_sent = is_sent()
+    change()
+    if was_sent then tick = vim.api.nvim_buf_get_changedtick(buf) end
+  end
   transcript.parse(
     transcript.text(buf),
     step(function(parsed)
@@ -152,6 +163,7 @@ function M.send(chat)
       require('jumpseat.references').expand(
         buf,
         parsed,
+        write,
         step(function()
           transcript.headings(
             parsed.model,
@@ -165,7 +177,7 @@ function M.send(chat)
                   conversationId = parsed.conversationId,
                   keep = config.get().keep,
                   transcript = true,
-                }, headings)
+                }, headings, is_sent())
               end
             )
           )

@@ -11,6 +11,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
 ---@field private chunks string[] what was written
 ---@field lost boolean the user has taken the piece away
 ---@field private closed boolean
+---@field private is_shared boolean something else changed the buffer since the first write
 local Writer = {}
 Writer.__index = Writer
 
@@ -27,6 +28,7 @@ function M.new(buf, row, col)
     chunks = {},
     lost = false,
     closed = false,
+    is_shared = false,
   }, Writer)
 end
 
@@ -57,6 +59,12 @@ function Writer:is_valid()
   return not self.lost
 end
 
+--- Whether nothing else changed the buffer since the first write.
+---@return boolean
+function Writer:is_alone()
+  return not self.is_shared and self.tick == vim.api.nvim_buf_get_changedtick(self.buf)
+end
+
 ---@private
 ---@return boolean
 function Writer:_is_undone()
@@ -73,6 +81,7 @@ function Writer:edit(change)
   local is_locked = not options.modifiable
   vim.api.nvim_buf_call(self.buf, function()
     if self.tick == vim.b.changedtick then pcall(vim.cmd.undojoin) end
+    if self.tick and self.tick ~= vim.b.changedtick then self.is_shared = true end
     if is_locked then options.modifiable = true end
     change()
     if is_locked then options.modifiable = false end
