@@ -44,7 +44,7 @@ A change is used after \\[jumpseat-restart]."
 Nil is the daemon's default."
   :type '(choice (const :tag "The daemon's default" nil) string))
 
-;; Looked at when a file is visited.
+;; `jumpseat-file-p' reads it before the package is loaded.
 ;;;###autoload
 (defcustom jumpseat-directory (locate-user-emacs-file "jumpseat/chats/")
   "Where \\[jumpseat-save] saves a new chat."

@@ -96,7 +96,7 @@ are found first, then those that each text has once, then those between them."
         (jumpseat-hunks--match old old-beg old-end new new-beg new-end kept)))))
 
 (defun jumpseat-hunks--kept (old new)
-  "For each of the lines NEW the number of the one of the lines OLD that it is.
+  "Return, for each of the lines NEW, the number of the same line among OLD.
 Nil stands for a line that is new."
   (let ((kept (make-vector (length new) nil)))
     (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
@@ -151,7 +151,7 @@ Nil stands for a line that is new."
         text)))
 
 (defun jumpseat-hunks--after (end text)
-  "What is shown at END, the end of old text, for the new TEXT."
+  "The string that shows the new TEXT at END, the end of the old one."
   (let ((added (copy-sequence text))
         (line-start (save-excursion (goto-char end) (bolp)))
         (line-end (save-excursion (goto-char end) (eolp))))
@@ -168,7 +168,7 @@ Nil stands for a line that is new."
   (jumpseat-view-clear 'preview)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
     (let ((overlay (jumpseat-view--overlay (+ start old-beg) (+ start old-end) 'preview)))
-      ;; Above the face of the whole text.
+      ;; The face of the whole text would hide it otherwise.
       (overlay-put overlay 'priority 1)
       (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))
       (when (< old-beg old-end)

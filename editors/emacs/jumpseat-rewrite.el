@@ -88,7 +88,7 @@ Redisplay would look them up often, and that is expensive.")
       "Rewrite: ")))
 
 (defun jumpseat-rewrite--hint (hunks)
-  "The keys for a rewrite with so many HUNKS, or nil while it is written."
+  "The keys for a rewrite with this number of HUNKS, nil while it is written."
   (let ((words (lambda (format &rest commands)
                  (apply #'format format (mapcar #'jumpseat-keys commands)))))
     (pcase hunks
@@ -311,7 +311,7 @@ Signals a `user-error' if there is none, or if it is still being written."
   (barf-if-buffer-read-only)
   (let ((edit (jumpseat-rewrite--finished)))
     (if (not (jumpseat-edit-unchanged-p edit)) (jumpseat-rewrite--put-beside)
-      ;; What is shown is not current after an undo.
+      ;; An undo leaves the hunks that are shown out of date.
       (jumpseat-rewrite--review edit)
       (let ((current (jumpseat-hunks-current (jumpseat-hunks-shown))))
         (goto-char (overlay-start current))
