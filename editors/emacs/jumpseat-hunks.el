@@ -151,7 +151,7 @@ Nil stands for a line that is new."
         text)))
 
 (defun jumpseat-hunks--after (end text)
-  "The string that shows the new TEXT at END, the end of the old one."
+  "The string to display for the new TEXT at END, the end of the old one."
   (let ((added (copy-sequence text))
         (line-start (save-excursion (goto-char end) (bolp)))
         (line-end (save-excursion (goto-char end) (eolp))))
