@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jumpseat.chat import (
@@ -82,6 +82,8 @@ def test_the_pieces_together_are_what_render_writes(
 
 @pytest.mark.requirement("2:transcript-deltas", "5:transcript-editors")
 @given(BLOCKS)
+@example([(TextBlock, ["A vi", "m70", ": set x:\nLoc", "al Variables", "\\", ":"])])
+@example([(ThinkingBlock, ["e", "x: e", "x", ":"]), (TextBlock, ["vi", ":"])])
 def test_an_unfinished_answer_never_contains_a_marker_of_its_own(
     blocks: list[tuple[type[TextBlock | ThinkingBlock], list[str]]],
 ) -> None:
