@@ -32,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
     daemon,
     models,
     vscode.lm.registerLanguageModelChatProvider(VENDOR, models),
-    ...registerUi(context, daemon, log, () => launcher.launch()),
+    ...registerUi(context, daemon, models, log, () => launcher.launch()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (OF_THE_PROCESS.some((name) => change.affectsConfiguration(name))) {
         daemon?.restart().catch(() => undefined);

@@ -19,6 +19,8 @@ export interface ConfigurationProperty {
 export interface ModelRow extends vscode.LanguageModelChatInformation {
   /** Only `false` hides a model; 1.120 hid those without it. */
   readonly isUserSelectable: boolean;
+  /** New chats begin with this model. Read only for extensions with proposed interfaces; others get the first by name. */
+  readonly isDefault?: boolean;
   readonly multiplierNumeric?: number;
   readonly configurationSchema?: { properties: Record<string, ConfigurationProperty> };
 }
@@ -54,6 +56,11 @@ export function binaryData(value: unknown): BinaryData | undefined {
     return undefined;
   }
   return { mimeType, read: () => Promise.resolve(data.call(value) as Uint8Array | Promise<Uint8Array>) };
+}
+
+/** A result whose details VS Code shows below the answer: `ChatResult.details`. */
+export function detailed(result: vscode.ChatResult, details: string): vscode.ChatResult {
+  return { ...result, details } as vscode.ChatResult;
 }
 
 /** What the user chose for the model in the picker: `ChatRequest.modelConfiguration`. */

@@ -9,6 +9,8 @@ import { Lines, until } from './real';
 /** A daemon whose providers answer when the test says so. */
 class Providers {
   readonly asked: string[] = [];
+  /** The model that each of them lists. */
+  model = 'm';
   readonly #answers = new Map<string, () => void>();
 
   constructor(readonly ids: string[]) {}
@@ -21,7 +23,7 @@ class Providers {
     const id = params.provider ?? '';
     this.asked.push(id);
     await new Promise<void>((resolve) => this.#answers.set(id, resolve));
-    return { models: [{ id: `${id}:m` }], errors: [] };
+    return { models: [{ id: `${id}:${this.model}` }], errors: [] };
   }) as Daemon['request'];
 
   async answer(...ids: string[]): Promise<void> {
@@ -33,42 +35,89 @@ class Providers {
   }
 }
 
-const unexpected = () => assert.fail('announced again');
+const unexpected = () => assert.fail('announced a change');
 const idsOf = (models: Requests['models/list']['result']['models']) => models.map(({ id }) => id);
 
-test('all who ask share one request, until the list changes', async () => {
+test('all who ask at the same time share one request', async () => {
   const providers = new Providers(['a', 'b']);
   const list = new ModelList(providers, new Lines(), unexpected);
   const asked = [list.models(), list.models()];
   await providers.answer('b', 'a');
 
-  for (const models of [...asked, list.models()]) {
+  for (const models of asked) {
     assert.deepEqual(idsOf(await models), ['a:m', 'b:m']);
   }
   assert.deepEqual(providers.asked, ['providers', 'a', 'b']);
   assert.deepEqual([...list.settingsOf('a')], ['a_setting']);
   assert.deepEqual([...list.settingsOf('unheard')], []);
-
-  list.forget();
-  const again = list.models();
-  await providers.answer('a', 'b');
-  await again;
-  assert.equal(providers.asked.length, 6);
 });
 
 test('a provider that is slow hides no other, and its models are added', async () => {
   const providers = new Providers(['slow', 'fast']);
-  let late = 0;
-  const list = new ModelList(providers, new Lines(), () => (late += 1), 100);
+  let changes = 0;
+  const list = new ModelList(providers, new Lines(), () => (changes += 1), 100);
   const first = list.models();
   await providers.answer('fast');
 
   assert.deepEqual(idsOf(await first), ['fast:m']);
-  assert.equal(late, 0);
+  assert.equal(changes, 0);
   await providers.answer('slow');
-  await until(() => late === 1, 'the list is announced again');
-  assert.deepEqual(idsOf(await list.models()), ['slow:m', 'fast:m']);
-  assert.equal(late, 1);
+  await until(() => changes === 1, 'the list is announced again');
+  const second = list.models();
+  await providers.answer('fast', 'slow');
+  assert.deepEqual(idsOf(await second), ['slow:m', 'fast:m']);
+  assert.equal(changes, 1);
+});
+
+test('nobody waits for a daemon that is being installed', async () => {
+  let install = (): void => undefined;
+  const installed = new Promise<void>((resolve) => (install = resolve));
+  const providers = new Providers(['a']);
+  const request = (async (...call: Parameters<Daemon['request']>) => {
+    await installed;
+    return providers.request(...call);
+  }) as Daemon['request'];
+  let changes = 0;
+  const list = new ModelList({ request }, new Lines(), () => (changes += 1), 20);
+
+  assert.deepEqual(await list.models(), []);
+  install();
+  await providers.answer('a');
+  await until(() => changes === 1, 'the models are announced');
+});
+
+test('a check announces models that have appeared, and only those', async () => {
+  const providers = new Providers(['a']);
+  let changes = 0;
+  const list = new ModelList(providers, new Lines(), () => (changes += 1));
+  const first = list.models();
+  await providers.answer('a');
+  await first;
+
+  for (const [model, expected] of [
+    ['m', 0],
+    ['new', 1],
+  ] as const) {
+    providers.model = model;
+    list.check();
+    const again = list.models();
+    await providers.answer('a');
+    assert.deepEqual(idsOf(await again), [`a:${model}`]);
+    assert.equal(changes, expected);
+  }
+});
+
+test('what is read while the list changes is not used', async () => {
+  const providers = new Providers(['a']);
+  const list = new ModelList(providers, new Lines(), unexpected);
+  const before = list.models();
+  await until(() => providers.asked.length === 2, 'the list is being read');
+  list.outdate();
+  const after = list.models();
+  await until(() => providers.asked.length === 4, 'it is read again');
+  await providers.answer('a');
+  assert.deepEqual(idsOf(await after), ['a:m']);
+  assert.equal(await Promise.race([before, Promise.resolve('waits')]), 'waits');
 });
 
 test('a daemon that cannot be used is asked again', async () => {

@@ -84,6 +84,20 @@ test('only models for a picker are listed, and none that a policy forbids', () =
   assert.match(rows[1]?.tooltip ?? '', /its terms are not accepted yet/);
 });
 
+test('the first row is the default model, whichever that is', () => {
+  const [first, ...others] = listed([
+    model({ id: 'a:1' }),
+    model({ id: 'a:2', name: 'Two', isDefault: true }),
+  ]);
+
+  assert.deepEqual([first?.id, first?.name, first?.isDefault], ['default', '(default)', true]);
+  assert.match(first?.tooltip ?? '', /The default of jumpseat.* a:2/);
+  assert.deepEqual(
+    others.map(({ id }) => id),
+    ['a:1', 'a:2'],
+  );
+});
+
 test('a model has names, abilities and facts', () => {
   const row = rowOf(model({ maxContextTokens: 128_000, billing: { multiplier: 0.33 } }));
 
@@ -104,7 +118,7 @@ test('a thinking model has a menu with the levels that it knows', () => {
   assert.deepEqual(menu({})?.enum, ['default', 'off', 'minimal', 'low', 'medium', 'high', 'max']);
   const some = menu({ thinkingLevels: ['medium', 'high', 'unheard'] });
   assert.deepEqual(some?.enum, ['default', 'off', 'medium', 'high']);
-  assert.deepEqual(some.enumItemLabels, ['As configured', 'Off', 'Medium', 'High']);
+  assert.deepEqual(some.enumItemLabels, ['Auto', 'Off', 'Medium', 'High']);
   assert.equal(some.enumDescriptions.length, 4);
   assert.equal(some.default, 'default');
 });

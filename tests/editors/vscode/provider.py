@@ -35,6 +35,16 @@ class Provider:
         self._upstream.forget()
         self._upstream.default(MODELS, path="/v1/models")
 
+    def list(self, reply: Reply, path: str = "/v1/models") -> None:
+        """Answer requests for the list of models with this reply from now on."""
+        self._upstream.default(reply, path=path)
+
+    def wait_for_list(self, path: str) -> None:
+        """Wait for a request for the list of models with this path."""
+        number = 1
+        while self._upstream.wait_for_request(number).path != path:
+            number += 1
+
     def script(self, *replies: Reply) -> None:
         """Queue answers."""
         self._upstream.script(*replies, path=CHATS)

@@ -91,4 +91,4 @@ def test_thinking_has_a_level_and_is_shown_folded(chat, provider):
     chat.answers.last.locator(".completed-response-summary").click()
     chat.answers.last.locator(".chat-thinking-box .monaco-button").click()
     chat.shows(thought)
-    chat.choose_thinking("As configured")
+    chat.choose_thinking("Auto")

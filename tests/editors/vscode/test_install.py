@@ -35,17 +35,19 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
         context = browser.new_context()
         window = Window(server, context)
         shown = window.notified("Installing jumpseat")
+        assert window.js("return lm.models({ vendor: 'jumpseat' })") == [], "nobody waits for an installation"
         shown.get_by_text(re.compile(r"Installing packages: unpacking \(\d+ s\)")).wait_for(
             timeout=INSTALL_SECONDS * 1000
         )
-        window.js("await vscode.lm.selectChatModels({ vendor: 'jumpseat' })", seconds=INSTALL_SECONDS)
-        window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+        window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL, wait_seconds=INSTALL_SECONDS)
         provider.script(hello())
         parts, _ = ask(window, MODEL, [{"role": "user", "content": "Hi"}])
         assert "".join(part for part in parts if isinstance(part, str)) == "Hello there."
 
         # It is there the next time.
         window.load()
+        window.new_chat()
+        assert window.model_button.get_attribute("aria-label") == "Models, (default)"
         window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
         context.close()
     storage = home / "data/User/globalStorage/jumpseat.jumpseat/daemon"
@@ -73,8 +75,8 @@ def test_uv_installs_it_where_no_python_works(tmp_path, browser, provider, githu
         context = browser.new_context()
         window = Window(server, context)
         window.notified("Installing jumpseat")
-        window.js("await vscode.lm.selectChatModels({ vendor: 'jumpseat' })", seconds=INSTALL_SECONDS)
-        window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+        assert window.js("return lm.models({ vendor: 'jumpseat' })") == [], "nobody waits for an installation"
+        window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL, wait_seconds=INSTALL_SECONDS)
         context.close()
         log = server.log()
     storage = home / "data/User/globalStorage/jumpseat.jumpseat/daemon"

@@ -221,7 +221,8 @@ class Window:
         """Choose a model in the picker of the chat view."""
         self.model_button.click()
         self.menu.get_by_placeholder("Search models").fill(name)
-        self.menu.locator(".monaco-list-row").filter(has_text=name).first.click(timeout=WAIT_MS)
+        label = self.page.get_by_text(name, exact=True)
+        self.menu.locator(".monaco-list-row").filter(has=label).first.click(timeout=WAIT_MS)
         expect(self.model_button).to_have_attribute("aria-label", f"Models, {name}", timeout=WAIT_MS)
 
     def choose_thinking(self, level: str) -> None:

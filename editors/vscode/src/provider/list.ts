@@ -1,90 +1,124 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { Code, DaemonError } from '../daemon/errors';
 import type { ModelInfo, Requests } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import type { Log } from '../log';
 
-/** How long VS Code's list waits for slow providers: theirs are added when they come. */
+/** How long VS Code waits: for an installation, for the daemon, and for slow providers. */
 const PATIENCE_MS = 1500;
 
-interface Request {
-  /** Provider by provider, in the daemon's order. */
-  models: Map<string, ModelInfo[]>;
+/** One request for the lists of all providers. */
+interface Reading {
   whole: Promise<void>;
-  done: boolean;
+  /** Somebody was answered before its end, so a change is announced. */
+  isLate: boolean;
 }
 
-/**
- * The models of all providers, requested once until `forget`. VS Code asks several times at its start, and one provider
- * that cannot be reached must not hide the others for the ten seconds of its time limit.
- */
+/** The models of all providers, as the daemon has last listed them. */
 export class ModelList {
   readonly #daemon: Pick<Daemon, 'request'>;
   readonly #log: Log;
-  readonly #late: () => void;
+  readonly #changed: () => void;
   readonly #patienceMs: number;
-  #request: Promise<Request> | undefined;
+  /** Provider by provider, in the daemon's order. */
+  #models = new Map<string, ModelInfo[]>();
+  #answered: ModelInfo[] = [];
+  #reading: Reading | undefined;
   #settings = new Map<string, ReadonlySet<string>>();
 
-  /** @param late called when models have come after `models` was answered without them */
-  constructor(daemon: Pick<Daemon, 'request'>, log: Log, late: () => void, patienceMs = PATIENCE_MS) {
+  /** @param changed called when the models differ from those that `models` has returned */
+  constructor(daemon: Pick<Daemon, 'request'>, log: Log, changed: () => void, patienceMs = PATIENCE_MS) {
     this.#daemon = daemon;
     this.#log = log;
-    this.#late = late;
+    this.#changed = changed;
     this.#patienceMs = patienceMs;
   }
 
   /** The models that are known by now. Rejects if the daemon cannot be used. */
   async models(): Promise<ModelInfo[]> {
-    const asked = (this.#request ??= this.#ask());
+    const reading = (this.#reading ??= this.#read());
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        reading.isLate = true;
+        resolve();
+      }, this.#patienceMs);
+    });
     try {
-      const request = await asked;
-      let timer: NodeJS.Timeout | undefined;
-      const enough = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, this.#patienceMs);
-      });
-      await Promise.race([request.whole, enough]);
+      await Promise.race([reading.whole, enough]);
+    } finally {
       clearTimeout(timer);
-      if (!request.done) {
-        void request.whole.then(this.#late, () => undefined);
-      }
-      return [...request.models.values()].flat();
-    } catch (error) {
-      if (this.#request === asked) {
-        this.#request = undefined;
-      }
-      throw error;
     }
+    this.#answered = this.#known();
+    return this.#answered;
   }
 
-  /** Request the list again when it is needed. */
-  forget(): void {
-    this.#request = undefined;
+  /** Ask the daemon, which fetches old and failed lists again when a client asks, and announce a change. */
+  check(): void {
+    (this.#reading ??= this.#read()).isLate = true;
+  }
+
+  /** The lists have changed: what is being read may lack the change. */
+  outdate(): void {
+    this.#reading = undefined;
+  }
+
+  /** The model of a chat that names none. */
+  get default(): ModelInfo | undefined {
+    return this.#known().find((model) => model.isDefault);
   }
 
   /** The keys of the settings of a provider's chats. */
-  settingsOf(provider: string): ReadonlySet<string> {
-    return this.#settings.get(provider) ?? new Set();
+  settingsOf(provider: string | undefined): ReadonlySet<string> {
+    return this.#settings.get(provider ?? '') ?? new Set();
   }
 
-  async #ask(): Promise<Request> {
+  #known(): ModelInfo[] {
+    return [...this.#models.values()].flat();
+  }
+
+  #read(): Reading {
+    const isCurrent = (): boolean => this.#reading === reading;
+    const whole = this.#ask(isCurrent).finally(() => {
+      if (isCurrent()) {
+        this.#reading = undefined;
+      }
+    });
+    const reading: Reading = { whole, isLate: false };
+    whole.then(
+      () => {
+        if (reading.isLate && !isDeepStrictEqual(this.#known(), this.#answered)) {
+          this.#changed();
+        }
+      },
+      (error: unknown) => {
+        this.#log.debug(`The models cannot be listed: ${String(error)}`);
+      },
+    );
+    return reading;
+  }
+
+  async #ask(isCurrent: () => boolean): Promise<void> {
     const { providers } = await this.#daemon.request('providers/list', {});
+    if (!isCurrent()) {
+      return;
+    }
     this.#settings = new Map(
       providers.map(({ id, settingsSchema }) => [id, new Set(settingsSchema.map(({ key }) => key))]),
     );
-    const models = new Map<string, ModelInfo[]>(providers.map(({ id }) => [id, []]));
-    const whole = Promise.all(
+    this.#models = new Map(providers.map(({ id }) => [id, this.#models.get(id) ?? []]));
+    await Promise.all(
       providers.map(async ({ id }) => {
-        const listed = await this.#of(id);
-        models.set(id, listed.models);
-        for (const { error } of listed.errors) {
+        const { models, errors } = await this.#of(id);
+        if (isCurrent()) {
+          this.#models.set(id, models);
+        }
+        for (const { error } of errors) {
           this.#log.debug(`No models of ${id}: ${error.message}`);
         }
       }),
-    ).then(() => {
-      request.done = true;
-    });
-    const request: Request = { models, whole, done: false };
-    return request;
+    );
   }
 
   async #of(provider: string): Promise<Requests['models/list']['result']> {

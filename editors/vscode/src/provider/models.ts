@@ -39,9 +39,28 @@ export function limitsOf(model: ModelInfo): Limits {
   return { maxInputTokens: Math.min(prompt ?? whole, whole - maxOutputTokens), maxOutputTokens };
 }
 
-/** The models that VS Code lists: those that their provider wants in a picker, and that no policy forbids. */
+/** The id of the row for the daemon's default model, whichever that is. */
+export const DEFAULT_ID = 'default';
+
+/** The models that VS Code lists: the default, then those that their provider wants in a picker and no policy forbids. */
 export function listed(models: readonly ModelInfo[]): ModelRow[] {
-  return models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').map(rowOf);
+  const chosen = models.find((model) => model.isDefault);
+  const rows = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').map(rowOf);
+  return chosen ? [defaultRow(chosen), ...rows] : rows;
+}
+
+function defaultRow(model: ModelInfo): ModelRow {
+  return {
+    ...rowOf(model),
+    id: DEFAULT_ID,
+    // VS Code sorts by name and begins with the first: the parenthesis comes before all letters.
+    name: '(default)',
+    detail: model.id,
+    family: DEFAULT_ID,
+    version: DEFAULT_ID,
+    tooltip: `The default of jumpseat, which "jumpseat: Select Model" changes: ${tooltipOf(model)}`,
+    isDefault: true,
+  };
 }
 
 export function rowOf(model: ModelInfo): ModelRow {
@@ -83,7 +102,8 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
     title: 'Thinking',
     enum: values,
     enumItemLabels: [
-      'As configured',
+      // VS Code shows it beside the model's name, which gives way to a long one.
+      'Auto',
       ...levels.map((level) => level.charAt(0).toUpperCase() + level.slice(1)),
     ],
     enumDescriptions: ['As the configuration of jumpseat says', ...Object.values(LEVELS)].filter(

@@ -9,7 +9,7 @@ import { thinkingEnd, thinkingPart, type ModelRow, type ResponseOptions } from '
 import { Answer, checkWhole, type Parts } from './answer';
 import { ModelList } from './list';
 import { conversationOf, toolsOf } from './messages';
-import { listed } from './models';
+import { DEFAULT_ID, listed } from './models';
 import { parametersOf } from './options';
 import { estimate } from './tokens';
 
@@ -36,15 +36,13 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
   constructor(daemon: Daemon, log: Log) {
     this.#daemon = daemon;
     this.#log = log;
-    const late = () => {
+    this.#list = new ModelList(daemon, log, () => {
       this.#changed.fire();
-    };
-    this.#list = new ModelList(daemon, log, late);
+    });
     const changed = () => {
-      this.#list.forget();
+      this.#list.outdate();
       this.#changed.fire();
     };
-    let restarted = false;
     this.#subscriptions = [
       this.#changed,
       daemon.onNotification('models/didChange', changed),
@@ -53,15 +51,23 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       daemon.onNotification('auth/didChange', changed),
       daemon.onDidChangeState((state) => {
         if (state === 'ready') {
-          if (restarted) {
-            this.#list.forget();
-          }
-          restarted = true;
           // Also at the first start: VS Code restores the models of the last session, without their menus.
           this.#changed.fire();
         }
       }),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused) {
+          this.check();
+        }
+      }),
     ];
+  }
+
+  /** Look for models that have appeared; a daemon that does not run is not started for it. */
+  check(): void {
+    if (this.#daemon.state === 'ready') {
+      this.#list.check();
+    }
   }
 
   async provideLanguageModelChatInformation(): Promise<ModelRow[]> {
@@ -95,6 +101,8 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       checkWhole(result, params.maxTokens !== undefined);
     } catch (error) {
       throw this.#failure(error, token);
+    } finally {
+      this.check();
     }
   }
 
@@ -122,12 +130,13 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     for (const what of skipped) {
       this.#log.debug(`Not sent: ${what}.`);
     }
-    const provider = model.id.slice(0, model.id.indexOf(':'));
+    const isDefault = model.id === DEFAULT_ID;
+    const provider = isDefault ? this.#list.default?.provider : model.id.slice(0, model.id.indexOf(':'));
     const tools = toolsOf(options.tools ?? []);
     const required = options.toolMode === vscode.LanguageModelChatToolMode.Required;
     return {
       turnId,
-      model: model.id,
+      ...(!isDefault && { model: model.id }),
       ...conversation,
       ...(tools.length && { tools, toolChoice: required ? 'required' : 'auto' }),
       ...parametersOf(options.modelOptions, options.modelConfiguration, this.#list.settingsOf(provider)),

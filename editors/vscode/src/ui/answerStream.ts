@@ -7,14 +7,17 @@ import { Fold } from './fold';
 /** An answer in the chat view while it comes. */
 export class AnswerStream {
   readonly #stream: vscode.ChatResponseStream;
+  readonly #namesModel: boolean;
   readonly #fold = new Fold();
   readonly #notices: string[] = [];
   #written = false;
   provider: string | undefined;
   conversationId: string | undefined;
 
-  constructor(stream: vscode.ChatResponseStream) {
+  /** @param namesModel say above the answer which model gives it */
+  constructor(stream: vscode.ChatResponseStream, namesModel: boolean) {
     this.#stream = stream;
+    this.#namesModel = namesModel;
   }
 
   content(): Block[] {
@@ -27,6 +30,9 @@ export class AnswerStream {
       case 'start':
         this.provider = delta.provider;
         this.conversationId = delta.conversationId;
+        if (this.#namesModel) {
+          this.#stream.markdown(`\`${delta.provider}:${delta.model}\`\n\n`);
+        }
         break;
       case 'retry': {
         const seconds = (delta.delayMs / 1000).toFixed(1);

@@ -1,6 +1,6 @@
 import { Emitter, type Disposable, type Event } from 'vscode-jsonrpc/node';
 
-import type { AuthStatus, ModelInfo, Provider } from '../daemon/protocol';
+import type { AuthStatus, ModelInfo, Provider, WireError } from '../daemon/protocol';
 import type { Daemon, State } from '../daemon/supervisor';
 
 /** What the daemon says of itself, for the status bar: read when it is ready, and again when it says that it changed. */
@@ -11,6 +11,8 @@ export interface Facts {
   failure?: string;
   providers: Provider[];
   models: ModelInfo[];
+  /** Why a provider has no models, by its id. */
+  failures: ReadonlyMap<string, WireError>;
   /** The model of a chat that names none. */
   model?: ModelInfo | undefined;
 }
@@ -30,7 +32,7 @@ export class FactsReader implements Disposable {
 
   constructor(daemon: Daemon) {
     this.#daemon = daemon;
-    this.#facts = { state: daemon.state, providers: [], models: [] };
+    this.#facts = { state: daemon.state, providers: [], models: [], failures: new Map() };
     const again = (): void => {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.#read(), SETTLE_MS);
@@ -93,8 +95,9 @@ export class FactsReader implements Disposable {
         this.#daemon.request('providers/list', {}).then(({ providers }) => {
           show({ providers });
         }),
-        this.#daemon.request('models/list', {}).then(({ models }) => {
-          show({ models, model: models.find((each) => each.isDefault) });
+        this.#daemon.request('models/list', {}).then(({ models, errors }) => {
+          const failures = new Map(errors.map(({ provider, error }) => [provider, error]));
+          show({ models, failures, model: models.find((each) => each.isDefault) });
         }),
       ]);
     } catch {
@@ -107,6 +110,7 @@ export class FactsReader implements Disposable {
     this.#facts = {
       providers: this.#facts.providers,
       models: this.#facts.models,
+      failures: this.#facts.failures,
       model: this.#facts.model,
       ...change,
       state,

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { Disposable } from 'vscode-jsonrpc/node';
 
 import type { Daemon } from '../daemon/supervisor';
+import type { ModelProvider } from '../provider/provider';
 import { ask, usePrompt } from './ask';
 import { ConversationActions } from './conversationActions';
 import { Conversations } from './conversations';
@@ -9,7 +10,7 @@ import { Edits } from './edit';
 import { FactsReader } from './facts';
 import { showHistory } from './history';
 import { command, showInformation, watchFailures, watchMessages } from './messages';
-import { selectModel } from './models';
+import { refreshModels, selectModel } from './models';
 import { Participant } from './participant';
 import { useProviders } from './problems';
 import { openConfiguration, runDoctor, runInTerminal, setKey, type FindProgram } from './programs';
@@ -28,6 +29,7 @@ function text(value: unknown): string | undefined {
 export function registerUi(
   context: vscode.ExtensionContext,
   daemon: Daemon,
+  models: ModelProvider,
   log: vscode.LogOutputChannel,
   program: FindProgram,
 ): Disposable[] {
@@ -57,9 +59,12 @@ export function registerUi(
     command('jumpseat.ask', (question?: unknown) => ask(text(question))),
     command('jumpseat.usePrompt', (name?: unknown) => usePrompt(daemon, text(name))),
     command('jumpseat.selectModel', (id?: unknown) => selectModel(daemon, text(id))),
+    command('jumpseat.refreshModels', async () => {
+      showInformation(await refreshModels(daemon, models));
+    }),
     command('jumpseat.signIn', (provider?: unknown) => account.signIn(text(provider))),
     command('jumpseat.signOut', (provider?: unknown) => account.signOut(text(provider))),
-    command('jumpseat.status', () => showStatus(daemon)),
+    command('jumpseat.status', () => showStatus(daemon, facts.current.failures)),
     command('jumpseat.history', () => {
       showHistory(daemon, actions);
     }),
@@ -75,6 +80,8 @@ export function registerUi(
     command('jumpseat.restart', async () => {
       await daemon.restart();
       showInformation('jumpseat was restarted.');
+      // The new process may share its lists with other editors.
+      await refreshModels(daemon, models);
     }),
   ];
 }

@@ -3,7 +3,8 @@ import * as vscode from 'vscode';
 import { DaemonError } from '../daemon/errors';
 import type { ModelInfo } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import { showError, showInformation, showWarning } from './messages';
+import type { ModelProvider } from '../provider/provider';
+import { showError, showInformation, showWarning, withStatus } from './messages';
 import { modelRows, type ModelRow } from './modelRows';
 
 function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
@@ -44,6 +45,20 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
   }
   await daemon.request('models/setPolicy', { model: model.id, state: 'enabled' });
   return true;
+}
+
+/** Fetch the lists of all providers now; returns a sentence about the result. */
+export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 'check'>): Promise<string> {
+  const { models, errors } = await withStatus('Listing models', () =>
+    daemon.request('models/list', { refresh: true }),
+  );
+  picker.check();
+  const { providers } = await daemon.request('providers/list', {});
+  const failed = errors.filter(({ provider }) =>
+    providers.some((each) => each.id === provider && each.configured),
+  );
+  const found = models.length === 1 ? '1 model is listed.' : `${models.length} models are listed.`;
+  return [found, ...failed.map(({ error }) => error.message)].join(' ');
 }
 
 /** Choose the default model of all clients. */

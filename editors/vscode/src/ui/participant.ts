@@ -5,10 +5,10 @@ import type { Disposable } from 'vscode-jsonrpc/node';
 import { asDaemonError, type DaemonError } from '../daemon/errors';
 import type { Block, ChatParams, ChatResult, Prompt } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import { thinkingOf } from '../provider/models';
+import { DEFAULT_ID, thinkingOf } from '../provider/models';
 import { VENDOR } from '../provider/provider';
 import { keepsConversations } from '../settings';
-import { modelConfiguration } from '../untyped';
+import { detailed, modelConfiguration } from '../untyped';
 import { AnswerStream } from './answerStream';
 import { markShown } from './messages';
 import { actionsAfter, asMarkdown, SELECT_MODEL } from './problems';
@@ -81,7 +81,7 @@ export class Participant {
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
-    const answer = new AnswerStream(stream);
+    const answer = new AnswerStream(stream, params.model !== request.model.id);
     const progress = this.#daemon.onNotification('$/progress', ({ token: of, value }) => {
       const text = value.message ?? value.title;
       if (of === params.turnId && text !== undefined) {
@@ -99,7 +99,7 @@ export class Participant {
       );
       answer.close(result);
       Object.assign(record, recordOf(result));
-      return { metadata: asMetadata(record) };
+      return detailed({ metadata: asMetadata(record) }, `${result.provider}:${result.model}`);
     } catch (error) {
       const failure = asDaemonError(error);
       answer.closeNotices();
@@ -170,7 +170,8 @@ function paramsOf(
 ): ChatParams & { turnId: string } {
   const turnId = randomUUID();
   // A model of another vendor is not the daemon's: it answers with its default then.
-  const model = prompt?.model ?? (request.model.vendor === VENDOR ? request.model.id : undefined);
+  const isNamed = request.model.vendor === VENDOR && request.model.id !== DEFAULT_ID;
+  const model = prompt?.model ?? (isNamed ? request.model.id : undefined);
   const thinking = thinkingOf(modelConfiguration(request));
   const conversationId = conversationOf(past);
   return {

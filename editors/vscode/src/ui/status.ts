@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import type { Disposable } from 'vscode-jsonrpc/node';
 
-import type { FactsReader } from './facts';
+import type { Facts, FactsReader } from './facts';
 import { labelOf, statusText } from './statusText';
 import { showWarning } from './messages';
 import { afterLossOf, waysInto } from './problems';
-import { accountLine, isSignedOut, leastQuota, quotaLine } from './words';
-import type { AuthStatus, Provider } from '../daemon/protocol';
+import { accountLine, isSignedOut, isUnreachable, leastQuota, quotaLine } from './words';
+import type { AuthStatus, Provider, WireError } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 
 const COLOURS = {
@@ -61,12 +61,13 @@ function wayIn(provider: Provider): Partial<Row> {
   return provider.auth.message === undefined ? {} : { advice: provider.auth.message };
 }
 
-function providerRow(provider: Provider): Row {
+function providerRow(provider: Provider, failure: WireError | undefined): Row {
   const quota = leastQuota(provider.auth);
-  const detail = provider.auth.message ?? (quota && quotaLine(quota));
+  const reason = isUnreachable(provider, failure) ? failure?.message : provider.auth.message;
+  const detail = reason ?? (quota && quotaLine(quota));
   return {
     label: provider.name,
-    description: accountLine(provider),
+    description: accountLine(provider, failure),
     ...(detail !== undefined && { detail }),
     ...(isSignedOut(provider.auth) && wayIn(provider)),
   };
@@ -74,6 +75,7 @@ function providerRow(provider: Provider): Row {
 
 const COMMANDS: Row[] = [
   { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
+  { label: '$(refresh) Refresh Models', command: 'jumpseat.refreshModels' },
   { label: '$(history) History', command: 'jumpseat.history' },
   { label: '$(sign-in) Sign In', command: 'jumpseat.signIn' },
   { label: '$(sign-out) Sign Out', command: 'jumpseat.signOut' },
@@ -83,13 +85,16 @@ const COMMANDS: Row[] = [
 ];
 
 /** Show the providers with their accounts and quotas, and what can be done. */
-export async function showStatus(daemon: Daemon): Promise<void> {
+export async function showStatus(daemon: Daemon, failures: Facts['failures']): Promise<void> {
   let rows: Row[];
   let title = 'jumpseat';
   try {
     const { providers } = await daemon.request('providers/list', {});
     title = `jumpseat ${daemon.info?.serverInfo.version ?? ''}`.trim();
-    rows = [{ label: 'Providers', kind: vscode.QuickPickItemKind.Separator }, ...providers.map(providerRow)];
+    rows = [
+      { label: 'Providers', kind: vscode.QuickPickItemKind.Separator },
+      ...providers.map((each) => providerRow(each, failures.get(each.id))),
+    ];
   } catch {
     const failure = daemon.failure;
     rows = [

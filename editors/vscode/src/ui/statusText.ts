@@ -1,8 +1,9 @@
 import type { Facts } from './facts';
-import type { Provider } from '../daemon/protocol';
+import type { Provider, WireError } from '../daemon/protocol';
 import {
   accountLine,
   isSignedOut,
+  isUnreachable,
   leastQuota,
   modelLimits,
   percentLeft,
@@ -29,10 +30,15 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\`*_{}[\]()#+\-.!|<>]/g, '\\$&');
 }
 
-function providerLines(provider: Provider): string[] {
-  const message = provider.auth.message === undefined ? [] : [`  - ${escaped(provider.auth.message)}`];
+function providerLines(provider: Provider, failure: WireError | undefined): string[] {
+  const known = isUnreachable(provider, failure) ? failure?.message : provider.auth.message;
+  const message = known === undefined ? [] : [`  - ${escaped(known)}`];
   const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escaped(quotaLine(quota))}`);
-  return [`- **${escaped(provider.name)}**: ${escaped(accountLine(provider))}`, ...message, ...quotas];
+  return [
+    `- **${escaped(provider.name)}**: ${escaped(accountLine(provider, failure))}`,
+    ...message,
+    ...quotas,
+  ];
 }
 
 function tooltip(facts: Facts): string {
@@ -45,7 +51,7 @@ function tooltip(facts: Facts): string {
     const limits = modelLimits(facts.model);
     lines.push(`Default model: ${escaped(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
   }
-  facts.providers.forEach((each) => lines.push(...providerLines(each)));
+  facts.providers.forEach((each) => lines.push(...providerLines(each, facts.failures.get(each.id))));
   return lines.join('\n');
 }
 
@@ -77,6 +83,9 @@ export function statusText(facts: Facts): StatusText {
   }
   if (provider && isSignedOut(provider.auth)) {
     return show('account', `jumpseat: ${stateWords(provider)}`, 'warning');
+  }
+  if (provider && isUnreachable(provider, facts.failures.get(provider.id))) {
+    return show('debug-disconnect', `jumpseat: ${provider.id} does not answer`, 'warning');
   }
   const name = facts.model?.name ?? 'jumpseat';
   const quota = leastQuota(provider?.auth);

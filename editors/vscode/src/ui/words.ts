@@ -1,4 +1,5 @@
-import type { AuthStatus, ConversationRow, ModelInfo, Provider, Quota } from '../daemon/protocol';
+import { Code } from '../daemon/errors';
+import type { AuthStatus, ConversationRow, ModelInfo, Provider, Quota, WireError } from '../daemon/protocol';
 
 /** What separates facts in one line. */
 const DOT = ' · ';
@@ -86,11 +87,21 @@ export function stateWords(provider: Pick<Provider, 'auth' | 'authMethod'>): str
   return state === 'not_required' ? 'needs no sign-in' : spaced(state);
 }
 
-/** A provider's account in one line. */
-export function accountLine(provider: Provider): string {
+/** Whether a provider that is ready does not answer. */
+export function isUnreachable(provider: Provider, failure: WireError | undefined): boolean {
+  return failure?.code === Code.connection && !isSignedOut(provider.auth);
+}
+
+/**
+ * A provider's account in one line.
+ *
+ * @param failure why it has not listed its models
+ */
+export function accountLine(provider: Provider, failure?: WireError): string {
   const { login, plan } = provider.auth;
   const account = login === undefined ? '' : ` as ${login}`;
-  return [`${stateWords(provider)}${account}`, plan, provider.isDefault ? 'default' : undefined]
+  const state = isUnreachable(provider, failure) ? 'does not answer' : stateWords(provider);
+  return [`${state}${account}`, plan, provider.isDefault ? 'default' : undefined]
     .filter((part) => part !== undefined)
     .join(DOT);
 }

@@ -29,7 +29,15 @@ const MODEL = {
 } as ModelInfo;
 
 function ready(more: Partial<Facts>): Facts {
-  return { state: 'ready', version: '0.1.0', providers: [provider({})], models: [], model: MODEL, ...more };
+  return {
+    state: 'ready',
+    version: '0.1.0',
+    providers: [provider({})],
+    models: [],
+    failures: new Map(),
+    model: MODEL,
+    ...more,
+  };
 }
 
 const QUOTA = { name: 'premium_interactions', unlimited: false, percentRemaining: 41.7 };
@@ -63,6 +71,16 @@ test('the quota is that of the default model, and not that of the default provid
   );
 });
 
+test('a provider that does not answer is a warning, and not shown as ready', () => {
+  const error = { code: 1008, message: 'Connection refused.', data: { kind: 'connection', retryable: true } };
+  const failures = new Map([['copilot', error]]);
+  const { text, tooltip, look } = statusText(ready({ failures, model: undefined }));
+  assert.deepEqual([text, look], ['$(debug-disconnect) jumpseat: copilot does not answer', 'warning']);
+  assert.match(tooltip, /does not answer · default\n {2}- Connection refused/);
+  const signedOut = [provider({ state: 'signed_out' })];
+  assert.doesNotMatch(statusText(ready({ failures, providers: signedOut })).tooltip, /does not answer/);
+});
+
 test('without a quota the model is shown alone', () => {
   assert.equal(statusText(ready({})).text, '$(comment-discussion) GPT');
 });
@@ -92,6 +110,7 @@ test('a daemon that cannot be started is an error with its reason', () => {
     failure: 'The program was not found',
     providers: [],
     models: [],
+    failures: new Map(),
   });
   assert.equal(look, 'error');
   assert.match(tooltip, /The program was not found/);

@@ -1,0 +1,120 @@
+"""The list of models in VS Code while providers and their models come and go."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.vscode.code_server import CodeServer
+from tests.editors.vscode.provider import hello
+from tests.editors.vscode.requests import ask
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+MODEL = "fake:fake-model"
+# Longer than the extension lets VS Code wait, and much shorter than an installation or a silence.
+SOON_MS = 10_000
+# The daemon repeats a failure for ten seconds.
+LATE_SECONDS = 60.0
+
+
+@contextlib.contextmanager
+def configured(
+    code_server: CodeServer, name: str, base_url: str, change: tuple[str, str] = ("", "")
+) -> Iterator[None]:
+    """One more provider in the configuration, and a change of its text."""
+    file = code_server.home / "config.toml"
+    text = file.read_text()
+    table = f'\n[providers.{name}]\nkind = "openai"\nbase_url = "{base_url}"\nmax_retries = 0\n'
+    file.write_text(text.replace(*change, 1) + table)
+    try:
+        yield
+    finally:
+        file.write_text(text)
+
+
+def rows(*names: str) -> Reply:
+    return Reply.json({"data": [{"id": name} for name in names]})
+
+
+def test_the_default_row_follows_the_default_model_and_the_answer_names_it(chat, provider):
+    chat.choose_model("(default)")
+    provider.script(hello())
+    chat.ask("@jumpseat Who answers?")
+    chat.shows(chat.answers.last.locator("code").get_by_text(MODEL))
+    chat.answered()
+    chat.command("jumpseat.selectModel", "fake:other-model")
+    try:
+        provider.script(hello())
+        ask(chat, "default", [{"role": "user", "content": "And now?"}])
+        assert {each["model"] for each in provider.chats} == {"fake-model", "other-model"}
+    finally:
+        chat.command("jumpseat.selectModel", MODEL)
+    chat.choose_model("fake-model")
+    provider.script(hello())
+    chat.ask("@jumpseat Who answers?")
+    chat.answer_has("Hello there.")
+    assert chat.answers.last.locator("code").count() == 0, "the picker names it"
+
+
+def test_refresh_models_and_restart_server_list_new_models(window, provider):
+    window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+    provider.list(rows("fake-model", "other-model", "pulled"))
+    window.command("jumpseat.refreshModels")
+    window.notified("models are listed.")
+    window.wait("(await lm.models({ id: 'fake:pulled' })).length === 1")
+    provider.list(rows("fake-model", "other-model"))
+    window.command("jumpseat.restart")
+    window.wait("(await lm.models({ id: 'fake:pulled' })).length === 0")
+
+
+def test_a_server_that_is_started_later_is_listed(window, provider, code_server):
+    provider.list(Reply.json({"error": {"message": "Not yet."}}, 503), path="/late/models")
+    with configured(code_server, "late", provider.base_url.replace("/v1", "/late")):
+        provider.wait_for_list("/late/models")
+        provider.list(rows("woken"), path="/late/models")
+        window.wait("(await lm.models({ id: 'late:woken' })).length === 1", wait_seconds=LATE_SECONDS)
+
+
+def test_extensions_do_not_wait_for_a_silent_daemon_or_provider(window, provider, daemon, code_server):
+    window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
+    listing = """
+        const begin = Date.now();
+        const found = await lm.models({ vendor: 'jumpseat' });
+        return [found.map(({ id }) => id), Date.now() - begin];
+        """
+    pid = daemon.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        found, elapsed = window.js(listing)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert MODEL in found
+    assert elapsed < SOON_MS
+
+    gate = Gate()
+    provider.list(replace(rows("slow"), held=gate), path="/silent/models")
+    with configured(code_server, "silent", provider.base_url.replace("/v1", "/silent")):
+        provider.wait_for_list("/silent/models")
+        found, elapsed = window.js(listing)
+        assert MODEL in found
+        assert elapsed < SOON_MS
+        provider.open(gate)
+        window.wait("(await lm.models({ id: 'silent:slow' })).length === 1")
+
+
+def test_a_provider_that_cannot_be_reached_is_not_shown_as_ready(window, code_server):
+    first = 'default_provider = "gone"\ndefault_model = "gone:m"\n'
+    with configured(code_server, "gone", "http://127.0.0.1:9/v1", ('default_provider = "fake"\n', first)):
+        window.shows(window.status.get_by_text("gone does not answer"))
+        window.start("jumpseat.status")
+        row = window.quick_input.locator(".monaco-list-row").filter(has_text="gone")
+        window.sees("does not answer", within=row)
+        window.page.keyboard.press("Escape")
+    window.shows(window.status.get_by_text("fake-model"))
