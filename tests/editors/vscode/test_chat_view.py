@@ -18,7 +18,7 @@ def test_a_model_is_chosen_in_the_picker_of_vs_code(chat, provider):
     chat.ask("Hello?")
     chat.answer_has("Hello there.")
     chat.answered()
-    assert provider.chats[0]["model"] == "other-model"
+    assert "other-model" in [each["model"] for each in provider.chats]
     provider.script(hello())
     chat.choose_model("fake-model")
     chat.ask("Again?")
@@ -72,7 +72,8 @@ def test_the_agent_of_vs_code_runs_a_tool_and_goes_on(chat, provider):
     chat.ask("What is the secret word?")
     chat.answer_has("Plum.")
     chat.answered()
-    result = next(message for message in provider.chats[1]["messages"] if message["role"] == "tool")
+    sent = [message for each in provider.chats for message in each["messages"]]
+    result = next(message for message in sent if message["role"] == "tool")
     assert "The secret word is plum." in str(result["content"])
 
 
@@ -85,7 +86,8 @@ def test_thinking_has_a_level_and_is_shown_folded(chat, provider):
     chat.ask("Is it?")
     chat.answer_has("Yes.")
     chat.answered()
-    assert provider.chats[0]["reasoning_effort"] == "high"
+    # VS Code may send requests of its own, such as one for a title, before it.
+    assert "high" in [each.get("reasoning_effort") for each in provider.chats]
     thought = chat.answers.last.get_by_text("Let me think about plums and pears.")
     chat.hides(thought)
     chat.answers.last.locator(".completed-response-summary").click()
