@@ -144,7 +144,10 @@ end
 --- Change the buffer in the undo step of the answer, also after its end.
 ---@param change fun()
 function Answer:edit(change)
-  if self.writer.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return end
+  if not vim.api.nvim_buf_is_loaded(self.buf) then return end
+  -- The change would hide that the user has undone the answer.
+  self.writer:is_valid()
+  if self.writer.lost then return end
   self.writer:edit(change)
   if self.is_kept then vim.bo[self.buf].modified = false end
 end
