@@ -103,15 +103,28 @@ def test_escape_rejects_a_finished_edit_which_can_be_restored(rewritten):
     rewritten.wait(f"{TEXT} === values[0]", AFTER)
 
 
-def test_an_edit_whose_diff_is_closed_has_buttons(rewritten):
+def test_an_edit_whose_diff_is_closed_has_buttons(rewritten, provider):
     rewritten.command("jumpseat.showEdit")
     rewritten.command("workbench.action.closeActiveEditor")
     rewritten.notified("The edit of numbers.py is neither accepted nor rejected.")
     for name in ("Accept Edit", "Reject or Stop Edit", "Edit Again", "Show Edit"):
         button = rewritten.page.locator(".title .editor-actions").get_by_role("button", name=name)
         rewritten.shows(button)
-    press(rewritten, "Accept Edit")
-    rewritten.wait(f"{TEXT} === values[0]", AFTER)
+    press(rewritten, "Reject or Stop Edit")
+    rewritten.notified("The edit of numbers.py was rejected.")
+    # The message outlives its edit, and its buttons must not act on the next one.
+    provider.script(Reply.events(completion_stream(["other = 2\n"])))
+    rewritten.js("vscode.window.activeTextEditor.selection = new vscode.Selection(1, 0, 2, 0)")
+    rewritten.start("jumpseat.edit", "Another name.")
+    rewritten.sees("numbers.py: rewritten")
+    rewritten.counts(rewritten.notifications.filter(has_text="Rewriting"), 0)
+    message = rewritten.notified("The edit of numbers.py is neither accepted nor rejected.")
+    message.get_by_text("Accept", exact=True).click()
+    rewritten.notified("There is no finished edit in this file.")
+    rewritten.command("jumpseat.rejectEdit")
+    rewritten.command("jumpseat.restoreEdit")
+    rewritten.command("jumpseat.acceptEdit")
+    rewritten.wait(f"{TEXT} === values[0]", "first = 1\nother = 2\nthird = 3\n")
 
 
 def test_an_edit_that_was_cut_off_is_not_applied(window, provider):

@@ -298,7 +298,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   /** Offer the ways on of a finished edit whose diff is closed. */
   #remind(edit: Edit, state: string): void {
     if (edit.stop === undefined && this.#isOpen(edit) && tabOf(edit.proposed) === undefined) {
-      showInformation(`The edit of ${nameOf(edit.document)} ${state}.`, ...waysOn(edit.document.uri));
+      showInformation(`The edit of ${nameOf(edit.document)} ${state}.`, ...waysOn(edit.proposed));
     }
   }
 

@@ -42,12 +42,12 @@ export function lensesAt(line: number, uri: vscode.Uri, isWritten: boolean): vsc
   ];
 }
 
-/** What can be done with a finished edit of a document, as buttons of a message. */
-export function waysOn(uri: vscode.Uri): Action[] {
+/** What can be done with a finished edit, as buttons of a message, which may outlive the edit. */
+export function waysOn(proposed: vscode.Uri): Action[] {
   return [
-    { title: 'Accept', command: 'jumpseat.acceptEdit', arguments: [uri] },
-    { title: 'Reject', command: 'jumpseat.rejectEdit', arguments: [uri] },
-    { title: 'Show Change', command: 'jumpseat.showEdit', arguments: [uri] },
+    { title: 'Accept', command: 'jumpseat.acceptEdit', arguments: [proposed] },
+    { title: 'Reject', command: 'jumpseat.rejectEdit', arguments: [proposed] },
+    { title: 'Show Change', command: 'jumpseat.showEdit', arguments: [proposed] },
   ];
 }
 
