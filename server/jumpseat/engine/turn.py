@@ -1,4 +1,4 @@
-"""Runs a turn: resolve the model, plan, stream, fold, and retry or replan. An adapter makes one attempt."""
+"""Runs a turn: resolve the model, plan, attempt, fold and keep."""
 
 from __future__ import annotations
 
@@ -7,27 +7,21 @@ import logging
 from contextlib import suppress
 from dataclasses import replace
 
-from jumpseat.adapters.base import Replan, events_of
-from jumpseat.adapters.base.chat_model import unfinished_answer
 from jumpseat.chat import (
-    BLOCK_EVENTS,
     ChatCancelled,
     ChatError,
     DoneEvent,
     Fold,
-    Origin,
     Response,
-    ResponseEvent,
-    RetryEvent,
     StartEvent,
     UnknownModelError,
-    WarningEvent,
 )
 from jumpseat.chat.errors import daemon_failure
 from jumpseat.chat.long import is_long
 from jumpseat.engine.ask import Sink, TurnAsk
+from jumpseat.engine.attempts import Attempts
 from jumpseat.engine.keeping import Keeper
-from jumpseat.engine.length import check_length, refuses_limit
+from jumpseat.engine.length import check_length
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan
 from jumpseat.engine.prepare import prepare
@@ -106,7 +100,7 @@ async def _run_started(
         for warning in planned.warnings:
             fold.add(warning)
             sink.send(warning)
-        done = await _attempts(target, planned, budget, fold, sink, memory, keeper)
+        done = await Attempts(target, planned, budget, fold, sink, memory, keeper).run()
     except asyncio.CancelledError:
         raise await _ended(ChatCancelled("The chat was cancelled."), fold, sink, keeper) from None
     except ChatError as error:
@@ -120,74 +114,6 @@ async def _run_started(
     response = await _kept(fold.response(), None, sink, keeper)
     sink.send(replace(done, usage=fold.usage))
     return response
-
-
-async def _attempts(
-    target: ResolvedModel,
-    planned: Plan,
-    budget: RetryBudget,
-    fold: Fold,
-    sink: Sink,
-    memory: BlockMemory | None,
-    keeper: Keeper | None,
-) -> DoneEvent:
-    """Attempt the turn until one attempt ends well or the budget is spent."""
-    request = planned.request
-    while True:
-        output = counted = False
-        try:
-            async with events_of(target.adapter, request) as events:
-                async for event in events:
-                    # Each attempt warns again of what it leaves out; the client gets a warning once.
-                    if isinstance(event, WarningEvent) and event in fold.warnings:
-                        continue
-                    fold.add(event)
-                    if isinstance(event, DoneEvent):
-                        sent = planned.request.messages
-                        if memory is not None and request.messages is not sent:
-                            origin = Origin(target.provider, target.model)
-                            memory.refusals.note(sent, request.messages, origin)
-                        return event  # Not sent here: `done` comes after the turn is kept.
-                    if keeper is not None:
-                        keeper.save_soon(fold)
-                    output = output or isinstance(event, BLOCK_EVENTS)
-                    counted = counted or isinstance(event, ResponseEvent)
-                    sink.send(event)
-                    # While the client does not read, nothing more is read from the provider.
-                    await sink.ready()
-            raise unfinished_answer(target.provider)
-        except Replan as replan:
-            if output or not budget.may_replan(replan.reason):
-                raise replan.error from replan
-            logger.info("replanning a turn of %s: %s", target.provider, replan.reason)
-            request = replan.request or request
-            fold.restart(target.provider, target.model)
-            if replan.warning is not None and replan.warning not in fold.warnings:
-                fold.add(replan.warning)
-                sink.send(replan.warning)
-        except ChatError as error:
-            fallback = planned.fallback_max_tokens
-            if (
-                fallback is not None
-                and not output
-                and refuses_limit(error)
-                and budget.may_replan("max_tokens")
-            ):
-                logger.info("a turn of %s is limited to %d tokens: %s", target.provider, fallback, error)
-                request = replace(request, max_tokens=fallback, answer_tokens=None)
-                fold.restart(target.provider, target.model)
-                continue
-            # After output a retry would repeat text that the client already shows.
-            delay = None if output else budget.delay_before_retry(error)
-            if delay is None:
-                raise
-            if counted or (error.status_code or 0) >= 500:
-                # The provider may have billed this attempt as a user request; it must not bill another.
-                request = replace(request, initiator="agent")
-            sink.send(RetryEvent(budget.attempt + 1, budget.max_attempts, round(delay * 1000), error))
-            budget.attempt += 1
-            fold.restart(target.provider, target.model)
-            await asyncio.sleep(delay)
 
 
 async def _ended(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None) -> ChatError:

@@ -1,0 +1,144 @@
+"""The attempts of one turn: streams each one, and decides what follows a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from jumpseat.adapters.base import Replan, events_of
+from jumpseat.adapters.base.chat_model import unfinished_answer
+from jumpseat.chat import (
+    BLOCK_EVENTS,
+    ChatError,
+    DoneEvent,
+    Fold,
+    Origin,
+    ResponseEvent,
+    RetryEvent,
+    WarningEvent,
+)
+from jumpseat.engine.ask import Sink
+from jumpseat.engine.keeping import Keeper
+from jumpseat.engine.length import refuses_limit
+from jumpseat.engine.memory import BlockMemory
+from jumpseat.engine.plan import Plan
+from jumpseat.engine.retry import RetryBudget
+from jumpseat.providers import ResolvedModel
+
+logger = logging.getLogger(__name__)
+
+
+class Attempts:
+    """Attempts a turn until one attempt ends well or the budget is spent."""
+
+    def __init__(
+        self,
+        target: ResolvedModel,
+        planned: Plan,
+        budget: RetryBudget,
+        fold: Fold,
+        sink: Sink,
+        memory: BlockMemory | None,
+        keeper: Keeper | None,
+    ) -> None:
+        """
+        Args:
+            target: the model.
+            planned: the request of the first attempt.
+            budget: retries and replans of this turn.
+            fold: gets every event of the current attempt.
+            sink: gets every event but the last.
+            memory: learns which blocks the provider refuses to take back.
+            keeper: saves the answer so far.
+        """
+        self._target = target
+        self._planned = planned
+        self._budget = budget
+        self._fold = fold
+        self._sink = sink
+        self._memory = memory
+        self._keeper = keeper
+        self._request = planned.request
+        self._has_begun = self._has_output = False
+        """Of the current attempt: whether the provider has answered, and whether the client shows a part."""
+
+    async def run(self) -> DoneEvent:
+        """Return the end of the attempt that ended well, which is not sent to the sink.
+
+        Raises:
+            ChatError: the last attempt failed.
+        """
+        while True:
+            self._has_begun = self._has_output = False
+            try:
+                return await self._run_one()
+            except Replan as replan:
+                self._change_request(replan)
+            except ChatError as error:
+                if not self._lower_limit(error):
+                    await self._wait_to_retry(error)
+
+    async def _run_one(self) -> DoneEvent:
+        async with events_of(self._target.adapter, self._request) as events:
+            async for event in events:
+                # Each attempt warns again of what it leaves out; the client gets a warning once.
+                if isinstance(event, WarningEvent) and event in self._fold.warnings:
+                    continue
+                self._fold.add(event)
+                if isinstance(event, DoneEvent):
+                    self._note_refusals()
+                    return event  # Not sent here: `done` comes after the turn is kept.
+                if self._keeper is not None:
+                    self._keeper.save_soon(self._fold)
+                self._has_output = self._has_output or isinstance(event, BLOCK_EVENTS)
+                self._has_begun = self._has_begun or isinstance(event, ResponseEvent)
+                self._sink.send(event)
+                # While the client does not read, nothing more is read from the provider.
+                await self._sink.ready()
+        raise unfinished_answer(self._target.provider)
+
+    def _note_refusals(self) -> None:
+        planned = self._planned.request.messages
+        if self._memory is not None and self._request.messages is not planned:
+            origin = Origin(self._target.provider, self._target.model)
+            self._memory.refusals.note(planned, self._request.messages, origin)
+
+    def _change_request(self, replan: Replan) -> None:
+        if self._has_output or not self._budget.may_replan(replan.reason):
+            raise replan.error from replan
+        logger.info("replanning a turn of %s: %s", self._target.provider, replan.reason)
+        self._request = replan.request or self._request
+        self._restart()
+        if replan.warning is not None and replan.warning not in self._fold.warnings:
+            self._fold.add(replan.warning)
+            self._sink.send(replan.warning)
+
+    def _lower_limit(self, error: ChatError) -> bool:
+        """Whether the next attempt has another limit, because the provider refused this one."""
+        fallback = self._planned.fallback_max_tokens
+        if fallback is None or self._has_output or not refuses_limit(error):
+            return False
+        if not self._budget.may_replan("max_tokens"):
+            return False
+        logger.info("a turn of %s is limited to %d tokens: %s", self._target.provider, fallback, error)
+        self._request = replace(self._request, max_tokens=fallback, answer_tokens=None)
+        self._restart()
+        return True
+
+    async def _wait_to_retry(self, error: ChatError) -> None:
+        # After output a retry would repeat text that the client already shows.
+        delay = None if self._has_output else self._budget.delay_before_retry(error)
+        if delay is None:
+            raise error
+        if self._has_begun or (error.status_code or 0) >= 500:
+            # The provider may have billed this attempt as a user request; it must not bill another.
+            self._request = replace(self._request, initiator="agent")
+        attempt, attempts = self._budget.attempt + 1, self._budget.max_attempts
+        self._sink.send(RetryEvent(attempt, attempts, round(delay * 1000), error))
+        self._budget.attempt = attempt
+        self._restart()
+        await asyncio.sleep(delay)
+
+    def _restart(self) -> None:
+        self._fold.restart(self._target.provider, self._target.model)
