@@ -24,7 +24,7 @@ ESCAPES: list[tuple[str, str]] = [
     ("a\x9d0;title\x9cb", "ab"),
     ("a\x90q\x9cb\x98s\x9cc\x9ep\x9cd\x9fa\x9c", "abcd"),
     ("a\x85b\x84\x8d\x9c", "ab"),
-    ("a\x07\x08\x00\x0b\x0c\x0e\x0f\x7fb", "ab"),
+    ("a\x07\x08\x0b\x0c\x0e\x0f\x7fb", "ab"),
     ("visible\rhidden", "visiblehidden"),
     ("line\r\nline\ttab", "line\nline\ttab"),
     ("a\x1b\x1b[31mb", "ab"),

@@ -257,7 +257,7 @@ def test_a_redirect_names_the_other_host_and_never_its_query():
 
 def test_a_message_is_one_bounded_line_without_markup_control_characters_or_secrets():
     resolve("acme", "api_key", "sk-canary-secret", ProviderConfig())
-    words = "a\r\nb\x1b[31mred\x1b[0m \x9b5m<b>bold</b>\x00\u202e sk-canary-secret " + "long " * 200
+    words = "a\r\nb\x1b[31mred\x1b[0m \x9b5m<b>bold</b>\x07\u202e sk-canary-secret " + "long " * 200
     message = from_response(400, openai_error(words)).message
     assert message.startswith("acme refused the request (HTTP 400): a bred bold *** long")
     assert len(message) < 300

@@ -21,7 +21,7 @@ def in_pieces(text: str, *cuts: int) -> str:
     return "".join(screen.feed(text[a:b]) for a, b in pairwise(places))
 
 
-@pytest.mark.parametrize(("hostile", "text"), ESCAPES)
+@pytest.mark.parametrize(("hostile", "text"), [*ESCAPES, ("a\0b", "ab")])
 def test_sequences_are_stripped_at_any_split(hostile: str, text: str) -> None:
     assert clean(hostile) == text
     assert in_pieces(hostile, *range(1, len(hostile))) == text
