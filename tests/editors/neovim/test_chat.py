@@ -212,6 +212,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(home, provider
     with running_neovim(home) as first:
         first.command("Jumpseat")
         chats.about_the_sky(first, provider)
+        first.names_its_conversation()
         first.command(f"saveas {file}")
         saved = first.text + "\n"
     assert file.read_text("utf-8") == saved
@@ -280,10 +281,11 @@ def test_a_chat_without_its_line_of_the_kept_conversation_begins_another_one(chi
     provider.default(Reply.events(WORDS))
     child.ask("First.")
     child.idle()
+    child.names_its_conversation()
     child.command("g/^conversation: /delete")
     child.ask("Second.")
     child.idle()
-    assert child.text.count("\nconversation: ") == 1
+    child.names_its_conversation()
     assert len(list((home / "conversations").glob("*.jsonl"))) == 2
 
 

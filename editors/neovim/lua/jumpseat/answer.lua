@@ -154,6 +154,7 @@ end
 
 --- Let Neovim end without a question about a chat that the daemon keeps as it is in the buffer, unless it has a file.
 function Answer:mark_kept()
+  if not vim.api.nvim_buf_is_loaded(self.buf) then return end
   local is_kept = self.conversation and not self.is_unkept and self.writer:is_alone()
   if not is_kept or vim.uv.fs_stat(vim.api.nvim_buf_get_name(self.buf)) then return end
   self.is_kept = true
