@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CLIENT_NAME = "jumpseat-cli"
 
 CANCEL_SECONDS = 2.0
-"""How long a cancelled chat is waited for."""
+"""How long to wait for the end of a cancelled chat."""
 
 Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
 """Returns a kept conversation, or raises a ClientError."""
@@ -178,7 +178,7 @@ async def _print_answer(
             result, _ = await wait_for_result(stream, spinner)
         except asyncio.CancelledError as error:
             spinner.stop()
-            return await _print_cancelled(stream, exit_code_of(error))
+            return await _print_cancellation(stream, exit_code_of(error))
         fault = _fault_of(result, output_mode)
         print_json(result if fault is None else {**result, "error": client_error(fault)})
         if form.shows_usage:
@@ -222,7 +222,7 @@ async def _print_answer(
     return OK
 
 
-async def _print_cancelled(stream: ChatStream, code: int) -> int:
+async def _print_cancellation(stream: ChatStream, code: int) -> int:
     """Print the error of a cancelled chat, with the text received so far, and return the exit code."""
     error = cancelled_error(code)
     try:

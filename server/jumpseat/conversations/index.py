@@ -26,7 +26,7 @@ from jumpseat.conversations.index_pages import Page, changes_since, read_page
 from jumpseat.conversations.index_tables import (
     CLEAN_SECONDS,
     IndexTables,
-    connected,
+    connect,
     is_damaged,
     is_locked,
     transaction,
@@ -338,7 +338,7 @@ class ConversationIndex:
         # Created here, because SQLite would create it with the default mode.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
         self._inode = self._path.stat().st_ino
-        self._tables = connected(str(self._path))
+        self._tables = connect(str(self._path))
         return self._tables
 
     def _open_memory(self) -> IndexTables:
@@ -346,7 +346,7 @@ class ConversationIndex:
         self._inode = None
         self._memory_until = time.monotonic() + MEMORY_SECONDS
         if self._memory is None:
-            self._memory = connected(":memory:")
+            self._memory = connect(":memory:")
             self._memory.prepare()
         self._tables = self._memory
         self._synchronize(self._tables)

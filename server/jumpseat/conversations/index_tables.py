@@ -86,7 +86,7 @@ def has_trigrams() -> bool:
     return True
 
 
-def connected(name: str) -> IndexTables:
+def connect(name: str) -> IndexTables:
     """Open a file, or ":memory:". One thread at a time may use the connection; transactions are explicit."""
     connection = sqlite3.connect(name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA secure_delete = ON")

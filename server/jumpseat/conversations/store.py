@@ -265,7 +265,7 @@ class ConversationStore:
     def _begin(self, turn: NewTurn, key: str) -> BegunTurn:
         messages, now = tuple(redacted_message(each, turn.secrets) for each in turn.messages), _now()
         family = self._family(turn.conversation_id)
-        candidates = [(each, _placed(each.state, messages, turn.secrets)) for each in family]
+        candidates = [(each, _place(each.state, messages, turn.secrets)) for each in family]
         if not candidates:
             line = begin_line(turn, key, 0, messages, None, now)
             self._create(turn.conversation_id, [header_line(turn, turn.conversation_id, now), line])
@@ -389,7 +389,7 @@ class ConversationStore:
         return StateError(f"The conversations in {self.directory} cannot be {action}: {reason}.")
 
 
-def _placed(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
+def _place(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
     before_last = 0 if state.last is None else state.last.before
     known = Known(state.inputs, state.answer, last_turn_of(state), before_last)
     # A secret may have become known after a message was stored.

@@ -1,4 +1,4 @@
-"""What a provider adds to the answers of a dialect: price, sources, notices."""
+"""The interface for additions of a provider to a dialect: price, sources, notices."""
 
 from __future__ import annotations
 

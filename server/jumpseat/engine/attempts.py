@@ -61,7 +61,7 @@ class Attempts:
         self._keeper = keeper
         self._request = planned.request
         self._has_begun = self._has_output = False
-        """Of the current attempt: whether the provider has answered, and whether the client shows a part."""
+        """Whether the provider has answered the current attempt, and whether the client shows a part."""
 
     async def run(self) -> DoneEvent:
         """Return the end of the attempt that ended well, which is not sent to the sink.

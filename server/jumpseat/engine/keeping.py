@@ -79,7 +79,7 @@ class Keeper:
         if self.store is None or self._begun is None:
             return
         store, begun, content = self.store, self._begun, fold.partial().content
-        problem = await asyncio.to_thread(_guarded, lambda: store.save_partial(begun, content))
+        problem = await asyncio.to_thread(_try, lambda: store.save_partial(begun, content))
         if problem is not None:
             logger.warning("the answer so far was not kept: %s", problem)
         self._saving = None
@@ -117,7 +117,7 @@ class Keeper:
         Returns:
             Its result, or the sentence that says why it failed; and whether the task was cancelled meanwhile.
         """
-        writing = asyncio.ensure_future(asyncio.to_thread(_guarded, work))
+        writing = asyncio.ensure_future(asyncio.to_thread(_try, work))
         self._writing = writing
         was_cancelled = False
         while True:
@@ -129,7 +129,7 @@ class Keeper:
                 was_cancelled = True
 
 
-def _guarded(work: Callable[[], T]) -> T | str:
+def _try(work: Callable[[], T]) -> T | str:
     """The result of work of the store, or the sentence that says why it failed."""
     try:
         return work()

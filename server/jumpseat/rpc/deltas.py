@@ -23,7 +23,7 @@ from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.engine import Sink
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.outbox import Outbox
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.wording import name_commands
 from jumpseat.wire import encode
 
 DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
@@ -155,18 +155,18 @@ class DeltaSink(Sink):
         elif type(event) is TextDeltaEvent:
             delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, encode(event.text))
         else:
-            delta = encode(self._shaped(event))
+            delta = encode(self._to_wire(event))
         self._outbox.send_body(b'%b%d,"delta":%b}}' % (self._head, self._seq, delta))
         self._seq += 1
 
-    def _shaped(self, event: StreamEvent) -> dict[str, Any]:
+    def _to_wire(self, event: StreamEvent) -> dict[str, Any]:
         delta = object_to_wire(event)
         if "error" in delta:
-            delta["error"] = worded(delta["error"], self._commands)
+            delta["error"] = name_commands(delta["error"], self._commands)
         return delta
 
     def _delta_with_transcript(self, event: StreamEvent, transcript: TranscriptStream) -> bytes:
-        delta = self._shaped(event)
+        delta = self._to_wire(event)
         if piece := transcript.add(event):
             delta["transcript"] = piece
         return encode(delta)

@@ -7,7 +7,7 @@ from typing import Any
 from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.wording import name_commands
 
 
 def forward_changes(session: Session) -> None:
@@ -15,7 +15,7 @@ def forward_changes(session: Session) -> None:
 
     def notify(change: Change) -> None:
         method, params = notification_of(change)
-        session.outbox.notify(method, worded(params, session.commands))
+        session.outbox.notify(method, name_commands(params, session.commands))
 
     session.registry.subscribe(notify)
 

@@ -19,7 +19,7 @@ from jumpseat.rpc.client_requests import ClientRequests
 from jumpseat.rpc.faults import RpcFault, WireError, wire_error
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import ClientInfoParam
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.wording import name_commands
 from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Held
 from jumpseat.wire import INVALID_REQUEST, RequestId
@@ -156,7 +156,9 @@ class Session:
     def error_of(self, exception: BaseException) -> WireError:
         """Return the wire error for an exception, as `wire_error` does, in the words of this client."""
         error = wire_error(exception)
-        return WireError(error.code, **worded({"message": error.message, "data": error.data}, self.commands))
+        return WireError(
+            error.code, **name_commands({"message": error.message, "data": error.data}, self.commands)
+        )
 
     @property
     def registry(self) -> Registry:

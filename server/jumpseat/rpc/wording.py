@@ -10,7 +10,7 @@ from jumpseat.providers import in_words_of_client
 _TEXTS = ("message", "hint")
 
 
-def worded(value: Any, commands: Mapping[str, str] | None) -> Any:
+def name_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
     """Name the client's commands in every `message` and `hint` of an object for the wire.
 
     Args:
@@ -20,12 +20,12 @@ def worded(value: Any, commands: Mapping[str, str] | None) -> Any:
     if commands is None:
         return value
     if isinstance(value, list):
-        return [worded(each, commands) for each in value]
+        return [name_commands(each, commands) for each in value]
     if not isinstance(value, dict):
         return value
     return {
         key: in_words_of_client(each, commands)
         if key in _TEXTS and isinstance(each, str)
-        else worded(each, commands)
+        else name_commands(each, commands)
         for key, each in value.items()
     }

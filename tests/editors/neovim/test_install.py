@@ -182,7 +182,7 @@ def test_only_functions_of_neovim_0_10_are_called(child):
 
 
 def test_a_selection_is_whole_lines_in_neovim_0_10(child, provider, tmp_path):
-    """As far as a newer Neovim can show it: `getregionpos` is the function that 0.10 lacks."""
+    """A newer Neovim stands in for the old one: `getregionpos` is the function that 0.10 lacks."""
     child.command("enew")
     child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'ab', 'cd' })")
     child.lua("""

@@ -87,7 +87,7 @@ def test_the_advice_about_a_missing_program_works(home, provider):
 
 
 def test_a_neovim_that_is_too_old_says_which_one_is_needed(home):
-    """As far as a newer one can show it: `has()` denies 0.10, and `vim.health` has the names of 0.9."""
+    """A newer Neovim plays the old one: `has()` denies 0.10, and `vim.health` has the names of 0.9."""
     with running_neovim(home, "--cmd", OLD) as child:
         reason = child.lua("return vim.trim(vim.fn.execute('messages'))")
         assert re.fullmatch(r"jumpseat needs Neovim 0\.10 or newer; this is \d+\.\d+\.\d+\.", reason)

@@ -1,4 +1,4 @@
-"""Where the paths of references begin, and how large their texts may be."""
+"""The directory of relative references, and the limit of their texts."""
 
 from __future__ import annotations
 

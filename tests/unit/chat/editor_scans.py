@@ -1,4 +1,4 @@
-"""What Vim and Emacs look for in a file that they open, written after their manuals."""
+"""The scans of Vim and Emacs for settings in a file, written after their manuals."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 from jumpseat.conversations import ConversationStore, Limits, index_cleaning, index_tables
 from jumpseat.conversations import index as index_module
 from jumpseat.conversations.index import FILE_NAME, ConversationIndex
-from jumpseat.conversations.index_tables import connected
+from jumpseat.conversations.index_tables import connect
 from jumpseat.conversations.prune import Pruner
 from tests.unit.conversations.kept import copy_many, keep
 
@@ -131,7 +131,7 @@ def test_the_cleaning_after_a_deletion_is_planned(
         Pruner(store).prune(Limits(0, 0.00001))
 
     assert ids(index) == []
-    with contextlib.closing(connected(str(store.directory / FILE_NAME)).connection) as connection:
+    with contextlib.closing(connect(str(store.directory / FILE_NAME)).connection) as connection:
         (clean_at,) = connection.execute("SELECT clean_at FROM state").fetchone()
     assert seconds / 10 < clean_at - time.time() + 5 < seconds
 

@@ -16,7 +16,7 @@ function M.too_old()
   )
 end
 
---- How to name the program, for hints.
+--- The name of the program in hints.
 M.ADVICE = "Name it with :lua require('jumpseat').setup({ command = { '/path/to/jumpseat' } })"
 
 ---@class jumpseat.Options
@@ -43,7 +43,7 @@ local function is_command(value) return is_words(value) and #value > 0 end
 
 local LOG_LEVELS = { 'debug', 'info', 'warning', 'error' }
 
---- What each option must be: a type, or a function that decides, and the words for a person.
+--- The rule of each option: a type, or a function that decides, and the words for a person.
 ---@type table<string, { is: string|(fun(value: any): boolean), words: string }>
 local RULES = {
   command = { is = is_command, words = "a list of words, such as { '/path/to/jumpseat' }" },
@@ -81,7 +81,7 @@ local function read()
   return valid, problems, unknown
 end
 
---- What is wrong with the options, in sentences.
+--- The faults of the options, in sentences.
 ---@return string[] problems
 ---@return string[] unknown names that no option has
 function M.check()

@@ -27,7 +27,7 @@ local function of_diagnostics(buf)
   return { type = 'context', text = text, uri = region.uri(buf), label = 'diagnostics' }
 end
 
---- How images begin that models take.
+--- The first bytes of the images that models take.
 local IMAGES = {
   { '^\137PNG\r\n', 'image/png' },
   { '^\255\216\255', 'image/jpeg' },

@@ -58,7 +58,7 @@ function M.winbar()
   return escaped(left) .. '%<' .. (fits and '%=%#Comment#' .. hint or '')
 end
 
---- What a delta changes of what is shown, for `update`.
+--- The changes of the display that a delta causes, for `update`.
 ---@param delta table
 ---@return table<string, any>
 function M.changes(delta)

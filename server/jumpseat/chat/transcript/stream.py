@@ -195,7 +195,7 @@ class EscapedText:
         first_new = 1 if self.is_begun else 0
         text = f".{text}" if self.is_begun else BLANK_LINES.sub("", text)
         uncut = text.rstrip().split("\n")
-        lines = uncut if is_complete else self._decided(uncut, is_new=len(uncut) > first_new)
+        lines = uncut if is_complete else self._take_decided(uncut, is_new=len(uncut) > first_new)
         raw = "\n".join(lines)
         self._held = [text[len(raw) :]]
         if not raw:
@@ -209,7 +209,7 @@ class EscapedText:
         self.is_begun = True
         return "\n".join(written)[first_new:]
 
-    def _decided(self, lines: Sequence[str], *, is_new: bool) -> list[str]:
+    def _take_decided(self, lines: Sequence[str], *, is_new: bool) -> list[str]:
         """Return the lines without the part of the last line that needs more text.
 
         Args:

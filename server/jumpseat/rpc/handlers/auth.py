@@ -13,7 +13,7 @@ from jumpseat.rpc.encode import object_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.wording import name_commands
 
 
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
@@ -65,5 +65,5 @@ async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[st
 
 
 def _status(session: Session, status: AuthStatus) -> dict[str, Any]:
-    shaped: dict[str, Any] = worded(object_to_wire(status), session.commands)
+    shaped: dict[str, Any] = name_commands(object_to_wire(status), session.commands)
     return shaped

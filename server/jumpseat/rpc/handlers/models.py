@@ -13,7 +13,7 @@ from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
 from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.wording import name_commands
 
 
 async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> dict[str, Any]:
@@ -28,17 +28,17 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
     default = await _default_model_id(session, named)
     listed = {model.provider for model in models}
     capabilities = {
-        provider: _stated(registry, provider)
+        provider: _claims_of(registry, provider)
         for provider in listed
         if registry.is_sound(provider)  # The configuration may have changed meanwhile.
     }
     return {
         "models": await asyncio.to_thread(_rows, models, default, capabilities),
-        "errors": worded([_failure(failure) for failure in failures], session.commands),
+        "errors": name_commands([_failure(failure) for failure in failures], session.commands),
     }
 
 
-def _stated(registry: Registry, provider: str) -> Capabilities:
+def _claims_of(registry: Registry, provider: str) -> Capabilities:
     """The capabilities that the configuration or a probe states; the adapter's own are assumptions."""
     values, sources = registry.capabilities(provider)
     stated = {name: getattr(values, name) and source != "static" for name, source in sources.items()}
@@ -62,7 +62,7 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
     await registry.account(target.provider).accept_terms(target.model)
     rows = await registry.list_models(target.provider, refresh=True)
     default = await _default_model_id(session)
-    stated = _stated(registry, target.provider)
+    stated = _claims_of(registry, target.provider)
     return {
         "model": next(
             model_to_wire(row, is_default=row.id == default, capabilities=stated)

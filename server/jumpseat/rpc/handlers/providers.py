@@ -10,7 +10,7 @@ from jumpseat.rpc.encode import provider_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ProvidersDiagnoseParams, ProvidersListParams
 from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.wording import name_commands
 
 
 async def providers_list(session: Session, call: MethodCall[ProvidersListParams]) -> dict[str, Any]:
@@ -21,7 +21,7 @@ async def providers_list(session: Session, call: MethodCall[ProvidersListParams]
     except ChatError:
         default = None  # A faulty default is an error of chats only: the list shows what to choose.
     rows = await describe(registry, default, probe=call.params.probe)
-    return {"providers": worded([provider_to_wire(row) for row in rows], session.commands)}
+    return {"providers": name_commands([provider_to_wire(row) for row in rows], session.commands)}
 
 
 async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnoseParams]) -> dict[str, Any]:
@@ -30,4 +30,6 @@ async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnos
 
     checks = await diagnose(session.registry, call.params.provider)
     # `ok` is a value when it is None, too.
-    return {"checks": worded([{**to_wire(check), "ok": check.ok} for check in checks], session.commands)}
+    return {
+        "checks": name_commands([{**to_wire(check), "ok": check.ok} for check in checks], session.commands)
+    }

@@ -25,7 +25,7 @@ from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ChatStartParams, TranscriptParams
 from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import worded
+from jumpseat.rpc.wording import name_commands
 from jumpseat.system.secrets import redact
 from jumpseat.system.worker import compute
 
@@ -56,7 +56,7 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
     placed = [(each, _place_of(each.path, front, read)) for each in findings[:MOST_DIAGNOSTICS]]
     diagnostics = await compute(takes_long, _diagnostics, placed, text)
-    return {"diagnostics": worded(diagnostics, session.commands)}
+    return {"diagnostics": name_commands(diagnostics, session.commands)}
 
 
 def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:

@@ -1,4 +1,4 @@
-"""What goes into `jumpseat chat`, and how: files, images, stdin, settings, schemas, tools."""
+"""The inputs of `jumpseat chat`: files, images, stdin, settings, schemas, tools."""
 
 from __future__ import annotations
 
