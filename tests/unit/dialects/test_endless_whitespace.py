@@ -11,30 +11,11 @@ from jumpseat.dialects.assembly import MAX_WHITESPACE
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.testing import assert_laws
-
-
-def chunk(delta, *, finish=None, **more):
-    return {
-        "id": "x",
-        "model": "m",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-        **more,
-    }
+from tests.unit.dialects.chat_completions.answers import chunk, events_of, of
 
 
 def chat(*chunks):
-    decoder = ChatCompletionsDecoder("copilot", "m")
-    events = []
-    for each in chunks:
-        if not decoder.complete:
-            events += decoder.feed_event("message", json.dumps(each))
-    events += decoder.finish()
-    assert_laws(events)
-    return events
-
-
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
+    return events_of(ChatCompletionsDecoder("copilot", "m"), *chunks)
 
 
 def call_chunk(arguments, **more):

@@ -1,4 +1,4 @@
-"""Hand-written answers of the dialect, and a reader for every split, for the tests of this folder."""
+"""Hand-written answers of the dialect, and a reader for every split, for the tests of the dialect."""
 
 import json
 
@@ -37,6 +37,21 @@ def call(index=None, call_id=None, name=None, arguments=None, **extra):
 
 def calls(*parts, finish=None):
     return chunk({"tool_calls": list(parts)}, finish)
+
+
+def events_of(decoder, *chunks):
+    """The events of a stream of these chunks, up to the decoder's end."""
+    events = []
+    for each in chunks:
+        if not decoder.complete:
+            events += decoder.feed_event("message", json.dumps(each))
+    events += decoder.finish()
+    assert_laws(events)
+    return events
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
 
 
 def read(pieces, content_type="text/event-stream", model="asked"):

@@ -11,34 +11,14 @@ from jumpseat.chat import CitationEvent, Cost, DoneEvent, ThinkingDoneEvent, War
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
-from jumpseat.testing import assert_laws
+from tests.unit.dialects.chat_completions.answers import chunk, events_of, of
 
 PRICE = {"token_details": [{"token_type": "output", "token_count": 3}], "total_nano_aiu": 8_262_952_500}
 COST = Cost(8.2629525, "AIU")
 
 
-def chunk(delta, *, finish=None, **more):
-    return {
-        "id": "x",
-        "model": "m",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-        **more,
-    }
-
-
 def chat(*chunks):
-    decoder = ChatCompletionsDecoder("copilot", "m", CopilotExtras())
-    events = []
-    for each in chunks:
-        if not decoder.complete:
-            events += decoder.feed_event("message", json.dumps(each))
-    events += decoder.finish()
-    assert_laws(events)
-    return events
-
-
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
+    return events_of(ChatCompletionsDecoder("copilot", "m", CopilotExtras()), *chunks)
 
 
 @pytest.mark.requirement("copilot:cost")
