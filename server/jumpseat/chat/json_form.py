@@ -84,7 +84,7 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
     if isinstance(value, list | tuple):
         items = []
         for item in value:
-            items.append(to_json_form(item, other))  # noqa: PERF401 - as above
+            items.append(to_json_form(item, other))  # noqa: PERF401 - for the stack
         return items
     if is_dataclass(value) and not isinstance(value, type):
         discriminator, keys = _plan(type(value))

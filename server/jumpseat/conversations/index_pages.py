@@ -35,10 +35,10 @@ _HAS_TEXT = (
 )
 _HAS_WORD = f"{_HAS_TEXT} AND instr(text, ?))"
 _HAS_WORDS = (
-    f"NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE NOT {_HAS_TEXT} AND instr(text, word.value)))"  # noqa: S608 - as above
+    f"NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE NOT {_HAS_TEXT} AND instr(text, word.value)))"  # noqa: S608 - only constants
 )
 # Few candidates for a rare word; for a common one the list is filled by the first rows, and ends early.
-_MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - as above
+_MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - only constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _select(
 ) -> list[_Found]:
     # Only constants of this module are put into the statement.
     rows = connection.execute(
-        f"SELECT updated, id, change, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608 - as above
+        f"SELECT updated, id, change, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608 - only constants
         f" ORDER BY {order} LIMIT ?",
         [*values, *conditions.values, limit],
     )

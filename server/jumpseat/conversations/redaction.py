@@ -23,7 +23,7 @@ def redacted_form(value: Any, secrets: KnownSecrets) -> Any:
     if isinstance(value, list | tuple):
         items = []
         for item in value:
-            items.append(redacted_form(item, secrets))  # noqa: PERF401 - as above
+            items.append(redacted_form(item, secrets))  # noqa: PERF401 - for the stack
         return items
     return value
 
