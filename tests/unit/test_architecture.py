@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from jumpseat.rpc.methods import METHODS
+from tests.unit.layers import find_cycle
 from tests.unit.package_rules import faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
 
@@ -196,19 +196,14 @@ def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
     ]
 
 
-def circle(sources: Mapping[str, str]) -> list[str]:
-    """One cycle of modules that import each other, directly or through others; empty if there is none."""
-    graph: dict[str, set[str]] = {}
-    for name, source in sources.items():
-        reached = imported(name, ast.parse(source))
-        targets = {each if each in sources else each.rpartition(".")[0] for each in reached}
-        graph[name] = (targets & sources.keys()) - {name}
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        found: list[str] = error.args[1]
-        return found
-    return []
+def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """The modules that each module imports."""
+    return {
+        name: {
+            each if each in sources else each.rpartition(".")[0] for each in imported(name, ast.parse(source))
+        }
+        for name, source in sources.items()
+    }
 
 
 def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
@@ -227,7 +222,7 @@ def test_a_module_keeps_the_rules(name: str, source: str) -> None:
 
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
-    assert circle(dict(modules())) == []
+    assert find_cycle(imports_of(dict(modules()))) == []
 
 
 def test_a_cycle_of_modules_is_found() -> None:
@@ -237,7 +232,7 @@ def test_a_cycle_of_modules_is_found() -> None:
         "jumpseat.chat.c": "from jumpseat.chat.a import f",
     }
 
-    assert set(circle(sources)) == sources.keys()
+    assert set(find_cycle(imports_of(sources))) == sources.keys()
 
 
 def test_no_two_public_classes_share_a_name() -> None:
