@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.emulator.visitor import WEATHER, chunks
+from tests.unit.emulator.visitor import WEATHER
 
 PATH = "/v1/messages"
 MODEL = "claude-sonnet-4.6"
@@ -17,20 +17,6 @@ def asking(*messages, **more):
 
 def user_says(text):
     return {"role": "user", "content": text}
-
-
-async def test_a_stream_has_the_services_additions(user):
-    answer = await user.post(PATH, asking(user_says("Hello there"), thinking=THINKING))
-    *events, end = chunks(answer)
-    assert end == "[DONE]"
-    assert events[0]["message"]["model"] == "claude-sonnet-4-6"
-    assert events[0]["message"]["id"].startswith("msg_vrtx_")
-    kinds = [each["delta"]["type"] for each in events if each["type"] == "content_block_delta"]
-    assert kinds == ["thinking_delta", "thinking_delta", "signature_delta", *["text_delta"] * 4]
-    assert events[-2]["type"] == "message_delta"
-    assert events[-2]["copilot_usage"]["token_details"][0]["token_count"] == 2
-    assert events[-2]["delta"]["stop_reason"] == "end_turn"
-    assert events[-1] == {"type": "message_stop"}
 
 
 async def test_signed_thinking_must_come_back_unchanged(user):
@@ -96,25 +82,3 @@ async def test_an_unknown_beta_is_refused(user):
     assert known.status_code == 200
     other = await user.post(PATH, asking(HI), anthropic_beta="fine-grained-tool-streaming-2025-05-14")
     assert "anthropic-beta" in other.json()["error"]["message"]
-
-
-async def test_a_cut_off_answer_and_the_system_prompt(user):
-    cut = (await user.post(PATH, asking(user_says("Count to 9"), max_tokens=2, stream=False))).json()
-    assert (cut["stop_reason"], cut["content"][0]["text"]) == ("max_tokens", "1 2")
-    system = [{"type": "text", "text": "Be brief."}]
-    body = asking(user_says("Repeat the system prompt"), system=system, stream=False)
-    assert (await user.post(PATH, body)).json()["content"][0]["text"] == "Be brief."
-
-
-async def test_a_stop_sequence_is_named(user):
-    body = asking(user_says("Count to 9"), stop_sequences=["4"], stream=False)
-    whole = (await user.post(PATH, body)).json()
-    assert (whole["stop_reason"], whole["stop_sequence"]) == ("stop_sequence", "4")
-    assert whole["content"][0]["text"] == "1 2 3"
-
-
-async def test_an_image_needs_no_header_here(user):
-    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
-    content = [{"type": "image", "source": source}, {"type": "text", "text": "What?"}]
-    answer = await user.post(PATH, asking({"role": "user", "content": content}, stream=False))
-    assert answer.json()["content"][0]["text"] == "You said: What? I see 1 image."

@@ -40,29 +40,6 @@ async def test_no_id_is_ever_sent_twice_but_places_and_call_ids_stay(user, path)
     assert (items[4]["arguments"], items[5]["arguments"]) == ("", '{"city": "example"}')
 
 
-async def test_a_stream_ends_with_the_price_next_to_the_response_and_without_done(user):
-    answer = await user.post(PATH, asking("Hi"))
-    events = chunks(answer)
-    assert [each["type"] for each in events[:2]] == ["response.created", "response.in_progress"]
-    assert events[-1]["type"] == "response.completed"
-    assert events[-1]["copilot_usage"]["total_nano_aiu"] > 0
-    assert "copilot_usage" not in events[-1]["response"]
-    assert events[-1]["response"]["usage"]["output_tokens"] == 3
-    assert said(answer) == "You said: Hi"
-    assert "[DONE]" not in answer.text
-    names = [line[7:] for line in answer.text.splitlines() if line.startswith("event: ")]
-    assert names == [each["type"] for each in events]
-
-
-async def test_an_unstreamed_answer_and_one_that_was_cut_off(user):
-    whole = (await user.post(PATH, asking("Count to 9", max_output_tokens=3, stream=False))).json()
-    assert (whole["object"], whole["status"]) == ("response", "incomplete")
-    assert whole["incomplete_details"] == {"reason": "max_output_tokens"}
-    assert whole["output"][0]["content"][0]["text"] == "1 2 3"
-    cut = chunks(await user.post(PATH, asking("Count to 9", max_output_tokens=3)))[-1]
-    assert cut["type"] == "response.incomplete"
-
-
 async def test_reasoning_comes_back_as_a_pair_or_is_refused(user, emulator):
     question = {"role": "user", "content": [{"type": "input_text", "text": "use the tool weather"}]}
     first = await user.post(PATH, asking([question], tools=[TOOL], **THINKING))
@@ -113,24 +90,3 @@ async def test_unsupported_parameters_are_refused(user, more, code):
     answer = await user.post(PATH, asking("Hi", **more))
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == code
-
-
-async def test_the_instructions_are_the_system_prompt(user):
-    answer = await user.post(PATH, asking("Repeat the system prompt", instructions="Be brief."))
-    assert said(answer) == "Be brief."
-
-
-async def test_there_is_no_websocket(user):
-    assert (await user.get("/responses")).status_code == 503
-
-
-async def test_json_is_kept(user):
-    schema = {"type": "json_schema", "name": "w", "schema": WEATHER}
-    assert said(await user.post(PATH, asking("Hi", text={"format": schema}))) == '{"city": "example"}'
-
-
-async def test_an_image_needs_no_header_here(user):
-    picture = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
-    content = [{"type": "input_text", "text": "What?"}, picture]
-    answer = await user.post(PATH, asking([{"role": "user", "content": content}]))
-    assert said(answer) == "You said: What? I see 1 image."

@@ -24,14 +24,6 @@ async def test_a_token_is_exchanged_under_any_scheme(visitor, emulator, scheme):
     assert emulator.exchanges == 1
 
 
-async def test_lifetimes_can_be_set(visitor, emulator):
-    emulator.credentials.copilot_token_seconds = 90
-    emulator.credentials.refresh_in_seconds = 30
-    body = (await visitor.rest(EXCHANGE, emulator.issue_token())).json()
-    assert body["expires_at"] == pytest.approx(emulator.clock.now() + 90, abs=5)
-    assert body["refresh_in"] == 30
-
-
 async def test_only_apps_on_the_list_may_exchange(visitor, emulator):
     token = emulator.issue_token(client_id=OPEN_SOURCE_OAUTH_APP)
     assert (await visitor.rest(EXCHANGE, token)).status_code == 404
@@ -87,45 +79,3 @@ async def test_a_post_to_the_exchange_and_a_request_without_a_user_agent_are_ref
     del request.headers["user-agent"]
     assert (await visitor.http.send(request)).status_code == 403
     assert emulator.exchanges == 0
-
-
-@pytest.mark.parametrize("plan", ["individual", "individual_pro", "business", "enterprise"])
-async def test_the_plan_decides_quotas_and_hosts(visitor, emulator, plan):
-    emulator.set_plan(plan)
-    body = (await visitor.rest("/copilot_internal/user", emulator.issue_token())).json()
-    assert body["copilot_plan"] == plan
-    assert body["endpoints"]["api"] == emulator.plan_url(plan)
-    chat, premium = body["quota_snapshots"]["chat"], body["quota_snapshots"]["premium_interactions"]
-    assert (chat["unlimited"], chat["entitlement"], chat["remaining"]) == (True, 0, 0)
-    assert premium["remaining"] == premium["entitlement"] > 0
-    assert premium["percent_remaining"] == 100.0
-
-
-async def test_the_free_plan_has_two_shapes(visitor, emulator):
-    emulator.set_plan("free")
-    token = emulator.issue_token()
-    new = (await visitor.rest("/copilot_internal/user", token)).json()
-    assert new["quota_snapshots"]["chat"]["entitlement"] == 50
-    emulator.account().old_free_shape = True
-    old = (await visitor.rest("/copilot_internal/user", token)).json()
-    assert "quota_snapshots" not in old
-    assert (old["monthly_quotas"], old["limited_user_quotas"]) == ({"chat": 50, "completions": 2000},) * 2
-    exchanged = (await visitor.rest(EXCHANGE, token)).json()
-    assert exchanged["sku"] == "free_limited_copilot"
-    assert exchanged["limited_user_quotas"] == {"chat": 50, "completions": 2000}
-
-
-async def test_an_enterprise_server_has_everything_on_one_host(visitor, emulator):
-    headers = {"Authorization": f"token {emulator.issue_token()}"}
-    answer = await visitor.http.get(f"{emulator.github_url}/api/v3{EXCHANGE}", headers=headers)
-    assert answer.status_code == 200
-    assert emulator.credentials_seen_by("github") == {"ghu"}
-
-
-async def test_graphql_has_the_data_host(visitor, emulator):
-    emulator.set_plan("business")
-    query = {"query": "query { viewer { copilotEndpoints { api } } }"}
-    headers = {"Authorization": f"Bearer {emulator.issue_token()}"}
-    answer = await visitor.http.post(f"{emulator.api_url}/graphql", json=query, headers=headers)
-    api_url = answer.json()["data"]["viewer"]["copilotEndpoints"]["api"]
-    assert api_url == emulator.plan_url("business")

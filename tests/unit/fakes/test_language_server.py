@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from jumpseat.wire import RpcError
 from tests.daemon import frame
 from tests.fakes import language_server_answers as answers
-from tests.fakes.language_server import NEVER, FakeLanguageServer
+from tests.fakes.language_server import FakeLanguageServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -91,15 +90,6 @@ async def program(fake: FakeLanguageServer) -> AsyncIterator[Program]:
     await running.code()
 
 
-async def test_the_process_is_known_with_its_pid_its_arguments_and_its_environment(
-    program: Program, fake: FakeLanguageServer
-) -> None:
-    (start,) = fake.starts
-    assert start.pid == program.process.pid
-    assert start.argv == ["--stdio"]
-    assert start.env["MARK"] == "here"
-
-
 async def test_it_answers_like_the_real_one_and_notifies_before_initialize(
     program: Program, fake: FakeLanguageServer
 ) -> None:
@@ -133,21 +123,6 @@ async def test_a_turn_is_reported_before_its_answer_and_its_conversation_is_know
     assert unknown == {"code": -32603, "message": "Conversation with id none does not exist"}
 
 
-async def test_scripted_answers_are_given_in_turn_and_the_last_one_repeats(
-    program: Program, fake: FakeLanguageServer
-) -> None:
-    async def later(params: Any) -> Any:
-        await asyncio.sleep(0)
-        return [params]
-
-    fake.on("ask", "plain", RpcError(5, "No.", {"a": 1}), later)
-    assert await program.ask("ask") == "plain"
-    assert await program.ask("ask") == {"code": 5, "message": "No.", "data": {"a": 1}}
-    assert await program.ask("ask", 1) == [1]
-    assert await program.ask("ask", 2) == [2]
-    assert fake.params("ask") == [None, None, 1, 2]
-
-
 async def test_a_cancelled_turn_ends_like_a_real_one(program: Program, fake: FakeLanguageServer) -> None:
     never = asyncio.Event()
     fake.on("conversation/create", answers.turn(fake, answers.begin(), answers.reply("a"), never))
@@ -157,59 +132,6 @@ async def test_a_cancelled_turn_ends_like_a_real_one(program: Program, fake: Fak
     end = (await program.read())["params"]["value"]
     assert (end["kind"], end["cancellationReason"]) == ("end", "CancelledByUser")
     assert (await program.read())["error"]["code"] == -32800
-
-
-async def test_it_sends_requests_and_records_the_answers(program: Program, fake: FakeLanguageServer) -> None:
-    asked = asyncio.ensure_future(fake.request("conversation/context", {"a": 1}))
-    message = await program.read()
-    assert (message["method"], message["params"]) == ("conversation/context", {"a": 1})
-    program.send({"jsonrpc": "2.0", "id": message["id"], "result": [{}, None]})
-    assert await asked == [{}, None]
-    refused = asyncio.ensure_future(fake.request("x"))
-    error = {"code": -32601, "message": "No."}
-    program.send({"jsonrpc": "2.0", "id": (await program.read())["id"], "error": error})
-    with pytest.raises(RpcError, match="No"):
-        await refused
-
-
-async def test_frames_are_read_at_any_split(program: Program, fake: FakeLanguageServer) -> None:
-    assert program.process.stdin is not None
-    data = b"".join(frame({"jsonrpc": "2.0", "method": "notify", "params": n}) for n in range(3))
-    for place in range(0, len(data), 7):
-        program.process.stdin.write(data[place : place + 7])
-        await program.process.stdin.drain()
-    assert await fake.wait_for("notify", 3) == 2
-    assert fake.params("notify") == [0, 1, 2]
-
-
-async def test_bytes_and_stderr_are_written_unchanged_before_it_exits(
-    program: Program, fake: FakeLanguageServer
-) -> None:
-    fake.send_bytes(b"\x00garbage")
-    fake.stderr("words\n")
-    fake.exit(7)
-    assert program.process.stdout is not None
-    assert program.process.stderr is not None
-    assert await program.process.stdout.read() == b"\x00garbage"
-    assert await program.process.stderr.read() == b"words\n"
-    assert await program.code() == 7
-    await fake.current.ended()
-
-
-async def test_it_ends_by_kill_9_by_exit_and_at_the_end_of_its_input(fake: FakeLanguageServer) -> None:
-    killed = await started(fake)
-    fake.kill()
-    assert await killed.code() == -signal.SIGKILL
-    asked = await started(fake)
-    assert await asked.ask("shutdown") is None
-    asked.send({"jsonrpc": "2.0", "method": "exit"})
-    assert await asked.code() == 0
-    left = await started(fake)
-    assert left.process.stdin is not None
-    left.process.stdin.close()
-    assert await left.code() == 0
-    assert [start.saw_eof for start in fake.starts] == [False, False, True]
-    assert len({start.pid for start in fake.starts}) == 3
 
 
 async def test_a_stubborn_one_ignores_everything_except_kill_9(fake: FakeLanguageServer) -> None:
@@ -238,36 +160,3 @@ async def test_a_grandchild_outlives_its_parent_with_its_streams(
     assert not grandchild.gone.is_set()
     os.kill(grandchild.pid, signal.SIGKILL)
     await grandchild.ended()
-
-
-async def test_one_that_stopped_reading_accepts_no_more_than_the_pipe_holds(
-    program: Program, fake: FakeLanguageServer
-) -> None:
-    fake.stop_reading()
-    fake.notify("ready")
-    await program.read()
-    program.send({"jsonrpc": "2.0", "method": "huge", "params": "x" * 5_000_000})
-    assert program.process.stdin is not None
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.2):
-            await program.process.stdin.drain()
-    assert fake.methods == []
-
-
-async def test_a_missing_message_is_reported_with_the_received_ones(
-    program: Program, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.fakes.language_server.WAIT_SECONDS", 0.1)
-    program.send({"jsonrpc": "2.0", "method": "something else"})
-    with pytest.raises(AssertionError, match=r"expected \(1\) did not come; received: .*"):
-        await fake.wait_for("expected")
-
-
-async def test_a_request_without_a_scripted_answer_is_never_answered(
-    program: Program, fake: FakeLanguageServer
-) -> None:
-    fake.on("ask", NEVER)
-    program.start("ask")
-    await fake.wait_for("ask")
-    assert await program.ask("checkStatus") == {"status": "OK", "user": "octocat"}
-    assert program.before == []
