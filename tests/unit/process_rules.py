@@ -60,7 +60,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.conversations.directories", "realpath"): "the path is absolute",
     ("jumpseat.conversations.index_tables", "cwd"): "a field with the name that it has on the wire",
     ("jumpseat.conversations.rows", "cwd"): "a field with the name that it has on the wire",
-    ("jumpseat.adapters.github.editor_sign_ins", "resolve()"): "the path is absolute",
+    ("jumpseat.adapters.github.sign_in.editors", "resolve()"): "the path is absolute",
     ("jumpseat.adapters.local.shared_server", "resolve()"): "the path is absolute",
 }
 """The module, what it reads, and why it may."""

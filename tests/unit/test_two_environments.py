@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from jumpseat.adapters.github.hosts import github_hosts
-from jumpseat.adapters.github.sign_ins import find_sign_ins
-from jumpseat.adapters.github.token_store import token_store_of
+from jumpseat.adapters.github.sign_in.search import find_sign_ins
+from jumpseat.adapters.github.sign_in.store import token_store_of
 from jumpseat.adapters.local.model import locate
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, SavedSettings, Values, load_config, saved_settings_file

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
-from jumpseat.adapters.github.sign_in import SignIn
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.http import HttpClient
 from jumpseat.system.secrets import hidden
 from jumpseat.testing.upstream import FakeUpstream

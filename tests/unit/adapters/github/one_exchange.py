@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import github_hosts
-from jumpseat.adapters.github.sign_in import SignIn
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.http import HttpClient
 from jumpseat.system.secrets import Secret
 

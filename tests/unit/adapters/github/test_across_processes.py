@@ -16,7 +16,7 @@ from jumpseat.adapters.github.copilot.exchange_lock import STOPPED_SECONDS
 from jumpseat.adapters.github.copilot.shared_token import LOCK_SECONDS
 from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_in import SignIn
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.http import HttpClient
 from jumpseat.system.secrets import Secret
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply

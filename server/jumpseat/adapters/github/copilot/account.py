@@ -19,11 +19,11 @@ from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
 from jumpseat.adapters.github.copilot.sign_in_search import SignInSearch
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, TokenCache
-from jumpseat.adapters.github.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
 from jumpseat.adapters.github.errors import not_signed_in
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_in import SignIn
-from jumpseat.adapters.github.token_store import token_store_of
+from jumpseat.adapters.github.sign_in.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
+from jumpseat.adapters.github.sign_in.store import token_store_of
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError, ModelInfo
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient

@@ -12,7 +12,7 @@ from pathlib import Path
 from jumpseat.adapters.github.copilot.exchange_lock import exchange_lock
 from jumpseat.adapters.github.copilot.token import CopilotToken
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.token_store import still_there
+from jumpseat.adapters.github.sign_in.store import still_there
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret
 from jumpseat.system.state_file import StateError, StateFile, erased

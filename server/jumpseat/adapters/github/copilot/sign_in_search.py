@@ -8,9 +8,9 @@ from dataclasses import replace
 from jumpseat.adapters.base import read_options
 from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_in import SignIn
-from jumpseat.adapters.github.sign_ins import FoundSignIns, find_sign_ins
-from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.adapters.github.sign_in.search import FoundSignIns, find_sign_ins
+from jumpseat.adapters.github.sign_in.store import TokenStore
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.config import ProviderConfig, Values
 
 LOOK_AGAIN_SECONDS = 5.0

@@ -21,8 +21,7 @@ from jumpseat.adapters.github.copilot.token import CopilotToken, exchange
 from jumpseat.adapters.github.errors import ExchangeClosedError
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.shared_request import FINAL_SECONDS, SharedRequest
-from jumpseat.adapters.github.sign_in import SignIn
-from jumpseat.adapters.github.token_kinds import Route, check_usable, first_route, other_route
+from jumpseat.adapters.github.sign_in.tokens import Route, SignIn, check_usable, first_route, other_route
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
 from jumpseat.http import HttpClient
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock

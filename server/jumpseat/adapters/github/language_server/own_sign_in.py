@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from jumpseat.adapters.base import Account, AuthStatus, OnPrompt
-from jumpseat.adapters.github.editor_sign_ins import copilot_directory
 from jumpseat.adapters.github.language_server.identity import LanguageServerIdentity
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
 from jumpseat.adapters.github.language_server.server import LanguageServer
+from jumpseat.adapters.github.sign_in.editors import copilot_directory
 from jumpseat.chat import ModelInfo
 
 SIGN_INS = ("auth.db", "auth.db-wal")

@@ -14,7 +14,7 @@ from jumpseat.adapters.base.account import AuthStatus, Quota
 from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.copilot.catalogue import CopilotCatalogue
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
-from jumpseat.adapters.github.token_store import token_store_of
+from jumpseat.adapters.github.sign_in.store import token_store_of
 from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import AuthenticationError, AuthorizationError
 from jumpseat.config import ProviderConfig

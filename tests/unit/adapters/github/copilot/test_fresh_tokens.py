@@ -16,7 +16,7 @@ import pytest
 from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.shared_request import FINAL_SECONDS
-from jumpseat.adapters.github.sign_in import SignIn
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
 from jumpseat.http import HttpClient
 from jumpseat.system import state_file

@@ -16,7 +16,7 @@ from jumpseat.adapters.github.copilot.token_cache import (
     TokenCache,
 )
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_in import SignIn
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError
 from jumpseat.http import HttpClient
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply

@@ -13,7 +13,7 @@ import pytest
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.adapters.github.copilot.adapter import CopilotAdapter
 from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile
-from jumpseat.adapters.github.token_store import token_store_of
+from jumpseat.adapters.github.sign_in.store import token_store_of
 from jumpseat.chat import AuthenticationError, ChatRequest, Message
 from jumpseat.config import ProviderConfig, TableOrigin
 from jumpseat.http import HttpClient

@@ -12,7 +12,7 @@ import pytest
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, NoOtherCredential, TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.shared_request import FINAL_SECONDS
-from jumpseat.adapters.github.sign_in import SignIn
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
 from jumpseat.http import HttpClient
 from jumpseat.system.secrets import hidden

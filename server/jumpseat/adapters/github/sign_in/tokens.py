@@ -1,4 +1,4 @@
-"""The kinds of GitHub tokens by prefix, and the route to a Copilot credential to try first.
+"""GitHub tokens: their sources, and their kinds by prefix, which determine the route to Copilot to try first.
 
 Source: GitHub's page on token formats; the answers of the exchange and the data plane to each kind.
 """
@@ -6,11 +6,15 @@ Source: GitHub's page on token formats; the answers of the exchange and the data
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from jumpseat.adapters.github.hosts import login_command
 from jumpseat.chat import AuthenticationError
 from jumpseat.system.secrets import Secret
+
+GENERAL_SOURCES = ("env:GH_TOKEN", "env:GITHUB_TOKEN", "gh")
+"""Sources of tokens for GitHub in general: their owner may not want Copilot."""
 
 Route: TypeAlias = Literal["exchange", "direct"]
 """`exchange`: exchanged for a short-lived token. `direct`: used as it is, on the data plane."""
@@ -23,6 +27,30 @@ _ROUTES: tuple[tuple[str, Route], ...] = (
 CLASSIC_PERSONAL = "ghp_"
 
 _SENDABLE = re.compile(r"[\x21-\x7e]{1,4096}")
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A GitHub token and its source, as in `AuthStatus.source`."""
+
+    token: Secret
+    source: str
+    login: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Source and token, for comparison."""
+        return self.source, self.token.reveal()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it comes from `jumpseat login`; a sign-out deletes it."""
+        return self.source in ("keyring", "file")
+
+    @property
+    def is_for_copilot(self) -> bool:
+        """Whether it was made for Copilot, not for GitHub in general."""
+        return self.source not in GENERAL_SOURCES
 
 
 def first_route(token: Secret) -> Route:

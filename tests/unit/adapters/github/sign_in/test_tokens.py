@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jumpseat.adapters.github.token_kinds import check_usable, first_route, is_usable, other_route
+from jumpseat.adapters.github.sign_in.tokens import check_usable, first_route, is_usable, other_route
 from jumpseat.chat import AuthenticationError
 from jumpseat.system.secrets import Secret
 

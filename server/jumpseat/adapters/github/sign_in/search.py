@@ -17,12 +17,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from jumpseat.adapters.github.editor_sign_ins import copilot_directory, editor_sign_ins
-from jumpseat.adapters.github.gh_command import gh_token
 from jumpseat.adapters.github.hosts import DOTCOM, GitHubHosts
-from jumpseat.adapters.github.sign_in import SignIn
-from jumpseat.adapters.github.token_kinds import check_usable, is_usable
-from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.adapters.github.sign_in.editors import copilot_directory, editor_sign_ins
+from jumpseat.adapters.github.sign_in.gh_command import gh_token
+from jumpseat.adapters.github.sign_in.store import TokenStore
+from jumpseat.adapters.github.sign_in.tokens import SignIn, check_usable, is_usable
 from jumpseat.system.bounded import in_time
 from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden

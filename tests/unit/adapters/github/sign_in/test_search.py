@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.github import sign_ins
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
-from jumpseat.adapters.github.sign_ins import FoundSignIns, find_sign_ins
-from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.adapters.github.sign_in import search
+from jumpseat.adapters.github.sign_in.search import FoundSignIns, find_sign_ins
+from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.chat import AuthenticationError
 from jumpseat.system.keyring_storage import BoundedKeyring
 from jumpseat.system.secrets import Secret, redact
@@ -229,7 +229,7 @@ async def test_editors_files_that_cannot_be_read_in_time_give_a_note(
 ) -> None:
     environ = without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "PATH")
     assert (await find_sign_ins(DOTCOM, store, environment_with(environ))).best is not None
-    monkeypatch.setattr(sign_ins, "EDITORS_SECONDS", 0)
+    monkeypatch.setattr(search, "EDITORS_SECONDS", 0)
 
     found = await find_sign_ins(DOTCOM, store, environment_with(environ))
 

@@ -15,8 +15,8 @@ import pytest
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
 from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
-from jumpseat.adapters.github.sign_in import SignIn
-from jumpseat.adapters.github.token_store import FILE_NAME, TokenStore
+from jumpseat.adapters.github.sign_in.store import FILE_NAME, TokenStore
+from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import ConfigError
 from jumpseat.http import HttpClient
 from jumpseat.system.keyring_storage import BoundedKeyring
@@ -29,14 +29,14 @@ HOSTS = github_hosts(provider="copilot")
 WORK = github_hosts(provider="work")
 TOKEN, OF_WORK = Secret("ghu_canary-of-the-provider"), Secret("ghu_canary-of-another-provider")
 EXCHANGE = "/copilot_internal/v2/token"
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 
 ON_A_FULL_DISK = """
 import asyncio, errno, sys
 from pathlib import Path
-from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.system.keyring_storage import BoundedKeyring
-from tests.unit.adapters.github.test_sign_out import HOSTS, OF_WORK, TOKEN, WORK
+from tests.unit.adapters.github.sign_in.test_sign_out import HOSTS, OF_WORK, TOKEN, WORK
 
 directory = Path(sys.argv[1])
 store = TokenStore(directory, keyring=BoundedKeyring(lambda: None))

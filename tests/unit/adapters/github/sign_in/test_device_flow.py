@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.github.device_flow import MAX_FAILURES_IN_A_ROW, DeviceCode, DeviceFlow
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.adapters.github.sign_in.device_flow import MAX_FAILURES_IN_A_ROW, DeviceCode, DeviceFlow
 from jumpseat.chat import (
     AuthenticationError,
     ChatError,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.adapters.github.hosts import github_hosts
-from jumpseat.adapters.github.token_store import FILE_NAME, StoredSignIn, TokenStore, token_store_of
+from jumpseat.adapters.github.sign_in.store import FILE_NAME, StoredSignIn, TokenStore, token_store_of
 from jumpseat.chat import AuthenticationError, ConfigError
 from jumpseat.system import state_file
 from jumpseat.system.environment import environment_of_process
@@ -22,7 +22,7 @@ from jumpseat.system.secrets import Secret
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring, SilentKeyring
 
 HOSTS = github_hosts(provider="copilot")
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 TOKEN = Secret("ghu_canary-of-the-store-0815")
 posix = pytest.mark.skipif(os.name == "nt", reason="uses POSIX modes")
 
@@ -94,7 +94,7 @@ def hook(event, args):
 os.umask(0)
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.system.keyring_storage import BoundedKeyring
-from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.config import Secret
 from pathlib import Path
 sys.addaudithook(hook)
@@ -268,7 +268,13 @@ async def test_other_processes_detect_a_change_with_one_stat(
 @pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_process_killed_during_a_write_leaves_the_old_file_or_the_new(directory: Path, rounds: int) -> None:
     subprocess.run(
-        [sys.executable, "-m", "tests.unit.adapters.github.kill_writers", str(directory), str(rounds)],
+        [
+            sys.executable,
+            "-m",
+            "tests.unit.adapters.github.sign_in.kill_writers",
+            str(directory),
+            str(rounds),
+        ],
         check=True,
         timeout=100,
         cwd=ROOT,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.github.gh_command import gh_token
+from jumpseat.adapters.github.sign_in.gh_command import gh_token
 from tests.environments import environment_with
 from tests.processes import is_gone
 

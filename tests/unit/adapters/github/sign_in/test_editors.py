@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.github.editor_sign_ins import copilot_directory, editor_sign_ins
+from jumpseat.adapters.github.sign_in.editors import copilot_directory, editor_sign_ins
 from tests.environments import environment_with
 
 APP = "Iv1.b507a08c87ecfe98"

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from jumpseat.adapters.github.hosts import github_hosts
-from jumpseat.adapters.github.token_store import FILE_NAME, TokenStore
+from jumpseat.adapters.github.sign_in.store import FILE_NAME, TokenStore
 from jumpseat.system.keyring_storage import BoundedKeyring
 from jumpseat.system.secrets import Secret
 
