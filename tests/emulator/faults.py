@@ -79,19 +79,9 @@ def stalled(after: int = 1) -> Callable[[Call], Reply]:
     return lambda call: _first(call.honest(), after).stall_after()
 
 
-def closed(after: int = 1) -> Callable[[Call], Reply]:
-    """This many events of the normal answer, then the end of the connection."""
-    return lambda call: _first(call.honest(), after).close_after()
-
-
 def reset(after: int = 1) -> Callable[[Call], Reply]:
     """This many events of the normal answer, then a reset of the connection."""
     return lambda call: _first(call.honest(), after).reset_after()
-
-
-def ended(after: int = 1) -> Callable[[Call], Reply]:
-    """This many events of the normal answer, then a regular end of the body without the rest."""
-    return lambda call: _first(call.honest(), after)
 
 
 def failing(
