@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from jumpseat_client.cli import main
+from jumpseat_cli.__main__ import main
 
 if __name__ == "__main__":
     from jumpseat_client import client

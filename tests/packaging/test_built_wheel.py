@@ -118,12 +118,12 @@ def test_the_installed_command_asks_a_provider_through_its_daemon(installed):
     assert answered.strip() == "Hello."
 
 
-def test_the_wheel_contains_both_packages_their_types_and_the_licence(wheel):
+def test_the_wheel_contains_the_packages_their_types_and_the_licence(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert f"jumpseat-{__version__}.data/data/share/man/man1/jumpseat.1" in names
     packages = {name.partition("/")[0] for name in names if ".dist-info" not in name and ".data" not in name}
-    assert packages == {"jumpseat", "jumpseat_client"}
+    assert packages == {"jumpseat", "jumpseat_cli", "jumpseat_client"}
     assert {"jumpseat/py.typed", "jumpseat_client/py.typed"} <= set(names)
     assert {Path(name).name for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}
 

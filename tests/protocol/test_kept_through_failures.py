@@ -163,7 +163,7 @@ def slow(descriptor):
 
 os.fdatasync = slow
 sys.argv = ["jumpseat", *sys.argv[1:]]
-from jumpseat_client.cli import main
+from jumpseat_cli.__main__ import main
 main()
 """
 

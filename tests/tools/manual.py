@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from jumpseat import __version__
-from jumpseat_client.cli.commands import jumpseat
+from jumpseat_cli.program import jumpseat
 
 PAGE = Path(__file__).parents[2] / "docs" / "jumpseat.1"
 

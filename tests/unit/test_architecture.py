@@ -15,7 +15,7 @@ from tests.unit.package_rules import faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client"}
+SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client", "jumpseat_cli": ROOT / "client"}
 
 ORDER = (
     "chat",
@@ -72,11 +72,11 @@ CLI_MAY_IMPORT = (
     "jumpseat.chat",
 )
 
-_MODULE_IN_A_STRING = re.compile(r"jumpseat(\.\w+)+(:\w+)?")
+_MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")
 
 
 def modules() -> Iterator[tuple[str, str]]:
-    """Every module of both distributions' packages: its dotted name and its text."""
+    """Every module of the three packages: its dotted name and its text."""
     for package, directory in SOURCES.items():
         for path in sorted((directory / package).rglob("*.py")):
             parts = path.relative_to(directory).with_suffix("").parts
@@ -105,7 +105,7 @@ def faults(name: str, source: str) -> list[str]:
     imports = imported(name, tree)
     found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []
     found += _foreign_libraries(name, imports)
-    if name.split(".")[0] == "jumpseat_client":
+    if name.split(".")[0] != "jumpseat":
         return found + _client_imports(name, imports)
     layer = _layer(name)
     if layer not in (*ORDER, *ABOVE_ALL, ""):
@@ -132,11 +132,11 @@ def _is_under(name: str, package: str) -> bool:
 def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
     places = {
         "httpx2": "jumpseat.http",
-        "click": "jumpseat_client.cli",
-        "rich": "jumpseat_client.cli",
-        "tomlkit": "jumpseat_client.cli",
-        "jsonschema": "jumpseat_client.cli",
-        "prompt_toolkit": "jumpseat_client.cli.repl",
+        "click": "jumpseat_cli",
+        "rich": "jumpseat_cli",
+        "tomlkit": "jumpseat_cli",
+        "jsonschema": "jumpseat_cli",
+        "prompt_toolkit": "jumpseat_cli.repl",
     }
     return [
         f"imports {library}, which only {place} may"
@@ -146,19 +146,23 @@ def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
 
 
 def _client_imports(name: str, imports: set[str]) -> list[str]:
-    allowed = CLI_MAY_IMPORT if _is_under(name, "jumpseat_client.cli") else CLIENT_MAY_IMPORT
-    return [
+    is_cli = _is_under(name, "jumpseat_cli")
+    allowed = CLI_MAY_IMPORT if is_cli else CLIENT_MAY_IMPORT
+    found = [
         f"imports {each} of the server"
         for each in sorted(imports)
         if _is_under(each, "jumpseat") and each != "jumpseat" and not any(_is_under(each, a) for a in allowed)
     ]
+    if not is_cli:
+        found += [f"imports {each}" for each in sorted(imports) if _is_under(each, "jumpseat_cli")]
+    return found
 
 
 def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
     lower = ORDER[: ORDER.index(layer)]
     allowed = (*lower, layer, "__version__", "")
     reached = {each for each in imports if _is_under(each, "jumpseat") and _layer(each) not in allowed}
-    reached |= {each for each in imports if _is_under(each, "jumpseat_client")}
+    reached |= {each for each in imports if each.startswith(("jumpseat_cli", "jumpseat_client"))}
     found = [f"imports {each}, which is above {layer}" for each in sorted(reached)]
     if layer in INDEPENDENT:
         found += [
@@ -303,12 +307,13 @@ def test_every_package_of_the_server_is_checked() -> None:
             "imports httpx2",
         ),
         ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
-        ("jumpseat_client.cli.chat", "from prompt_toolkit import prompt", "imports prompt_toolkit"),
+        ("jumpseat_cli.chat.answering", "from prompt_toolkit import prompt", "imports prompt_toolkit"),
         ("jumpseat_client.client", "import click", "imports click"),
+        ("jumpseat_client.client", "import jumpseat_cli", "imports jumpseat_cli"),
         ("jumpseat_client.client", "from jumpseat.chat import Message", "of the server"),
         ("jumpseat_client.client", "from jumpseat.rpc import serve", "of the server"),
         ("jumpseat_client.client", "from jumpseat.system.paths import Places", "of the server"),
-        ("jumpseat_client.cli.chat", "from jumpseat.engine import run_turn", "of the server"),
+        ("jumpseat_cli.chat.answering", "from jumpseat.engine import run_turn", "of the server"),
         ("jumpseat.engine.plan", "if provider == 'copilot': ...", "the provider copilot"),
         ("jumpseat.rpc.encode", "def for_ollama(): ...", "the provider ollama"),
         ("jumpseat.rpc.encode", "HINT = 'Run `jumpseat local install`.'", "the provider local"),
@@ -342,7 +347,7 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
         ("jumpseat.providers.registry", "from jumpseat.http import HttpClient"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.process", "from jumpseat.system.child import Child"),
-        ("jumpseat_client.cli.serve", "import click\nfrom jumpseat.rpc.serve import main"),
+        ("jumpseat_cli.commands.serve", "import click\nfrom jumpseat.rpc.serve import main"),
         ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
     ],
 )

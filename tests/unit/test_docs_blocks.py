@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from jumpseat.hub.attach import main as attach
 from jumpseat.rpc.serve import main as serve
-from jumpseat_client.cli.commands import jumpseat
+from jumpseat_cli.program import jumpseat
 from tests.fakes.tls_front import Authority
 from tests.unit.pages import (
     BUILT,

@@ -47,9 +47,9 @@ def test_the_daemon_and_the_client_load_no_http_no_terminal_and_no_model(module:
 
 
 def test_a_client_starts_its_daemon_before_it_imports_pydantic(tmp_path: Path) -> None:
-    loaded = third_party_modules_after_importing("jumpseat_client.cli.chat", tmp_path)
+    loaded = third_party_modules_after_importing("jumpseat_cli.chat.answering", tmp_path)
 
-    assert loaded == {"jumpseat", "jumpseat_client"}
+    assert loaded == {"jumpseat", "jumpseat_cli", "jumpseat_client"}
 
 
 def test_the_vocabulary_needs_no_third_party_library(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ from jumpseat_client import client
 command = json.loads(sys.argv[1])
 client.default_command = lambda **_: command
 sys.argv[:] = ["jumpseat", *sys.argv[2:]]
-from jumpseat_client.cli import main
+from jumpseat_cli.__main__ import main
 main()
 """
 
@@ -171,17 +171,17 @@ def test_a_question_loads_nothing_of_a_conversation_and_no_terminal(
     modules = set(json.loads(done.stderr))
 
     assert done.stdout == "Hello\n"
-    assert "jumpseat_client.cli.chat" in modules
-    assert {name for name in modules if name.startswith("jumpseat_client.cli.repl")} == set()
+    assert "jumpseat_cli.chat.answering" in modules
+    assert {name for name in modules if name.startswith("jumpseat_cli.repl")} == set()
     assert {"prompt_toolkit", "rich", "difflib"} & modules == set()
 
 
 CHAT = """\
 import sys
-from jumpseat_client.cli.commands import jumpseat
+from jumpseat_cli.program import jumpseat
 jumpseat.main(["chat", "--help"], standalone_mode=False)
-import jumpseat_client.cli.chat, jumpseat_client.cli.continuing, jumpseat_client.cli.question
-print("loaded:", *(name for name in sys.modules if name.startswith("jumpseat_client.cli.")))
+import jumpseat_cli.chat.answering, jumpseat_cli.chat.continuing, jumpseat_cli.chat.question
+print("loaded:", *(name for name in sys.modules if name.startswith("jumpseat_cli.")))
 print("libraries:", *{"rich", "prompt_toolkit", "tomlkit", "pydantic", "jsonschema"} & set(sys.modules))
 """
 
@@ -191,10 +191,14 @@ def test_a_question_imports_no_other_command_and_no_library_but_click(tmp_path: 
         [sys.executable, "-c", CHAT], capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
     )
     *_, loaded, libraries = done.stdout.splitlines()
-    names = {name.removeprefix("jumpseat_client.cli.") for name in loaded.split()[1:]}
+    names = {name.removeprefix("jumpseat_cli.") for name in loaded.split()[1:]}
 
-    assert {name for name in names if name.endswith("_commands")} == set()
+    assert {name for name in names if name.startswith("commands.")} == {
+        "commands.chat",
+        "commands.chat_inputs",
+    }
     assert names.isdisjoint(
-        {"attachments", "lists", "prompts", "repl", "setting_values", "usage", "markdown"}
+        {"files.attachments", "repl", "daemon.settings", "chat.usage", "terminal.markdown"}
     )
+    assert "terminal.tables" not in names
     assert libraries.split() == ["libraries:"]

@@ -12,7 +12,7 @@ from tests.hub import Hub
 
 SCRIPT = """\
 import sys
-from jumpseat_client.cli import main
+from jumpseat_cli.__main__ import main
 try:
     main()
 finally:

@@ -30,9 +30,9 @@ runpy.run_module("jumpseat", run_name="__main__")
     ("arguments", "module"),
     [
         ("status --own", "jumpseat_client"),
-        ("status --own", "jumpseat_client.cli.commands"),
+        ("status --own", "jumpseat_cli.program"),
         ("status --own", "click"),
-        ("status --own", "jumpseat_client.cli.status_commands"),
+        ("status --own", "jumpseat_cli.commands.status_commands"),
         ("status --own", "jumpseat_client.client"),
         ("serve", "jumpseat.rpc.flags"),
         ("serve", "pydantic"),

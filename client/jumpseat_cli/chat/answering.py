@@ -1,0 +1,298 @@
+"""`jumpseat chat`: one question, one streamed answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from jumpseat_cli.chat.stop_reasons import warning_about
+from jumpseat_cli.terminal.failures import (
+    FAILED,
+    OK,
+    USAGE,
+    cancelled_error,
+    client_error,
+    exit_code_of,
+    print_client_error,
+    print_failure,
+    print_json,
+    say,
+)
+from jumpseat_cli.terminal.output import AnswerOutput, AnswerText, Spinner, make_spinner
+from jumpseat_cli.terminal.text import clean_line
+from jumpseat_client import ChatFailed, ChatStream, Client, ClientError
+from jumpseat_client.connection import OnNotification, OnRequest
+from jumpseat_client.results import ChatResult, Delta
+
+if TYPE_CHECKING:
+    from jumpseat_cli.chat.question import AskedQuestion
+
+CLIENT_NAME = "jumpseat-cli"
+
+CANCEL_SECONDS = 2.0
+"""How long to wait for the end of a cancelled chat."""
+
+Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
+"""Returns a kept conversation, or raises a ClientError."""
+
+
+def daemon(
+    command: Sequence[str],
+    *,
+    on_notification: OnNotification | None = None,
+    on_request: OnRequest | None = None,
+) -> Client:
+    """A client with this daemon, for one command."""
+    return Client.spawn(
+        command, client_name=CLIENT_NAME, on_notification=on_notification, on_request=on_request
+    )
+
+
+class AnswerForm(NamedTuple):
+    """How an answer is printed."""
+
+    as_json: bool = False
+    """The whole result, as JSON."""
+
+    is_raw: bool = False
+    """Plain text on a terminal too."""
+
+    streams: bool = True
+    shows_thinking: bool = False
+    """On stderr, before the answer."""
+
+    shows_usage: bool = False
+    """Tokens, time and cost on stderr."""
+
+
+async def ask(
+    question: AskedQuestion,
+    options: Mapping[str, Any],
+    *,
+    settings: Mapping[str, str],
+    prompt: str | None,
+    keep: bool,
+    continued: Continued | None,
+    daemon_command: Sequence[str],
+    form: AnswerForm,
+) -> int:
+    """Ask, print the answer as it arrives, and return the exit code.
+
+    Args:
+        question: the question, or the input of the prompt.
+        options: those of `Client.chat`; the ones that are None come from the prompt, and then from the
+            continued conversation.
+        settings: the texts of settings of the chat, by key.
+        prompt: the name of a prompt of the configuration.
+        keep: keep the turn.
+        continued: returns the kept conversation to continue; None to begin a new one.
+        daemon_command: the daemon's command line.
+        form: how to print the answer.
+
+    Raises:
+        ClientError: the daemon cannot be used; with JSON also every other failure.
+    """
+    spinner = make_spinner("Starting")
+    try:
+        async with daemon(daemon_command) as client:
+            kept = {} if continued is None else await continued(client)
+            if prompt is not None and question.lacks_input and await needs_input(client, prompt):
+                hint = f"Add it as words, or pipe it: git diff | jumpseat chat -p {prompt}"
+                print_failure(f"The prompt {prompt} has a place for an input, and there is none.", hint)
+                return USAGE
+            filled = {} if prompt is None else await client.get_prompt(prompt, question.as_input)
+            of_kept = options_of_kept(kept) if kept else {}
+            of_prompt: dict[str, Any] = {
+                key: filled[key] for key in ("model", "system", "settings") if key in filled
+            }
+            merged = await options_of_chat(client, [of_kept, of_prompt, options], settings)
+            messages = [*kept.get("messages", ()), question.message(filled.get("text"))]
+            spinner.show("Waiting for the model")
+            stream = client.chat(
+                messages, keep=keep, stream=form.streams, on_progress=spinner.progress, **merged
+            )
+            return await _print_answer(stream, spinner, form, options.get("output_mode"))
+    finally:
+        spinner.stop()
+
+
+async def needs_input(client: Client, prompt: str) -> bool:
+    """Return whether a prompt of the configuration has a place for an input."""
+    rows = await client.list_prompts()
+    return any(row["name"] == prompt and row.get("usesInput") for row in rows)
+
+
+async def options_of_chat(
+    client: Client, layers: Sequence[Mapping[str, Any]], settings: Mapping[str, str]
+) -> dict[str, Any]:
+    """The options of `Client.chat`, without those that are None.
+
+    Args:
+        client: gives the types of settings.
+        layers: options of which later ones take precedence, for `settings` key by key.
+        settings: the texts of further settings by key, which take precedence.
+
+    Raises:
+        ClientError: there are settings, and no provider for the model.
+    """
+    merged: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for layer in layers:
+        merged |= {key: value for key, value in layer.items() if value is not None}
+        values |= layer.get("settings") or {}
+    if settings:
+        from jumpseat_cli.daemon.settings import typed_settings
+
+        values |= typed_settings(settings, await client.settings_schema(merged.get("model")))
+    return {**merged, "settings": values} if values else merged
+
+
+def options_of_kept(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with which a kept conversation goes on."""
+    options = {key: kept.get(key) for key in ("model", "system", "settings")}
+    return {**options, "conversation_id": kept["id"]}
+
+
+async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatResult, list[str]]:
+    """Wait for the end of a turn; return its result and the warnings to print.
+
+    Raises:
+        ClientError: the turn failed.
+    """
+    # Streamed although only the result is used, because the daemon then detects a provider that stops
+    # sending.
+    notes = [note async for delta in stream if (note := note_of(delta, spinner))]
+    spinner.stop()
+    return await stream.response(), notes
+
+
+async def _print_answer(
+    stream: ChatStream, spinner: Spinner, form: AnswerForm, output_mode: Any = None
+) -> int:
+    began = time.monotonic()
+    if form.as_json:
+        try:
+            result, _ = await wait_for_result(stream, spinner)
+        except asyncio.CancelledError as error:
+            spinner.stop()
+            return await _print_cancellation(stream, exit_code_of(error))
+        fault = _fault_of(result, output_mode)
+        print_json(result if fault is None else {**result, "error": client_error(fault)})
+        if form.shows_usage:
+            _print_usage(result, began)
+        return OK if fault is None else FAILED
+    deltas = aiter(stream)  # Sends the chat: rich is imported while the model answers.
+    output = AnswerText(is_raw=form.is_raw)
+    notes: list[str] = []
+    failure: ChatFailed | None = None
+    try:
+        async for delta in deltas:
+            if delta.text:
+                spinner.stop()
+                output.write(delta.text)
+            elif delta.type == "thinking_delta" and form.shows_thinking:
+                spinner.pause()
+                output.think(str(delta.get("text", "")))
+            elif note := note_of(delta, spinner):
+                notes.append(note)
+        if not form.streams:
+            result = await stream.response()
+            spinner.stop()
+            if form.shows_thinking and (text := thinking_in(result)):
+                output.think(text)
+            output.write(result.text)
+            notes = notes_of(result)
+    except ChatFailed as error:
+        failure = error
+    finally:
+        # After Ctrl-C too: the text so far stays on the screen.
+        spinner.stop()
+        _finish(output, notes)
+    if form.shows_usage:
+        _print_usage((stream.result if failure is None else failure.partial) or {}, began)
+    if failure is not None:
+        print_client_error(failure, as_json=False)
+        return FAILED
+    if (fault := _fault_of(await stream.response(), output_mode)) is not None:
+        print_failure(fault, None)
+        return FAILED
+    return OK
+
+
+async def _print_cancellation(stream: ChatStream, code: int) -> int:
+    """Print the error of a cancelled chat, with the text received so far, and return the exit code."""
+    error = cancelled_error(code)
+    try:
+        async with asyncio.timeout(CANCEL_SECONDS):
+            await stream.response()
+    except ChatFailed as failure:
+        if failure.partial:
+            error["data"]["partial"] = failure.partial
+    except (ClientError, TimeoutError):
+        pass
+    print_json({"error": error})
+    return code
+
+
+def _fault_of(result: Mapping[str, Any], output_mode: Any) -> str | None:
+    if output_mode is None:
+        return None
+    from jumpseat_cli.chat.json_answers import fault_of_answer
+
+    return fault_of_answer(output_mode, result)
+
+
+def _print_usage(result: Mapping[str, Any], began: float) -> None:
+    from jumpseat_cli.chat.usage import usage_line
+
+    model = f"{result['provider']}:{result['model']}" if "model" in result else ""
+    say(usage_line(result.get("usage") or {}, time.monotonic() - began, model))
+
+
+def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
+    with suppress(BrokenPipeError):
+        output.finish()
+    # After the answer: on a terminal they would otherwise appear inside it.
+    for note in notes:
+        say(note)
+
+
+def note_of(delta: Delta, spinner: Spinner) -> str | None:
+    """Show progress in the spinner; return a warning to print after the answer."""
+    match delta.type:
+        case "start":
+            spinner.show(f"Waiting for {delta.get('model', 'the model')}")
+        case "retry":
+            error = delta.get("error") or {}
+            spinner.show(f"Trying again: {error.get('message', 'the provider failed')}")
+        case "thinking_start":
+            spinner.show("Thinking")
+        case "warning":
+            return _warning(delta)
+        case "block_done":
+            return _note_of_block(delta.get("content") or {})
+        case "done":
+            return warning_about(delta.get("stopReason"))
+    return None
+
+
+def thinking_in(result: ChatResult) -> str:
+    """The thinking of an answer that was not streamed."""
+    return "\n\n".join(block["thinking"] for block in result.content if block.get("thinking"))
+
+
+def notes_of(result: ChatResult) -> list[str]:
+    """The warnings of an answer that was not streamed."""
+    notes = [*map(_note_of_block, result.content), warning_about(result.stop_reason)]
+    return [*map(_warning, result.warnings), *filter(None, notes)]
+
+
+def _note_of_block(block: Mapping[str, Any]) -> str | None:
+    return "note: the answer has an image, which --json prints." if block.get("type") == "image" else None
+
+
+def _warning(warning: Mapping[str, Any]) -> str:
+    return f"warning: {clean_line(str(warning.get('message', '')))}"

@@ -1,0 +1,72 @@
+"""Whether an answer is the JSON that was requested: providers also send prose, and text that was cut off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from jumpseat_cli.terminal.text import clean_line
+
+LONGEST_REASON = 300
+"""Characters; the reason quotes the answer."""
+
+
+def fault_of_schema(schema: Mapping[str, Any]) -> str | None:
+    """Return why an object is not a JSON schema, or None if it is one."""
+    # Imported only where a chat has a schema.
+    from jsonschema import SchemaError
+    from jsonschema.validators import Draft202012Validator, validator_for
+
+    try:
+        validator_for(schema, Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        return _sentence(error)
+    return None
+
+
+def fault_of_answer(output_mode: Any, result: Mapping[str, Any]) -> str | None:
+    """Return why an answer is not what was requested, as a sentence; None if it is.
+
+    Args:
+        output_mode: the option of `Client.chat`: `json`, a schema, or None for any text.
+        result: the answer.
+    """
+    if output_mode is None or result.get("toolCalls"):
+        return None
+    reason = result.get("stopReason")
+    if reason not in ("end_turn", "stop_sequence"):
+        return f"The answer is not complete ({reason})."
+    try:
+        value = json.loads(result["text"], parse_constant=_refuse_constant)
+        schema = output_mode.get("schema") if isinstance(output_mode, Mapping) else None
+        return None if schema is None else _fault_by_schema(value, schema)
+    except ValueError as error:
+        return f"The answer is not JSON: {clean_line(str(error))}."
+    except RecursionError:
+        return "The answer cannot be checked: its JSON is nested too deeply."
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _fault_by_schema(value: Any, schema: Mapping[str, Any]) -> str | None:
+    from jsonschema.exceptions import best_match
+    from jsonschema.validators import Draft202012Validator, validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    # With a registry of its own, the validator does not fetch the addresses of references.
+    validator = validator_for(schema, Draft202012Validator)(schema, registry=Registry())
+    try:
+        error = best_match(validator.iter_errors(value))
+    except Unresolvable as unresolvable:
+        return f"The answer cannot be checked: the schema has no {clean_line(unresolvable.ref)}."
+    return None if error is None else f"The answer breaks the schema: {_sentence(error)}"
+
+
+def _sentence(error: Any) -> str:
+    message = clean_line(str(error.message))
+    short = message if len(message) <= LONGEST_REASON else f"{message[:LONGEST_REASON]}…"
+    return f"{error.json_path}: {short}."

@@ -1,0 +1,168 @@
+"""What a chat asks: the words of the command line, stdin, files and images, as one message."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from jumpseat_cli.command_line.options import CannotAsk
+from jumpseat_cli.terminal.failures import say
+
+if TYPE_CHECKING:
+    from jumpseat_cli.files.attachments import Block
+
+STDIN = "-"
+"""Names stdin as an argument."""
+
+LARGEST_TOTAL = 32 * 1024 * 1024
+"""Bytes of stdin and of all files and images; the daemon refuses a message of 64 MiB."""
+
+SILENT_SECONDS = 1.0
+"""How long stdin may be silent before the user learns what the command waits for."""
+
+
+# Not a dataclass: its making, and that of `AnswerForm`, would be a percent of the start of a chat.
+class AskedQuestion(NamedTuple):
+    """One question."""
+
+    words: str
+    piped: str
+    """The text of stdin."""
+
+    blocks: Sequence[Block] = ()
+    """Files and images."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to answer: neither words nor stdin."""
+        return not self.words and not self.piped.strip()
+
+    @property
+    def lacks_input(self) -> bool:
+        """Whether there is nothing for the input of a prompt, and no file that takes its place."""
+        return self.is_empty and not self.blocks
+
+    @property
+    def as_input(self) -> str:
+        """The words and the text of stdin, for a prompt."""
+        return "\n\n".join(part for part in (self.words, self.piped) if part.strip())
+
+    def message(self, prompt: str | None = None) -> dict[str, object]:
+        """The user's message.
+
+        Args:
+            prompt: a text that takes the place of the words and of stdin.
+        """
+        files = [block for block in self.blocks if block["type"] == "context"]
+        images = [block for block in self.blocks if block["type"] != "context"]
+        text = prompt if prompt is not None else self.words or self.piped
+        if prompt is None and self.words and self.piped.strip():
+            files.append({"type": "context", "text": self.piped, "label": "stdin"})
+        texts = [{"type": "text", "text": text}] if text else []
+        return {"role": "user", "content": [*files, *images, *texts]}
+
+
+def read_question(
+    words: Sequence[str],
+    files: Sequence[str] = (),
+    images: Sequence[str] = (),
+    *,
+    has_prompt: bool = False,
+    with_stdin: bool = True,
+) -> AskedQuestion:
+    """Build the question; reads stdin where it is a pipe or a file, or is named by `-`.
+
+    Args:
+        words: the arguments of the command.
+        files: as `attachments.files_of` takes them.
+        images: as `attachments.image_of` takes them; `-` is an image on stdin.
+        has_prompt: whether a prompt asks, so that neither words nor stdin are needed.
+        with_stdin: False to leave stdin alone.
+
+    Raises:
+        CannotAsk: a file, an image or stdin cannot be sent.
+    """
+    named = STDIN in words or STDIN in files or STDIN in images
+    typed = " ".join(word for word in words if word != STDIN).strip()
+    blocks: list[Block] = []
+    if files:
+        _warn_of_files_among(words)
+    if files or images:
+        from jumpseat_cli.files.attachments import attached, image_block
+
+        # Before stdin, so that a mistake is reported at once.
+        blocks += attached(
+            [each for each in files if each != STDIN], [each for each in images if each != STDIN]
+        )
+        _check_size(blocks)
+    piped = _read_stdin(optional=bool(words) or has_prompt, named=named) if with_stdin else b""
+    if STDIN in images:
+        blocks.append(image_block(piped, "stdin"))
+        piped = b""
+    _check_size(blocks, piped)
+    if b"\0" in piped:
+        raise CannotAsk("stdin is not text. For an image: jumpseat chat -a -")
+    try:
+        return AskedQuestion(typed, piped.decode("utf-8"), blocks)
+    except UnicodeDecodeError:
+        raise CannotAsk("stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8") from None
+
+
+def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
+    texts = [str(block.get("text", block.get("source"))) for block in blocks]
+    if len(piped) + sum(len(text.encode("utf-8", "replace")) for text in texts) > LARGEST_TOTAL:
+        raise CannotAsk(f"Files, images and stdin are larger than {LARGEST_TOTAL >> 20} MiB together.")
+
+
+def _warn_of_files_among(words: Sequence[str]) -> None:
+    """Warn if a shell has replaced a pattern after `-f`, so that all but its first file are words."""
+    for word in words:
+        if "." in word and " " not in word and os.path.isfile(word):  # noqa: PTH113 - pathlib refuses some words
+            say(f"warning: {word} is part of the question; repeat -f, or put the pattern in quotation marks.")
+            return
+
+
+def _read_stdin(*, optional: bool, named: bool) -> bytes:
+    """Read stdin; with `optional`, only a pipe or a file."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return b""
+    # A script may have a socket or a device as stdin, which may never end.
+    if not named and (os.isatty(0) or (optional and not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)))):
+        return b""
+    end = "Ctrl-D ends it" if os.isatty(0) else "--no-stdin leaves it out"
+    waiting = threading.Timer(SILENT_SECONDS, say, [f"Waiting for stdin; {end}."])
+    waiting.daemon = True
+    if not stat.S_ISREG(mode):
+        waiting.start()
+    try:
+        return b"".join(_chunks(waiting))
+    except OSError as error:
+        raise CannotAsk(f"stdin cannot be read: {error.strerror or error}.") from None
+    finally:
+        waiting.cancel()
+
+
+def _chunks(waiting: threading.Timer) -> Sequence[bytes]:
+    """Read to the end, or until it is more than a question can have."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        with suppress(BlockingIOError):
+            chunk = os.read(0, 1 << 16)
+            waiting.cancel()
+            if not chunk:
+                return chunks
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > LARGEST_TOTAL:
+                return chunks
+            continue
+        # Another process may have made the pipe non-blocking.
+        select.select([0], [], [])

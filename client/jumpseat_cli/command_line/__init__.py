@@ -1,0 +1,1 @@
+"""The arguments: groups of commands, shared options, completion by a shell."""

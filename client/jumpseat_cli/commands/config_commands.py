@@ -1,0 +1,142 @@
+"""The commands of `jumpseat config`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jumpseat_cli.command_line.groups import CommandGroup
+from jumpseat_cli.command_line.options import HELP, config_option, json_option, run_work
+from jumpseat_cli.terminal.failures import OK, print_json
+
+new_config_option = click.option(
+    "--config",
+    type=click.Path(dir_okay=False, resolve_path=True, path_type=Path),
+    metavar="FILE",
+    help="Use this configuration file, which need not exist, instead of the default one.",
+)
+
+
+@click.group("config", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
+def config_group() -> None:
+    """Begin, show, edit and check the configuration file.
+
+    \b
+    Examples:
+      jumpseat config init
+      jumpseat config edit
+      jumpseat config check
+    """
+
+
+def _complete_service(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from jumpseat.providers.services import SERVICES
+
+    return [name for name in SERVICES if name.startswith(incomplete)]
+
+
+@config_group.command()
+@click.option(
+    "--provider",
+    "providers",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=_complete_service,
+    help="Write the table of this provider, and ask nothing; may be repeated.",
+)
+@new_config_option
+@json_option
+def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
+    """Ask which providers you use, and write a configuration file with comments.
+
+    An existing file is never changed. Without a terminal, and without --provider, the file has only comments.
+
+    \b
+    Examples:
+      jumpseat config init
+      jumpseat config init --provider groq --provider ollama
+      jumpseat config init --config other.toml
+
+    Exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
+    """
+    from jumpseat_cli.commands.configuration import begin
+
+    return begin(providers, config, as_json=as_json)
+
+
+@config_group.command()
+@config_option
+@json_option
+def show(config: Path | None, as_json: bool) -> int:
+    """Print the configuration file without secrets, so that it can be pasted; comments are left out.
+
+    \b
+    Examples:
+      jumpseat config show
+      jumpseat config show --json | jq .providers
+    """
+    from jumpseat_cli.commands import configuration
+
+    return configuration.show(config, as_json=as_json)
+
+
+@config_group.command()
+@new_config_option
+@json_option
+def edit(config: Path | None, as_json: bool) -> int:
+    """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
+
+    A file that does not exist begins with comments, and is not kept if nothing was changed.
+
+    \b
+    Examples:
+      jumpseat config edit
+      EDITOR='code --wait' jumpseat config edit
+
+    Exit codes: 0 no errors; 1 errors in the file, or the editor failed; 2 wrong usage.
+    """
+    from jumpseat_cli.commands import configuration
+
+    return configuration.edit(config, as_json=as_json)
+
+
+@config_group.command()
+@json_option
+def path(as_json: bool) -> int:
+    """Print the path of the configuration file; it need not exist yet.
+
+    \b
+    Examples:
+      jumpseat config path
+    """
+    from jumpseat.system.paths import places_of_process
+
+    file = places_of_process().config_file
+    if as_json:
+        print_json({"file": str(file), "exists": file.exists()})
+    else:
+        print(file)
+    return OK
+
+
+@config_group.command()
+@config_option
+@json_option
+def check(config: Path | None, as_json: bool) -> int:
+    """Report every mistake in the configuration file, one per line.
+
+    Also reports programs and models that its providers need and that are not on this machine. Sends no
+    requests and reads no credentials: 'jumpseat doctor' checks those.
+
+    \b
+    Examples:
+      jumpseat config check
+      jumpseat config check --config other.toml
+      jumpseat config check --json | jq -r '.errors[].message'
+
+    Exit codes: 0 no errors (warnings are possible); 1 errors; 2 wrong usage.
+    """
+    from jumpseat_cli.commands import configuration
+
+    return run_work(configuration.check(config, as_json=as_json), as_json=as_json)

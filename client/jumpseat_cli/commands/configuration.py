@@ -1,0 +1,286 @@
+"""`jumpseat config`: begins, shows, edits and checks the configuration file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumpseat.config.redaction import shown_value
+from jumpseat.config.stored_keys import CannotStoreError, store_key
+from jumpseat.providers.services import SERVICES, Service
+from jumpseat.system.environment import Environment, environment_of_process
+from jumpseat_cli.commands.keys import fault_of_key
+from jumpseat_cli.commands.local import PROVIDER, is_installed
+from jumpseat_cli.files.configuration_file import ConfigurationFile, reporting
+from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_cli.terminal.questions import ask_hidden
+from jumpseat_cli.terminal.text import clean
+from jumpseat_cli.terminal.wrapping import print_line
+
+if TYPE_CHECKING:
+    from jumpseat.providers.checkup import Checkup
+
+HEAD = """\
+# The configuration of jumpseat. Running editors and commands use a change at once.
+# `jumpseat config check` reports mistakes, `jumpseat doctor` tries everything.
+"""
+MORE = """
+# A limit for all answers, in tokens:
+# [settings]
+# max_tokens = 4000
+
+# A prompt for `jumpseat chat -p review` and for the pickers of editors:
+# [prompts.review]
+# text = "Review this change for mistakes.\\n\\n{{input}}"
+
+# Conversations are kept on this machine; to keep none:
+# [conversations]
+# keep = false
+"""
+NONE = """
+# A provider, for example:
+# [providers.groq]
+# kind = "openai"
+# base_url = "https://api.groq.com/openai/v1"
+# api_key = "env:GROQ_API_KEY"
+"""
+
+
+# -- init
+
+
+def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
+    """Write a new configuration file, with the providers that are named or chosen; return the exit code."""
+    environment = environment_of_process()
+    path = config or environment.places.config_file
+    if path.exists() or path.is_symlink():
+        print_failure(f"{path} exists; it is left as it is.", "'jumpseat config edit' changes it.")
+        return FAILED
+    unknown = [name for name in named if name not in SERVICES]
+    if unknown:
+        raise click.UsageError(f"There is no {unknown[0]!r} to choose. There are: {', '.join(SERVICES)}.")
+    asks = not named and sys.stdin.isatty()
+    chosen = [SERVICES[name] for name in dict.fromkeys(named)]
+    default = chosen[0].id if chosen else None
+    if asks:
+        chosen = _choose()
+        default = _choose_default(chosen)
+    chosen = [_without_done_step(service, environment) for service in chosen]
+    with_key = [service for service in chosen if service.variable is not None]
+    keys = {service.id: _key_of(service, environment) for service in with_key if asks}
+    # After all questions, because Ctrl-C at one of them ends the command, and it then stores nothing.
+    sources = {service.id: _source_of(service, keys.get(service.id, ""), environment) for service in with_key}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text_of(chosen, sources, default))
+    except OSError as error:
+        print_failure(f"{path} cannot be written: {error.strerror or error}.", None)
+        return FAILED
+    if as_json:
+        print_json({"file": str(path), "providers": [service.id for service in chosen]})
+        return OK
+    say(f"{path} is written.")
+    for service in chosen:
+        if service.next_step:
+            say(f"Next: {service.next_step}   ({service.title})")
+        elif sources.get(service.id) == f"env:{service.variable}" and not environment.get(
+            service.variable or ""
+        ):
+            say(f"Next: jumpseat keys set {service.id}   ({service.title}; or set {service.variable})")
+    return OK
+
+
+def _choose() -> list[Service]:
+    services = list(SERVICES.values())
+    say("Which providers do you use?")
+    for number, service in enumerate(services, 1):
+        say(f"  {number:2}  {service.title}")
+    while True:
+        answer = click.prompt("Numbers, with spaces between", default="", show_default=False, err=True)
+        words = answer.replace(",", " ").split()
+        if all(word.isdecimal() and 1 <= int(word) <= len(services) for word in words):
+            return [services[int(word) - 1] for word in dict.fromkeys(words)]
+        say(f"Please give numbers from 1 to {len(services)}.")
+
+
+def _choose_default(chosen: Sequence[Service]) -> str | None:
+    if len(chosen) < 2:
+        return chosen[0].id if chosen else None
+    choice = click.Choice([service.id for service in chosen])
+    answer = click.prompt("Which one by default", type=choice, default=chosen[0].id, err=True)
+    return str(answer)
+
+
+def _without_done_step(service: Service, environment: Environment) -> Service:
+    if service.id != PROVIDER or not is_installed(environment):
+        return service
+    return replace(service, next_step="")
+
+
+def _key_of(service: Service, environment: Environment) -> str:
+    """The key of a service, if one is typed; empty if the usual variable has it."""
+    if environment.get(service.variable or "").strip():
+        return ""
+    question = f"Key of {service.title} (not shown; empty: read {service.variable})"
+    while True:
+        key = ask_hidden(question, default="", show_default=False).strip()
+        fault = fault_of_key(key)
+        if fault is None:
+            return key
+        say(fault)
+
+
+def _source_of(service: Service, key: str, environment: Environment) -> str:
+    """The source of a service's key: the key in a store, or the usual variable."""
+    usual = f"env:{service.variable}"
+    if key:
+        try:
+            return asyncio.run(store_key(key, service.id, environment, before=usual)).source
+        except CannotStoreError as error:
+            say(f"warning: {error}")
+    return usual
+
+
+def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str | None) -> str:
+    """The text of a new file.
+
+    Args:
+        chosen: the providers.
+        sources: the value of `api_key`, by provider.
+        default: the id of the default provider, if any.
+    """
+    import tomlkit
+
+    document = tomlkit.document()
+    if default is not None:
+        document["default_provider"] = default
+    text = f"{HEAD}\n{document.as_string()}" if default is not None else HEAD
+    for service in chosen:
+        if not service.table:
+            first = f" First: {service.next_step}" if service.next_step else ""
+            text += f"\n# {service.title} needs no table.{first}\n"
+            continue
+        table = dict(service.table)
+        if service.id in sources:
+            table["api_key"] = sources[service.id]
+        body = tomlkit.dumps({"providers": {service.id: table}})
+        text += f"\n# {service.title}\n{body}"
+    return text + ("" if chosen else NONE) + MORE
+
+
+# -- show
+
+
+@reporting
+def show(config: Path | None, *, as_json: bool) -> int:
+    """Print the configuration file without secrets and without comments; return the exit code."""
+    environment = environment_of_process()
+    file = ConfigurationFile(config or environment.places.config_file)
+    redacted = _redacted(file.tables, environment)
+    if as_json:
+        print_json(redacted)
+    elif file.tables:
+        import tomlkit
+
+        print(clean(tomlkit.dumps(redacted)), end="")
+    else:
+        say(f"{file.path} has no keys." if file.path.exists() else f"{file.path} does not exist yet.")
+    return OK
+
+
+def _redacted(value: Any, environment: Environment, path: tuple[str, ...] = ()) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _redacted(each, environment, (*path, str(key))) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_redacted(each, environment, path) for each in value]
+    return shown_value(path, value, environment) if isinstance(value, str) else value
+
+
+# -- edit
+
+
+def edit(config: Path | None, *, as_json: bool) -> int:
+    """Open the file in the user's editor, check it afterwards, and return the exit code."""
+    path = config or environment_of_process().places.config_file
+    command = _editor()
+    if command is None:
+        found = "No editor was found" if _is_terminal() else "There is no terminal for an editor"
+        hint = f"Set VISUAL or EDITOR to the command of an editor, or edit {path} yourself."
+        print_failure(f"{found}.", hint)
+        return FAILED
+    begun = False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(HEAD + NONE + MORE, "utf-8")
+            begun = True
+        before = path.read_bytes()
+        code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603 - the user's own editor
+        unchanged = path.exists() and path.read_bytes() == before
+        if begun and unchanged:
+            path.unlink()
+    except OSError as error:
+        print_failure(f"{path} cannot be edited with {command[0]}: {error.strerror or error}.", None)
+        return FAILED
+    if code != 0:
+        print_failure(f"{command[0]} ended with the code {code}.", None)
+        return FAILED
+    if unchanged:
+        say("Nothing was changed.")
+        return OK
+    return asyncio.run(check(config, as_json=as_json))
+
+
+def _editor() -> list[str] | None:
+    """The command of the editor: $VISUAL, $EDITOR, or one that most systems have and that can run here."""
+    import shutil
+
+    for name in ("VISUAL", "EDITOR"):
+        if words := shlex.split(os.environ.get(name, ""), posix=os.name == "posix"):
+            return words
+    if os.name != "nt" and not _is_terminal():
+        return None
+    known = ("notepad",) if os.name == "nt" else ("sensible-editor", "nano", "vi")
+    return next(([program] for program in known if shutil.which(program)), None)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+# -- check
+
+
+async def check(config: Path | None, *, as_json: bool) -> int:
+    """Print every mistake in the file, and return the exit code."""
+    from jumpseat.providers.checkup import check_file
+
+    checkup = await check_file(config, environment_of_process())
+    if as_json:
+        _print_as_json(checkup)
+    else:
+        for fault in checkup.errors:
+            print_line(f"error: {fault}")
+        for fault in checkup.warnings:
+            print_line(f"warning: {fault}")
+        if not (checkup.errors or checkup.warnings):
+            say(f"{checkup.file}: no mistakes." if checkup.exists else f"{checkup.file} does not exist yet.")
+    return FAILED if checkup.errors else OK
+
+
+def _print_as_json(checkup: Checkup) -> None:
+    document: dict[str, object] = {"file": str(checkup.file), "exists": checkup.exists}
+    for name, faults in (("errors", checkup.errors), ("warnings", checkup.warnings)):
+        rows = [{**asdict(fault), "message": str(fault)} for fault in faults]
+        document[name] = [{key: row[key] for key in ("line", "key", "message")} for row in rows]
+    print_json(document)

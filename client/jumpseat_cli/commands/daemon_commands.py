@@ -1,0 +1,163 @@
+"""`jumpseat serve` and `attach` for the help, and `jumpseat daemon`: the one daemon of all clients."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from jumpseat_cli.command_line.groups import CommandGroup
+from jumpseat_cli.command_line.options import HELP, json_option
+from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
+
+
+class ParsedByTheDaemon(click.Command):
+    """A command whose flags the daemon parses itself; the shell completes them.
+
+    `main` runs it without click: this serves the help and completion.
+    """
+
+    def __init__(self, name: str, *, text: str) -> None:
+        rest = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED, shell_complete=_complete_flags)
+        super().__init__(
+            name,
+            callback=functools.partial(_run, name),
+            params=[rest],
+            help=text,
+            add_help_option=False,
+            context_settings={"ignore_unknown_options": True, "help_option_names": []},
+        )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The flags."""
+        return _complete_flags(ctx, self.params[0], incomplete)
+
+
+def _complete_flags(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from jumpseat.rpc.flags import parser_of
+
+    flags = {
+        name: action
+        for action in parser_of(str(context.info_name))._actions
+        for name in action.option_strings
+    }
+    before = (context.params.get("arguments") or [""])[-1]
+    action = flags.get(before)
+    if action is not None and action.nargs != 0:  # Its value comes next.
+        if action.choices is not None:
+            return [CompletionItem(each) for each in action.choices if each.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file")] if action.type is Path else []
+    return [
+        CompletionItem(name, help=action.help)
+        for name, action in flags.items()
+        if name.startswith(incomplete) and name.startswith("--")
+    ]
+
+
+def _run(name: str, arguments: tuple[str, ...]) -> int:
+    if name == "serve":
+        from jumpseat.rpc.serve import main as serve_alone
+
+        return serve_alone(list(arguments))
+    from jumpseat.hub.attach import main
+
+    return main(list(arguments))
+
+
+serve = ParsedByTheDaemon(
+    "serve", text="Run the daemon on stdin and stdout, as editors do ('jumpseat serve --help')."
+)
+attach = ParsedByTheDaemon(
+    "attach",
+    text="Use the daemon that all your clients share, as 'jumpseat serve' ('jumpseat attach --help').",
+)
+
+
+@click.group("daemon", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
+def daemon_group() -> None:
+    """The daemon that serves all attached clients.
+
+    \b
+    Examples:
+      jumpseat daemon status
+      jumpseat daemon stop
+    """
+
+
+@daemon_group.command("status")
+@json_option
+def daemon_status(as_json: bool) -> int:
+    """Show whether the daemon runs, and for which clients. Does not start one.
+
+    After an upgrade an older daemon goes on for its clients; it is listed too.
+
+    \b
+    Examples:
+      jumpseat daemon status
+      jumpseat daemon status --json | jq '.clients[].pid'
+
+    Exit codes: 0 it runs; 1 it does not.
+    """
+    from jumpseat.hub import command
+
+    try:
+        status = command.daemon_status()
+    except command.NoAnswerError as error:
+        print_failure(str(error), None)
+        return FAILED
+    if as_json:
+        print_json(status)
+    else:
+        if status["running"]:
+            _print_daemon(status)
+        else:
+            print("The daemon is not running.")
+        for other in status.get("others", ()):
+            print("A daemon of another version or installation is running:")
+            _print_daemon(other)
+    return OK if status["running"] else FAILED
+
+
+def _print_daemon(status: Mapping[str, Any]) -> None:
+    from jumpseat_cli.terminal.wrapping import print_line
+
+    memory = round(status["memoryBytes"] / (1 << 20))
+    print_line(f"jumpseat {status['version']}, process {status['pid']}, {memory} MiB, {status['socket']}")
+    for client in status["clients"]:
+        name = f"{client.get('name', 'unnamed')} {client.get('version', '')}".strip()
+        print_line(
+            f"  {name}: process {client['pid']}, turns {client['turns']}, since {client['attachedAt']}"
+        )
+
+
+@daemon_group.command("stop")
+@json_option
+def stop(as_json: bool) -> int:
+    """End the daemon: running turns are cancelled, and attached clients end.
+
+    Daemons of other versions and installations end too.
+
+    \b
+    Examples:
+      jumpseat daemon stop
+
+    Exit codes: 0 it has ended; 1 there was none.
+    """
+    from jumpseat.hub import command
+
+    try:
+        if command.stop_daemons():
+            if as_json:
+                print_json({"stopped": True})
+            return OK
+    except command.NoAnswerError as error:
+        print_failure(str(error), None)
+        return FAILED
+    print_failure("The daemon is not running.", None)
+    return FAILED

@@ -1,0 +1,53 @@
+"""`jumpseat doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jumpseat_cli.command_line.completion import complete_provider
+from jumpseat_cli.command_line.options import (
+    config_option,
+    daemon_command_of,
+    json_option,
+    own_option,
+    run_work,
+)
+
+
+@click.command()
+@click.argument("provider", required=False, shell_complete=complete_provider)
+@click.option("--no-chat", is_flag=True, help="Send no chat, only requests that cost nothing.")
+@config_option
+@own_option
+@json_option
+def doctor(provider: str | None, no_chat: bool, config: Path | None, own: bool, as_json: bool) -> int:
+    """Find out what does not work, and what to do about it.
+
+    Checks installation, configuration and daemon, and each provider that is set up, or only PROVIDER:
+    its key, the network, its models, and one short chat. The chat goes to the default model; of another
+    provider never to a model that costs premium requests. Commands in the configuration run, and a keyring
+    may prompt.
+
+    The report has no secrets: it can be pasted into a bug report.
+
+    \b
+    Examples:
+      jumpseat doctor
+      jumpseat doctor --no-chat
+      jumpseat doctor copilot
+      jumpseat doctor --json | jq '.sections[].checks[] | select(.ok == false)'
+
+    Exit codes: 0 no problems; 1 problems; 2 wrong usage.
+    """
+    from jumpseat_cli.doctor.run import examine
+
+    work = examine(
+        provider=provider,
+        config=config,
+        chat=not no_chat,
+        daemon_command=daemon_command_of(config, own=own),
+        as_json=as_json,
+    )
+    return run_work(work, as_json=as_json)

@@ -1,0 +1,122 @@
+"""`jumpseat edit`: rewrites a file, or some of its lines, following an instruction."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from jumpseat_cli.chat.answering import daemon, wait_for_result
+from jumpseat_cli.chat.stop_reasons import warning_about, why_not_replaced
+from jumpseat_cli.files.editable import CannotEdit, Piece
+from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_cli.terminal.output import make_spinner, print_text
+from jumpseat_cli.terminal.questions import confirm
+from jumpseat_cli.terminal.text import clean
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan", "\\": "bright_black"}
+
+
+async def edit_piece(
+    piece: Piece,
+    instruction: str,
+    options: Mapping[str, Any],
+    *,
+    writes: bool | None,
+    daemon_command: Sequence[str],
+    as_json: bool,
+) -> int:
+    """Rewrite the piece, and return the exit code.
+
+    Args:
+        piece: the text.
+        instruction: what to do with it.
+        options: those of `Client.edit`.
+        writes: True to change the file, False to print the new text, None to show a diff and ask.
+        daemon_command: the daemon's command line.
+        as_json: print the result as JSON instead of text and diff.
+
+    Raises:
+        ClientError: the daemon cannot be used, or the edit failed.
+    """
+    spinner = make_spinner("Starting")
+    try:
+        async with daemon(daemon_command) as client:
+            spinner.show("Waiting for the model")
+            # An edit that is cut off has no replacement.
+            options = {"maxTokensDefault": "model", **options}
+            stream = client.edit(piece.target, instruction, on_progress=spinner.progress, **options)
+            result, notes = await wait_for_result(stream, spinner)
+    finally:
+        spinner.stop()
+    if result.replacement and piece.is_empty_file and not result.replacement.endswith("\n"):
+        # The daemon ends the new text as the old one ended, and an empty file has no line end.
+        result["replacement"] += "\n"
+    replacement = result.replacement
+    known = warning_about(result.stop_reason) if replacement is None else None
+    for note in notes if not as_json else ():
+        if note != known:  # Its sentence is in the failure below.
+            say(note)
+    if replacement is None:
+        if as_json:
+            print_json(result)
+        else:
+            _print_no_replacement(result)
+        return FAILED
+    try:
+        if as_json:
+            code = _write(piece, replacement) if writes else OK
+            print_json(result)
+            return code
+        if writes is False:
+            _print(piece, replacement)
+            return OK
+        return await _change(piece, replacement, asks=writes is None)
+    except CannotEdit as error:
+        print_failure(str(error), None)
+        return FAILED
+
+
+async def _change(piece: Piece, replacement: str, *, asks: bool) -> int:
+    if replacement == piece.text:
+        say("The model changed nothing.")
+        return OK
+    # Before the question: what cannot be written is not offered.
+    piece.encoded(replacement)
+    for line in piece.diff(replacement):
+        click.echo(click.style(clean(line), fg=_COLOURS.get(line[:1])), color=_wants_colour())
+    if asks and await confirm(f"Change {piece.path}?") != OK:
+        say("Nothing was changed.")
+        return FAILED
+    return _write(piece, replacement)
+
+
+def _wants_colour() -> bool | None:
+    """None lets click look whether stdout is a terminal."""
+    return False if "NO_COLOR" in os.environ else None
+
+
+def _write(piece: Piece, replacement: str) -> int:
+    if replacement != piece.text:
+        piece.write(replacement)
+    return OK
+
+
+def _print(piece: Piece, replacement: str) -> None:
+    """Print the new text, in a pipe in the file's encoding."""
+    if sys.stdout.isatty():
+        print_text(replacement)
+        return
+    mark = b"" if piece.before else piece.mark
+    content = mark + piece.encoded(replacement)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def _print_no_replacement(result: Any) -> None:
+    why, hint = why_not_replaced(result.stop_reason)
+    print_failure(f"There is no replacement: {why}.", hint)

@@ -1,0 +1,103 @@
+"""The commands of `jumpseat keys`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from jumpseat_cli.command_line.groups import ListByDefault
+from jumpseat_cli.command_line.options import HELP, config_option, json_option
+
+
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the providers of the configuration file, and for `set` known services."""
+    from jumpseat_cli.commands.keys import completions
+
+    known = context.info_name == "set"
+    return [
+        CompletionItem(name, help=title)
+        for name, title in completions(context.params.get("config"), services=known)
+        if name.startswith(incomplete)
+    ]
+
+
+@click.group("keys", cls=ListByDefault, context_settings=HELP)
+def keys() -> None:
+    """Store keys of providers outside of the configuration file.
+
+    A key goes to the system's keyring, or where there is none to a file that only you can read. The
+    configuration file then only names the place.
+
+    \b
+    Examples:
+      jumpseat keys set groq
+      jumpseat keys list
+      jumpseat keys remove groq
+    """
+
+
+@keys.command("set")
+@click.argument("provider", shell_complete=_complete)
+@click.argument("more", nargs=-1, metavar="")
+@click.option("--file", "in_file", is_flag=True, help="Use a private file even if there is a keyring.")
+@config_option
+@json_option
+def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | None, as_json: bool) -> int:
+    """Ask for the key of PROVIDER, store it, and name it in the configuration file.
+
+    The key is typed without being shown, or read from a pipe; it is never an argument. The table of a
+    well-known provider is added if it is missing. A key that the table has from elsewhere is not
+    replaced. Comments and layout of the file stay.
+
+    \b
+    Examples:
+      jumpseat keys set groq
+      pass show groq | jumpseat keys set groq
+      jumpseat keys set --file groq
+
+    Exit codes: 0 stored; 1 it cannot be stored, or there is a key already; 2 wrong usage, or no key.
+    """
+    from jumpseat_cli.commands import keys as work
+
+    if more:
+        # Not shown: it may be the key.
+        raise click.UsageError(
+            "A key is never an argument: other users can see those. Leave it out; the command asks for it."
+        )
+    return work.set_key(provider, config, in_file=in_file, as_json=as_json)
+
+
+@keys.command("list")
+@config_option
+@json_option
+def list_keys(config: Path | None, as_json: bool) -> int:
+    """Show where the key of each provider comes from. Shows no key, and reads none.
+
+    \b
+    Examples:
+      jumpseat keys list
+      jumpseat keys list --json | jq -r '.keys[].provider'
+    """
+    from jumpseat_cli.commands import keys as work
+
+    return work.list_keys(config, as_json=as_json)
+
+
+@keys.command("remove")
+@click.argument("provider", shell_complete=_complete)
+@config_option
+@json_option
+def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
+    """Delete the stored key of PROVIDER, and restore what the configuration file named before.
+
+    \b
+    Examples:
+      jumpseat keys remove groq
+
+    Exit codes: 0 deleted; 1 there is none that jumpseat has stored; 2 wrong usage.
+    """
+    from jumpseat_cli.commands import keys as work
+
+    return work.remove_key(provider, config, as_json=as_json)

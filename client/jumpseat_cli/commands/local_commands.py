@@ -1,0 +1,94 @@
+"""The commands of `jumpseat local`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from jumpseat_cli.command_line.groups import ListByDefault
+from jumpseat_cli.command_line.options import HELP, config_option, json_option
+
+
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from jumpseat_cli.commands.local import names_here
+
+    found = [
+        CompletionItem(name)
+        for name in names_here(context.params.get("config"))
+        if name.startswith(incomplete)
+    ]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+@click.group("local", cls=ListByDefault, context_settings=HELP)
+def local() -> None:
+    """The models that run on this machine: no account, no network.
+
+    llama.cpp runs any GGUF file. jumpseat fetches one small model, to try things out; a model that is of use
+    is a file that you download yourself. One of 1 to 5 GB suits most machines: it needs its size and about
+    1 GB more of free memory, and a larger one answers better, but more slowly.
+
+    \b
+    Examples:
+      jumpseat local install
+      jumpseat local install ~/models/qwen3-4b.gguf
+      jumpseat local list
+      jumpseat chat -m local: "Hello"
+    """
+
+
+@local.command("list")
+@config_option
+@json_option
+def list_models(config: Path | None, as_json: bool) -> int:
+    """Show the model that can be installed, and the files that the configuration names.
+
+    \b
+    Examples:
+      jumpseat local list
+      jumpseat local list --json | jq -r '.models[].file'
+    """
+    from jumpseat_cli.commands import local as work
+
+    return work.list_models(config, as_json=as_json)
+
+
+@local.command()
+@click.argument("model", required=False, shell_complete=_complete)
+@config_option
+@json_option
+def install(model: str | None, config: Path | None, as_json: bool) -> int:
+    """Install what runs models, and a small model file, downloaded once; or use a GGUF file of yours.
+
+    MODEL is a name of 'jumpseat local list', or the path of a GGUF file, which stays where it is: the
+    configuration file then names it.
+
+    \b
+    Examples:
+      jumpseat local install
+      jumpseat local install ~/models/qwen3-4b.gguf
+    """
+    from jumpseat_cli.commands import local as work
+
+    return work.install_model(model, config, as_json=as_json)
+
+
+@local.command()
+@click.argument("model", required=False, shell_complete=_complete)
+@config_option
+@json_option
+def uninstall(model: str | None, config: Path | None, as_json: bool) -> int:
+    """Delete the installed model file; for a GGUF file of yours, only its name in the configuration.
+
+    \b
+    Examples:
+      jumpseat local uninstall
+      jumpseat local uninstall qwen3-4b
+
+    Exit codes: 0 deleted; 1 there is none; 2 wrong usage.
+    """
+    from jumpseat_cli.commands import local as work
+
+    return work.uninstall_model(model, config, as_json=as_json)

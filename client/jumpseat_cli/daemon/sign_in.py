@@ -1,0 +1,181 @@
+"""`jumpseat login` and `jumpseat logout`: sign in with a code, and sign out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from jumpseat_cli.chat.answering import daemon
+from jumpseat_cli.commands.status import USABLE
+from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_cli.terminal.output import Spinner, make_spinner
+from jumpseat_cli.terminal.questions import confirm
+from jumpseat_cli.terminal.text import clean_line
+from jumpseat_client import Client
+
+DEFAULT_PROVIDER = "copilot"
+"""The provider of a sign-in that names none."""
+
+
+class _Attempt:
+    """The notifications and requests of one sign-in."""
+
+    def __init__(self, spinner: Spinner) -> None:
+        self._spinner = spinner
+
+    def show_prompt(self, method: str, params: Any) -> None:
+        """Print the code of a prompt."""
+        if method != "auth/prompt" or not isinstance(params, Mapping):
+            return
+        self._spinner.pause()
+        say(f"First copy this code: {clean_line(str(params.get('userCode', '')))}")
+        say(f"Then open this page and enter it: {clean_line(str(params.get('verificationUri', '')))}")
+        self._spinner.show("Waiting for you to finish there")
+
+    async def answer_request(self, method: str, params: Any) -> Any:
+        """Open the page in a browser at the daemon's request."""
+        from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+
+        page = str(params.get("uri", "")) if isinstance(params, Mapping) else ""
+        if method != "window/showDocument" or urlsplit(page).scheme not in ("http", "https"):
+            raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method}.")
+        return {"success": _open(page)}
+
+
+def _open(page: str) -> bool:
+    """Open a page with the system's opener; False if that cannot be started."""
+    if sys.platform in ("win32", "darwin"):
+        import click
+
+        opened = click.launch(page) == 0
+    else:
+        try:
+            # Without a display this may start a terminal browser, which must not use our terminal or output.
+            subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
+                ["xdg-open", page],  # noqa: S607 - the user's own
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            opened = True
+        except OSError:
+            opened = False
+    return opened
+
+
+async def log_in(
+    *,
+    provider: str | None,
+    browser: bool,
+    again: bool = False,
+    asks: bool = False,
+    daemon_command: Sequence[str],
+    as_json: bool,
+) -> int:
+    """Sign in, and print the account; an account that is signed in already is only printed.
+
+    Args:
+        provider: the provider; None for GitHub Copilot.
+        browser: whether the page is opened.
+        again: whether to sign in although an account is signed in.
+        asks: whether to ask for `again` in that case.
+        daemon_command: starts the daemon.
+        as_json: whether to print the status as JSON.
+
+    Raises:
+        ClientError: the user or the provider declined, or the daemon cannot be used.
+    """
+    spinner = make_spinner("Asking for a code")
+    attempt = _Attempt(spinner)
+    try:
+        async with daemon(
+            daemon_command, on_notification=attempt.show_prompt, on_request=attempt.answer_request
+        ) as client:
+            current = None if again else await _signed_in_account(client, provider)
+            if current is not None:
+                spinner.stop()
+                if as_json:
+                    print_json(current)
+                    return OK
+                say(_already(current))
+                if not asks:
+                    say("To sign in again: jumpseat login --again" + (f" {provider}" if provider else ""))
+                    return OK
+                if await confirm("Sign in again?") != OK:
+                    return OK
+                spinner.show("Asking for a code")
+            status = await client.sign_in(provider=provider, open_browser=browser)
+    finally:
+        spinner.stop()
+    return _report(status, as_json=as_json)
+
+
+async def _signed_in_account(client: Client, provider: str | None) -> dict[str, Any] | None:
+    """The status of a sign-in that works; None if there is none."""
+    name = provider or DEFAULT_PROVIDER
+    for refresh in (False, True):  # Without a refresh, an account that is signed out causes no request.
+        status = await client.auth_status(provider=name, refresh=refresh)
+        if status.get("state") != "signed_in":
+            return None
+    return status
+
+
+async def log_out(*, provider: str | None, daemon_command: Sequence[str], as_json: bool) -> int:
+    """Sign out, and print whether another sign-in is still used; without a sign-in the exit code is 1.
+
+    Raises:
+        ClientError: the daemon cannot be used, or the provider has no sign-in.
+    """
+    async with daemon(daemon_command) as client:
+        before = await client.auth_status(provider=provider or DEFAULT_PROVIDER)
+        # Also without a sign-in, because a damaged file may still hold a token.
+        status = await client.sign_out(provider=provider)
+    nobody = before.get("state") == status.get("state") == "signed_out"
+    if as_json:
+        print_json(status)
+    elif nobody:
+        print_failure(f"No account is signed in to {_place(status)}.", None)
+    elif status.get("state") != "signed_out" and status.get("message"):
+        say(clean_line(str(status["message"])))
+    elif status.get("state") == "not_required":
+        say(f"{status.get('provider')} needs no sign-in.")
+    elif status.get("state") in USABLE:
+        # The sign-in of another program is still found; it must not be removed here.
+        source = clean_line(str(status.get("source")))
+        say(f"{_who(status)} is still used, from {source}, which jumpseat logout does not change.")
+    else:
+        say(f"Signed out of {status.get('provider')}.")
+    return FAILED if nobody else OK
+
+
+def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
+    ready = status.get("state") in USABLE
+    if as_json:
+        print_json(status)
+    elif not ready:
+        print_failure(str(status.get("message") or "The sign-in did not succeed."), None)
+    elif status.get("state") == "not_required":
+        say(f"{status.get('provider')} needs no sign-in.")
+    else:
+        plan = f", plan {status['plan']}" if status.get("plan") else ""
+        say(clean_line(f"Signed in to {_place(status)} as {_who(status)}{plan}."))
+        if status.get("message"):
+            say(clean_line(str(status["message"])))
+    return OK if ready else FAILED
+
+
+def _already(status: Mapping[str, Any]) -> str:
+    source = f", from {status['source']}" if status.get("source") else ""
+    return clean_line(f"Already signed in to {_place(status)} as {_who(status)}{source}.")
+
+
+def _place(status: Mapping[str, Any]) -> str:
+    return clean_line(str(status.get("host") or status.get("provider")))
+
+
+def _who(status: Mapping[str, Any]) -> str:
+    return clean_line(str(status.get("login") or "an account"))

@@ -1,0 +1,187 @@
+"""Checks of the daemon that this command uses, and of each provider through it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from jumpseat.chat import Check
+from jumpseat_cli.commands.models import is_included
+from jumpseat_cli.doctor.subjects import Subject
+from jumpseat_client import Client, ClientError
+
+DIAGNOSIS_SECONDS = 15.0
+LIST_SECONDS = 8.0
+CHAT_SECONDS = 20.0
+"""A local model is loaded first."""
+
+QUESTION = "Reply with the word ok."
+QUESTION_TOKENS = 64
+"""Less is refused by some models."""
+
+
+async def check_providers(
+    client: Client, *, only: str | None, chat: bool, default_model: str | None
+) -> AsyncIterator[Subject]:
+    """A section for each provider, in their order; they are checked at the same time.
+
+    A built-in provider that is not set up gets one line, and no request.
+
+    Args:
+        client: the daemon.
+        only: the id of the only provider to check.
+        chat: whether to send a short chat to each provider that works.
+        default_model: that of the configuration file, which takes precedence over the saved one.
+
+    Raises:
+        ClientError: the providers cannot be listed, or there is no such provider.
+    """
+    rows = await client.list_providers()
+    if only is not None and only not in {row["id"] for row in rows}:
+        await client.diagnose(only)  # Fails with the nearest names.
+    chosen = [row for row in rows if only in (None, row["id"])]
+    default_model = default_model or (await client.settings()).get("default_model")
+    used = {
+        row["id"]
+        for row in chosen
+        if row["configured"] or row["isDefault"] or not row["builtIn"] or row["id"] == only
+    }
+    tasks = [
+        asyncio.create_task(
+            _check(client, row, chat, default_for(row, default_model)) if row["id"] in used else _unused(row)
+        )
+        for row in chosen
+    ]
+    try:
+        for row, task in zip(chosen, tasks, strict=True):
+            default = ", the default" if row["isDefault"] else ""
+            title = f"Provider {row['id']} ({row['kind']}{default})"
+            yield Subject(title, await task, row["id"])
+        if not used:
+            hint = (
+                "Run `jumpseat login` for GitHub Copilot, `jumpseat local install` for a local model, "
+                "or `jumpseat config init` for others."
+            )
+            yield Subject("Providers", [Check("providers", False, "No provider is set up.", hint)])
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _unused(row: Mapping[str, Any]) -> list[Check]:
+    message = (row.get("auth") or {}).get("message") or f"{row['id']} is not set up."
+    return [Check("setup", None, str(message))]
+
+
+def default_for(row: Mapping[str, Any], name: str | None) -> str | None:
+    """The default model if this provider is asked for it, listed or not."""
+    provider, colon, _ = (name or "").partition(":")
+    asked = provider == row["id"] if colon else row["isDefault"]
+    return name if asked else None
+
+
+async def _check(client: Client, row: Mapping[str, Any], chat: bool, default: str | None) -> list[Check]:
+    provider = str(row["id"])
+    try:
+        params = {"provider": provider}
+        answer = await client.request("providers/diagnose", params, timeout=DIAGNOSIS_SECONDS)
+    except ClientError as error:
+        return [Check("diagnosis", False, str(error), error.hint)]
+    checks = [
+        Check(each["name"], each["ok"], each["message"], each.get("hint"), each.get("durationMs"))
+        for each in answer["checks"]
+    ]
+    if any(check.ok is False for check in checks):
+        # The rest would fail for the same reason.
+        return checks
+    models, listed = await _list(client, provider)
+    checks.append(listed)
+    if chat:
+        checks.append(await _chat(client, provider, models, default))
+    return checks
+
+
+async def _list(client: Client, provider: str) -> tuple[list[dict[str, Any]], Check]:
+    begin = time.monotonic()
+    try:
+        params = {"provider": provider}
+        answer = await client.request("models/list", params, timeout=LIST_SECONDS)
+    except ClientError as error:
+        return [], Check("models", False, str(error), error.hint)
+    for failure in answer["errors"]:
+        why = failure["error"]
+        return [], Check("models", False, str(why["message"]), (why.get("data") or {}).get("hint"))
+    models = answer["models"]
+    number = "1 model" if len(models) == 1 else f"{len(models)} models"
+    return models, Check("models", bool(models), f"{provider} lists {number}.", None, _since(begin))
+
+
+def model_to_try(
+    models: Sequence[Mapping[str, Any]], provider: str, default: str | None = None
+) -> Mapping[str, Any] | None:
+    """The model for the short chat; None if each of them costs premium requests.
+
+    That is the default model of chats if this provider is asked for it, whatever it costs, also one that it
+    does not list. Else, where the provider says what models cost beyond the plan, one that costs nothing;
+    else the provider's own default.
+
+    Args:
+        models: the rows of its list.
+        provider: its id.
+        default: the default model's name, if this provider is asked for it.
+    """
+    listed = next((model for model in models if model.get("isDefault")), None)
+    if listed is not None:
+        return listed
+    if default is not None:
+        return {"id": default}
+    if all(is_included(model) is None for model in models):
+        return {"id": f"{provider}:"}
+    free = (model for model in models if is_included(model) and model.get("policy") in (None, "enabled"))
+    return next(free, None)
+
+
+async def _chat(
+    client: Client, provider: str, models: Sequence[Mapping[str, Any]], default: str | None
+) -> Check:
+    model = model_to_try(models, provider, default)
+    if model is None:
+        return Check("chat", None, "No chat was tried: each model costs more than the plan includes.")
+    begin = time.monotonic()
+    try:
+        async with asyncio.timeout(CHAT_SECONDS):
+            result = await client.chat(QUESTION, model=model["id"], max_tokens=QUESTION_TOKENS).response()
+    except TimeoutError:
+        message = f"{model['id']} did not answer within {CHAT_SECONDS:g} s."
+        return Check("chat", False, message, None, _since(begin))
+    except ClientError as error:
+        if str(model["id"]).endswith(":") and getattr(error, "code", None) == 1004:
+            hint = f"Set providers.{provider}.default_model to try it."
+            return Check("chat", None, f"No chat was tried: {provider} has no default model.", hint)
+        return Check("chat", False, str(error), error.hint, _since(begin))
+    name = f"{result.get('provider', provider)}:{result.get('model', '')}"
+    message = f"{name} answers a short chat ({_cost(result, model)})."
+    return Check("chat", True, message, None, _since(begin))
+
+
+def _cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    usage = result.get("usage") or {}
+    parts = []
+    with suppress(KeyError):
+        parts.append(f"{usage['inputTokens'] + usage['outputTokens']} tokens")
+    if cost := usage.get("cost"):
+        parts.append(f"{cost['amount']:g} {cost['currency']}")
+    multiplier = (model.get("billing") or {}).get("multiplier")
+    if is_included(model):
+        parts.append("included in the plan")
+    elif multiplier is not None:
+        parts.append(f"{multiplier:g} premium requests")
+    return ", ".join(parts) or "the provider reports no cost"
+
+
+def _since(begin: float) -> int:
+    return round((time.monotonic() - begin) * 1000)

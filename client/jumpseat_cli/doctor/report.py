@@ -1,0 +1,70 @@
+"""The report: lines for a person, without secrets and without the name of the user's home."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from jumpseat_cli.doctor.subjects import Subject
+from jumpseat_cli.terminal.text import can_print, clean_line
+from jumpseat_cli.terminal.wrapping import wrapped
+
+MARKS = {True: "✓", False: "✗", None: "-"}
+WORDS = {True: "ok", False: "FAIL", None: "-"}
+_COLOURS = {True: "green", False: "red", None: None}
+SLOW_MS = 1000
+
+
+def for_the_public(secrets: Callable[[str], str]) -> Callable[[str], str]:
+    """Rewrites a text so that it can be published: without the user's home directory and secrets."""
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # There is none.
+        home = ""
+
+    def rewrite(text: str) -> str:
+        text = clean_line(secrets(text))
+        # A home such as `/` or `/root/` would match everywhere.
+        return text.replace(home + os.sep, "~" + os.sep) if len(home) > 1 else text
+
+    return rewrite
+
+
+def show_section(section: Subject) -> None:
+    """Print one section."""
+    _print(click.style(section.title, bold=True))
+    marks = MARKS if can_print("✓✗") else WORDS
+    width = max(map(len, marks.values()))
+    for check in section.checks:
+        mark = click.style(marks[check.ok].ljust(width), fg=_COLOURS[check.ok])
+        slow = check.duration_ms is not None and check.duration_ms >= SLOW_MS
+        message = (
+            f"{check.message} ({check.duration_ms / 1000:.1f} s)"
+            if slow and check.duration_ms
+            else check.message
+        )
+        indent = " " * (width + 3)
+        _print(f"  {mark} {_wrapped(message, indent)}")
+        if check.hint:
+            _print(f"{indent}{_wrapped(check.hint, indent)}")
+
+
+def show_end(failures: int) -> None:
+    """Print how many checks failed."""
+    if failures:
+        _print(click.style("1 problem." if failures == 1 else f"{failures} problems.", fg="red"))
+    else:
+        _print(click.style("No problems.", fg="green"))
+
+
+def _wrapped(text: str, indent: str) -> str:
+    """The text in the width of a terminal, without the first indent; in a pipe on one line."""
+    return wrapped(indent + text).removeprefix(indent) if sys.stdout.isatty() else text
+
+
+def _print(text: str) -> None:
+    click.echo(text, color=None if "NO_COLOR" not in os.environ else False)

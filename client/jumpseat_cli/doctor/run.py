@@ -1,0 +1,88 @@
+"""Runs the checks and shows them as they end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from jumpseat import __version__
+from jumpseat.chat import Check
+from jumpseat_cli.chat.answering import daemon
+from jumpseat_cli.doctor.installation import (
+    check_configuration,
+    check_installation,
+    check_shared_daemon,
+    configured_default,
+)
+from jumpseat_cli.doctor.providers import check_providers
+from jumpseat_cli.doctor.report import for_the_public, show_end, show_section
+from jumpseat_cli.doctor.subjects import Subject
+from jumpseat_cli.terminal.failures import FAILED, OK, print_json
+from jumpseat_cli.terminal.output import make_spinner
+from jumpseat_client import ClientError
+
+
+async def examine(
+    *, provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str], as_json: bool
+) -> int:
+    """Check everything, show it, and return the exit code.
+
+    Args:
+        provider: the id of the only provider to check.
+        config: the configuration file; None for the usual one.
+        chat: whether to send a short chat to each provider.
+        daemon_command: the daemon's command line.
+        as_json: print one JSON document.
+    """
+    from jumpseat.config.redaction import hide_secrets
+    from jumpseat.system.environment import environment_of_process
+    from jumpseat.system.secrets import redact
+
+    environment = environment_of_process()
+    await asyncio.to_thread(hide_secrets, environment, config or environment.places.config_file)
+    rewrite = for_the_public(redact)
+    sections = []
+    spinner = make_spinner("Checking")
+    try:
+        async for found in _sections(provider, config, chat, daemon_command):
+            section = found.rewritten(rewrite)
+            sections.append(section)
+            if not as_json:
+                spinner.pause()
+                show_section(section)
+                spinner.show("Checking")
+    finally:
+        spinner.stop()
+    failures = sum(section.failures for section in sections)
+    if as_json:
+        print_json(
+            {
+                "ok": not failures,
+                "version": __version__,
+                "sections": [section.as_dict() for section in sections],
+            }
+        )
+    else:
+        show_end(failures)
+    return FAILED if failures else OK
+
+
+async def _sections(
+    provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str]
+) -> AsyncIterator[Subject]:
+    yield await check_installation()
+    configuration = await check_configuration(config)
+    yield configuration
+    yield await asyncio.to_thread(check_shared_daemon)
+    try:
+        async with daemon(daemon_command) as client:
+            default = configured_default(config)
+            async for section in check_providers(client, only=provider, chat=chat, default_model=default):
+                yield section
+    except ClientError as error:
+        if str(error) in {check.message for check in configuration.checks}:
+            message = "They are not checked, because the configuration file cannot be read."
+            yield Subject("Providers", [Check("daemon", None, message)])
+        else:
+            yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])

@@ -1,0 +1,1 @@
+"""The user's files: what goes with a question, what an edit rewrites, the configuration file."""

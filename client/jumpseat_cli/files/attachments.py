@@ -1,0 +1,157 @@
+"""Files and images that go with a question, as blocks of the wire."""
+
+from __future__ import annotations
+
+import base64
+import glob
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from jumpseat_cli.command_line.options import CannotAsk
+from jumpseat_cli.files.replacing import range_of
+
+Block: TypeAlias = dict[str, Any]
+
+LARGEST_FILE = 4 * 1024 * 1024
+LARGEST_IMAGE = 20 * 1024 * 1024
+
+_LINES = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,9})(?:(?P<dash>-)(?P<last>[0-9]{1,9})?)?", re.ASCII)
+
+_IMAGES = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
+    (re.compile(rb"GIF8[79]a"), "image/gif"),
+    (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
+)
+
+# LSP's ids, where they are not the extension itself.
+_LANGUAGES = {
+    "bash": "shellscript", "cc": "cpp", "cjs": "javascript", "cs": "csharp", "cxx": "cpp", "el": "emacs-lisp",
+    "erl": "erlang", "ex": "elixir", "exs": "elixir", "fs": "fsharp", "h": "c", "hpp": "cpp", "hs": "haskell",
+    "htm": "html", "jl": "julia", "js": "javascript", "jsx": "javascriptreact", "kt": "kotlin",
+    "md": "markdown", "mjs": "javascript", "ml": "ocaml", "patch": "diff", "pl": "perl", "ps1": "powershell",
+    "py": "python", "rb": "ruby", "rs": "rust", "sh": "shellscript", "tex": "latex", "ts": "typescript",
+    "tsx": "typescriptreact", "txt": "plaintext", "yml": "yaml", "zsh": "shellscript",
+}  # fmt: skip
+
+
+_IMAGE_ADDRESS = re.compile(r"https://.|data:image/[\w.+-]+(;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]+\Z")
+"""The addresses that the daemon accepts."""
+
+
+def attached(files: Sequence[str], images: Sequence[str]) -> list[Block]:
+    """The blocks of all files and images of a question.
+
+    Raises:
+        CannotAsk: as `files_of` and `image_of` do.
+    """
+    return [*(block for each in files for block in files_of(each)), *map(image_of, images)]
+
+
+def files_of(argument: str) -> list[Block]:
+    """The context blocks of `PATH`, `PATH:3`, `PATH:3-7`, `PATH:3-`, or of a pattern such as `src/*.py`.
+
+    Raises:
+        CannotAsk: a file cannot be read, is not text, or has no such lines.
+    """
+    if re.match(r"https?://", argument):
+        raise CannotAsk(f"{argument} is an address, and -f takes files. Download it, and give the file.")
+    path = _path(argument)
+    lines = None if _exists(path) else _LINES.fullmatch(argument)
+    if lines is not None:
+        first, last = int(lines["first"]), lines["last"]
+        end = int(last) if last else None if lines["dash"] else first
+        return [_context(path, (first, end)) for path in _matching(lines["path"])]
+    return [_context(path, None) for path in _matching(argument)]
+
+
+def image_of(argument: str) -> Block:
+    """The block of an image or a PDF, or of an image's URL, which only the provider reads.
+
+    Raises:
+        CannotAsk: it cannot be read, or is none of these.
+    """
+    if _IMAGE_ADDRESS.match(argument):
+        return {"type": "image", "source": argument}
+    if re.match(r"https?://|data:", argument):
+        reason = "is not the https:// address of an image, or a data: URL with an image in base64"
+        raise CannotAsk(f"{argument[:80]} {reason}. Download it, and give the file.")
+    path = _path(argument)
+    return image_block(_read(path, LARGEST_IMAGE), str(path))
+
+
+def image_block(data: bytes, name: str) -> Block:
+    """The block of an image in PNG, JPEG, GIF or WebP, or of a PDF.
+
+    Raises:
+        CannotAsk: it is none of these; the message has the name.
+    """
+    source = base64.b64encode(data).decode("ascii")
+    if data.startswith(b"%PDF-"):
+        return {"type": "document", "source": source, "mediaType": "application/pdf", "name": Path(name).name}
+    for start, media_type in _IMAGES:
+        if start.match(data):
+            return {"type": "image", "source": source, "mediaType": media_type}
+    raise CannotAsk(f"{name} is neither an image that models take (PNG, JPEG, GIF or WebP) nor a PDF.")
+
+
+def _matching(argument: str) -> list[Path]:
+    path = _path(argument)
+    # A file may have the name of a pattern.
+    if not _exists(path) and glob.has_magic(argument):
+        found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - as shells do, `*` leaves out hidden files
+        if files := [each for each in found if each.is_file()]:
+            return files
+        raise CannotAsk(f"No file matches {argument}.")
+    return [path]
+
+
+def _context(path: Path, lines: tuple[int, int | None] | None) -> Block:
+    try:
+        text = _read(path, LARGEST_FILE).decode("utf-8")
+    except UnicodeDecodeError:
+        raise CannotAsk(f"{path} is not UTF-8 text.") from None
+    block: Block = {"type": "context", "text": text, "uri": path.absolute().as_uri()}
+    extension = path.suffix.removeprefix(".").lower()
+    if language := _LANGUAGES.get(extension, extension):
+        block["languageId"] = language
+    if lines is None:
+        return block
+    # Not `splitlines`, which also splits at form feeds and other characters.
+    rows = re.split(r"(?<=\n)", text)
+    count = len(rows) if rows[-1] else len(rows) - 1
+    try:
+        first, last = range_of(path, lines, count)
+    except ValueError as error:
+        raise CannotAsk(str(error)) from None
+    place = {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
+    return {**block, "text": "".join(rows[first - 1 : last]), "range": place}
+
+
+def _path(argument: str) -> Path:
+    try:
+        return Path(argument).expanduser()
+    except RuntimeError:  # `~nobody`
+        return Path(argument)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # A name that is too long, or has a null character.
+        return False
+
+
+def _read(path: Path, limit: int) -> bytes:
+    try:
+        if not path.is_file():
+            raise CannotAsk(f"{path} is not a file." if path.exists() else f"There is no file {path}.")
+        with path.open("rb") as stream:
+            data = stream.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise CannotAsk(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    if len(data) > limit:
+        raise CannotAsk(f"{path} is larger than {limit >> 20} MiB.")
+    return data

@@ -1,0 +1,125 @@
+"""The commands, their options and their help."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from itertools import takewhile
+
+import click
+
+from jumpseat import __version__
+from jumpseat.system.interrupts import raise_on_interrupt
+from jumpseat_cli.command_line.first_word import CommandsOrQuestion
+from jumpseat_cli.command_line.groups import no_such_option
+from jumpseat_cli.command_line.options import HELP
+from jumpseat_cli.terminal.failures import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    USAGE,
+    client_error,
+    print_failure,
+    print_json,
+    say,
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    _replace_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # An answer must not fail on a character that the terminal's encoding lacks.
+            stream.reconfigure(errors="replace")
+    if "_JUMPSEAT_COMPLETE" in os.environ:
+        from jumpseat_cli.command_line import shells
+
+        shells.register()
+    try:
+        raise_on_interrupt()
+        code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
+        sys.stdout.flush()  # Here, where a failure is reported.
+    except click.ClickException as error:
+        _show(no_such_option(error) if isinstance(error, click.NoSuchOption) else error, argv)
+        return USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader closed the pipe. Python's flush at exit must not fail on it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        # Usually a full disk. Python's flush at exit must not fail on it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print_failure(f"The output cannot be written: {error.strerror or error}.", None)
+        return FAILED
+    return code if isinstance(code, int) else OK
+
+
+def _show(error: click.ClickException, argv: Sequence[str]) -> None:
+    # The parser may have failed before it reached the option.
+    if "--json" in takewhile(lambda word: word != "--", argv):
+        print_json({"error": client_error(error.format_message())})
+        return
+    shown = io.StringIO()
+    error.show(shown)
+    say(shown.getvalue().rstrip("\n"))
+
+
+def _replace_closed_streams() -> None:
+    """Open the null device for standard streams that are closed, as in some scripts."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends
+
+
+MODULES = {
+    "accept-terms": "jumpseat_cli.commands.account_commands:accept_terms",
+    "attach": "jumpseat_cli.commands.daemon_commands:attach",
+    "chat": "jumpseat_cli.commands.chat:chat",
+    "config": "jumpseat_cli.commands.config_commands:config_group",
+    "conversations": "jumpseat_cli.commands.conversations_commands:conversations",
+    "daemon": "jumpseat_cli.commands.daemon_commands:daemon_group",
+    "doctor": "jumpseat_cli.commands.doctor_commands:doctor",
+    "edit": "jumpseat_cli.commands.edit_commands:edit",
+    "keys": "jumpseat_cli.commands.keys_commands:keys",
+    "local": "jumpseat_cli.commands.local_commands:local",
+    "login": "jumpseat_cli.commands.account_commands:login",
+    "logout": "jumpseat_cli.commands.account_commands:logout",
+    "models": "jumpseat_cli.commands.models_commands:models",
+    "prompts": "jumpseat_cli.commands.prompts_commands:prompts",
+    "serve": "jumpseat_cli.commands.daemon_commands:serve",
+    "settings": "jumpseat_cli.commands.settings_commands:settings",
+    "status": "jumpseat_cli.commands.status_commands:status",
+    "tokens": "jumpseat_cli.commands.status_commands:tokens",
+}
+"""Where each command is."""
+
+
+@click.group(cls=CommandsOrQuestion, modules=MODULES, context_settings=HELP, no_args_is_help=True)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def jumpseat() -> None:
+    """Chat with any model provider; the same daemon serves editors.
+
+    \b
+    Examples:
+      jumpseat "Why is the sky blue?"
+      jumpseat chat
+      git diff | jumpseat chat "Write a commit message"
+      jumpseat login
+      jumpseat models
+      jumpseat status
+
+    \b
+    Shell completion, for the current shell:
+      bash:  eval "$(_JUMPSEAT_COMPLETE=bash_source jumpseat)"
+      zsh:   eval "$(_JUMPSEAT_COMPLETE=zsh_source jumpseat)"
+      fish:  _JUMPSEAT_COMPLETE=fish_source jumpseat | source
+    To keep it, put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
+
+    Exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted;
+    143 ended by SIGTERM.
+    """

@@ -1,0 +1,252 @@
+"""What the commands of a conversation do, except those that ask the model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from jumpseat_cli.command_line.options import THINKING_LEVELS, CannotAsk
+from jumpseat_cli.daemon.settings import typed_settings
+from jumpseat_cli.files.attachments import Block, files_of, image_of
+from jumpseat_cli.files.replacing import replace_file
+from jumpseat_cli.repl.commands import COMMANDS
+from jumpseat_cli.repl.conversation import TerminalConversation, Totals
+from jumpseat_cli.repl.link import Link
+from jumpseat_cli.repl.notes import note, totals_text
+from jumpseat_cli.repl.reader import Reader
+from jumpseat_cli.repl.thinking import print_thinking
+from jumpseat_cli.repl.transcript import free_path, transcript_of
+from jumpseat_cli.terminal.failures import print_failure, say
+from jumpseat_cli.terminal.output import make_output
+from jumpseat_cli.terminal.text import clean_line
+from jumpseat_cli.terminal.wrapping import wrapped
+from jumpseat_client.client import Client
+from jumpseat_client.errors import RequestFailed
+
+KEYS = (
+    "Enter sends. Alt-Enter, or a backslash at the end of the line, begins a new line; pasted lines stay "
+    "together.",
+    "Up and Down: earlier input. Ctrl-R: search it. Tab: complete. Ctrl-X Ctrl-E: finish it in your editor.",
+    "Ctrl-C: stop the answer, or clear the line. Ctrl-D: leave.",
+    "A question that begins with a slash: put a space before it.",
+)
+INDENT = "    "
+
+
+class Actions:
+    """The commands by name; the loop calls them with the text behind the name."""
+
+    def __init__(self, conversation: TerminalConversation, link: Link, reader: Reader) -> None:
+        self._conversation = conversation
+        self._link = link
+        self._reader = reader
+        self._saved: Path | None = None
+        self._by_name: dict[str, Callable[[str], Awaitable[None]]] = {
+            "help": self._help,
+            "model": self._model,
+            "system": self._system,
+            "file": self._file,
+            "attach": self._attach,
+            "thinking": self._thinking,
+            "option": self._option,
+            "history": self._history,
+            "save": self._save,
+            "usage": self._usage,
+            "clear": self._clear,
+            "login": self._login,
+        }
+
+    async def run(self, name: str, argument: str) -> None:
+        """Do what a command says.
+
+        Raises:
+            ClientError: the daemon cannot do it.
+        """
+        await self._by_name[name](argument.strip())
+
+    async def _help(self, _: str) -> None:
+        for command in COMMANDS:
+            print(wrapped(f"{f'/{command.name} {command.argument}':28} {command.help}", INDENT))
+        prompts = await self._link.or_nothing(lambda client: client.list_prompts())
+        for row in prompts or ():
+            about = row.get("description") or "A prompt of the configuration."
+            print(wrapped(clean_line(f"/{row['name']}: {about}"), INDENT))
+        print()
+        for line in KEYS:
+            print(wrapped(line, INDENT))
+
+    async def _model(self, name: str) -> None:
+        options = self._conversation.options
+        if not name:
+            say(f"The model is {options.get('model') or await self._default_model()}.")
+            return
+        for found in await self._link.request(lambda client: _check_model(client, name)):
+            if found["severity"] == 1 and found["code"] in ("request", "config", "invalid_params"):
+                print_failure(found["message"], None)
+                return
+            note(f"warning: {found['message']}")
+        options["model"] = name
+        note(f"The next answers come from {name}.")
+
+    async def _default_model(self) -> str:
+        answer = await self._link.or_nothing(lambda client: client.list_models()) or {}
+        name = next((row["id"] for row in answer.get("models") or () if row.get("isDefault")), None)
+        return f"{clean_line(name)}, the default one" if name else "the default one"
+
+    async def _system(self, text: str) -> None:
+        options = self._conversation.options
+        if not text:
+            say(options.get("system") or "There is no system prompt.")
+            return
+        options["system"] = None if text == "-" else text
+        note("The system prompt is removed." if text == "-" else "The next answers follow it.")
+
+    async def _file(self, argument: str) -> None:
+        await self._add(argument, files_of)
+
+    async def _attach(self, argument: str) -> None:
+        await self._add(argument, lambda path: [image_of(path)])
+
+    async def _add(self, argument: str, read: Callable[[str], list[Block]]) -> None:
+        waiting = self._conversation.waiting
+        if argument == "-":
+            waiting.clear()
+        elif argument:
+            try:
+                waiting += await asyncio.to_thread(read, _unquoted(argument))
+            except CannotAsk as error:
+                print_failure(str(error), None)
+                return
+        if not waiting:
+            note("Nothing goes with the next question.")
+            return
+        note(f"With the next question: {', '.join(map(_name_of, waiting))}.")
+
+    async def _thinking(self, argument: str) -> None:
+        if argument in ("show", "hide"):
+            self._conversation.shows_thinking = argument == "show"
+            note("Thinking is shown." if argument == "show" else "Thinking is one line.")
+        elif argument in THINKING_LEVELS:
+            self._conversation.options["thinking"] = argument
+            note(f"The next answers are made with thinking {argument}.")
+        elif argument:
+            levels = ", ".join(THINKING_LEVELS)
+            print_failure(f"{argument} is neither show nor hide nor a level: {levels}.", None)
+        elif self._conversation.thinking:
+            print_thinking(self._conversation.thinking)
+        else:
+            note("The last answer has no thinking.")
+
+    async def _option(self, argument: str) -> None:
+        options = self._conversation.options
+        rows = await self._link.request(lambda client: client.settings_schema(options.get("model")))
+        values = dict(options.get("settings") or {})
+        key, equals, text = (part.strip() for part in argument.partition("="))
+        if not key:
+            for row in rows:
+                value = f"={json.dumps(values[row['key']])}" if row["key"] in values else ""
+                about = clean_line(str(row["description"]))
+                print(wrapped(f"{clean_line(row['key'] + value):28} {about}", INDENT))
+            return
+        if not equals or key not in {row["key"] for row in rows} | values.keys():
+            known = ", ".join(str(row["key"]) for row in rows)
+            print_failure(f"{argument} sets no setting of this model.", f"KEY=VALUE, with one of: {known}")
+            return
+        values.pop(key, None)
+        changed = typed_settings({key: text}, rows) if text else {}
+        model = options.get("model")
+        for found in await self._link.request(lambda client: _check(client, model, changed)):
+            if str(found["message"]).startswith(f"settings.{key}"):
+                print_failure(found["message"], None)
+                return
+        options["settings"] = {**values, **changed}
+        note(f"The next answers are made with {key} {text}." if text else f"{key} is no longer set.")
+
+    async def _history(self, _: str) -> None:
+        if not self._conversation.messages:
+            note("The conversation is empty.")
+            return
+        messages = self._conversation.messages
+        text = await self._link.request(lambda client: client.render_transcript(messages))
+        output = make_output()
+        output.write(text)
+        output.finish()
+
+    async def _save(self, argument: str) -> None:
+        if not self._conversation.messages:
+            note("The conversation is empty; there is nothing to save.")
+            return
+        path = self._path_for(argument)
+        overwrites = path.exists() and path != self._saved
+        if overwrites and not await self._reader.confirm(f"{path} exists. Replace it?"):
+            note("Nothing was written.")
+            return
+        text = await self._link.request(lambda client: transcript_of(client, self._conversation))
+        try:
+            await asyncio.to_thread(replace_file, path, text.encode("utf-8", "replace"))
+        except OSError as error:
+            print_failure(f"{path} cannot be written: {error.strerror or error}.", None)
+            return
+        self._saved = path
+        note(f"Saved to {path}.")
+
+    def _path_for(self, argument: str) -> Path:
+        if not argument:
+            return self._saved or free_path(self._conversation, Path.cwd())
+        path = Path(_unquoted(argument)).expanduser()
+        return free_path(self._conversation, path) if path.is_dir() else path
+
+    async def _usage(self, _: str) -> None:
+        print(totals_text(self._conversation.totals))
+
+    async def _clear(self, _: str) -> None:
+        conversation = self._conversation
+        if conversation.id is not None:
+            note(f"The conversation is kept: jumpseat chat --conversation {conversation.id}")
+        note("A new conversation begins.")
+        conversation.id = self._saved = None
+        conversation.messages, conversation.waiting, conversation.question = [], [], []
+        conversation.before, conversation.thinking, conversation.totals = 0, "", Totals()
+
+    async def _login(self, provider: str) -> None:
+        from jumpseat_cli.daemon.sign_in import log_in
+
+        # On a connection of its own, which gets the code; the daemon reports the account to all.
+        await log_in(
+            provider=provider or None, browser=True, daemon_command=self._link.command, as_json=False
+        )
+
+
+async def _check_model(client: Client, name: str) -> list[dict[str, Any]]:
+    # Once the daemon has the lists of models, it reports a name that is in none.
+    with suppress(RequestFailed):
+        await client.list_models()
+    return await _check(client, name, {})
+
+
+async def _check(client: Client, model: str | None, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is wrong in the front matter of a chat with this model and these settings."""
+    messages = [{"role": "user", "content": "Hi"}]
+    text = await client.render_transcript(messages, model=model, settings=dict(settings) or None)
+    return await client.check_transcript(text)
+
+
+def _unquoted(path: str) -> str:
+    """A path that was typed, or dropped by a file manager, as in a shell."""
+    return path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "\"'" else path
+
+
+def _name_of(block: Block) -> str:
+    if block["type"] == "document":
+        return f"a document ({block['name']})"
+    if block["type"] == "image":
+        return f"an image ({block.get('mediaType', block['source'][:40])})"
+    name = unquote(Path(block["uri"]).name) if "uri" in block else block.get("label", "a text")
+    if place := block.get("range"):
+        return f"{name}:{place['start']['line'] + 1}-{place['end']['line']}"
+    return str(name)

@@ -1,0 +1,221 @@
+"""Asks the model: a question, the last one again, or a prompt of the configuration."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from jumpseat_cli.chat.answering import needs_input
+from jumpseat_cli.chat.usage import usage_line
+from jumpseat_cli.commands.status import has_sign_in
+from jumpseat_cli.repl.commands import near_name
+from jumpseat_cli.repl.conversation import TerminalConversation
+from jumpseat_cli.repl.editor import edited
+from jumpseat_cli.repl.history import InputHistory
+from jumpseat_cli.repl.interrupts import Interrupts
+from jumpseat_cli.repl.link import Link
+from jumpseat_cli.repl.notes import note
+from jumpseat_cli.repl.terminal_modes import QuietTerminal
+from jumpseat_cli.repl.turn import TerminalTurn, TurnOutcome
+from jumpseat_cli.terminal.failures import print_client_error, print_failure
+from jumpseat_cli.terminal.text import clean_line
+from jumpseat_client.connection import OnProgress
+from jumpseat_client.errors import ClientError, DaemonDied, RequestFailed
+from jumpseat_client.stream import ChatStream
+
+LONGEST_ECHO = 10
+"""Lines of a prompt's text that are shown."""
+
+
+class Asker:
+    """Runs the turns of one conversation."""
+
+    def __init__(
+        self,
+        conversation: TerminalConversation,
+        link: Link,
+        interrupts: Interrupts,
+        terminal: QuietTerminal,
+        history: InputHistory,
+        *,
+        keep: bool,
+    ) -> None:
+        self._conversation = conversation
+        self._link = link
+        self._interrupts = interrupts
+        self._terminal = terminal
+        self._history = history
+        self._keep = keep
+        self._not_kept: str | None = None
+        self.unanswered = ""
+        """A question that was stopped before its answer began, for the next prompt."""
+
+    async def ask(self, text: str) -> None:
+        """Ask a new question.
+
+        Raises:
+            ClientError: no daemon can be started; so for the others.
+        """
+        await self._turn(self._conversation.ask(text))
+
+    async def retry(self, model: str) -> None:
+        """Ask the last question again, this time perhaps another model."""
+        if not self._conversation.question:
+            note("There is no question yet.")
+            return
+        _echo(self._conversation.question_text, 1)
+        await self._turn(self._conversation.ask_again(), **({"model": model} if model else {}))
+
+    async def edit(self) -> None:
+        """Let the user change the last question, and ask it again."""
+        before = self._conversation.question_text
+        try:
+            # Ctrl-C belongs to the editor.
+            with self._terminal.as_before(), self._interrupts.stopped_by(lambda: None):
+                text = await edited(before)
+        except click.ClickException as error:
+            print_failure(error.message, "Set $EDITOR to the command of your editor.")
+            return
+        if not text or text == before:
+            note("The question is unchanged; it is not asked again.")
+            return
+        _echo(text, LONGEST_ECHO)
+        await self._turn(self._conversation.ask_again(text))
+
+    async def prompt(self, argument: str) -> None:
+        """List the prompts of the configuration, or ask one with the rest of the argument as its input."""
+        name, _, given = argument.strip().partition(" ")
+        if name:
+            await self._ask_prompt(name, given)
+            return
+        rows = await self._link.request(lambda client: client.list_prompts())
+        for row in rows:
+            note(f"/{row['name']}: {row.get('description') or 'no description'}")
+        if not rows:
+            note("There are no prompts. A table [prompts.NAME] of the configuration file adds one.")
+
+    async def prompt_by_name(self, name: str, argument: str) -> None:
+        """Ask the prompt of this name, or report that there is no such command."""
+        rows = await self._link.or_nothing(lambda client: client.list_prompts()) or ()
+        names = [str(row["name"]) for row in rows]
+        if name in names:
+            await self._ask_prompt(name, argument)
+            return
+        near = near_name(name, names)
+        print_failure(
+            f"There is no command /{name}." + (f" Did you mean /{near}?" if near else ""),
+            "/help lists the commands. With a space before the slash it is a question.",
+        )
+
+    async def _ask_prompt(self, name: str, given: str) -> None:
+        lacks_input = not given.strip() and not self._conversation.waiting
+        if lacks_input and await self._link.request(lambda client: needs_input(client, name)):
+            print_failure(f"The prompt {name} needs an input.", f"Type it behind the name: /{name} TEXT")
+            return
+        found = await self._link.request(lambda client: client.get_prompt(name, given))
+        options = self._conversation.options
+        options |= {key: found[key] for key in ("model", "system") if key in found}
+        if "settings" in found:
+            options["settings"] = {**(options.get("settings") or {}), **found["settings"]}
+        _echo(found["text"], LONGEST_ECHO)
+        await self._turn(self._conversation.ask(found["text"]))
+
+    async def _turn(self, messages: Sequence[dict[str, Any]], **changed: Any) -> None:
+        outcome = await self._run(messages, changed)
+        if isinstance(outcome.error, DaemonDied) and not outcome.model:
+            # It died between the turns, for example because it was stopped.
+            outcome = await self._run(messages, changed)
+        self._take(outcome, await self._way_to_sign_in(outcome.error))
+        if isinstance(outcome.error, DaemonDied):
+            await self._link.client()
+            note("Another daemon was started. The conversation goes on; /retry asks again.")
+
+    async def _run(self, messages: Sequence[dict[str, Any]], changed: dict[str, Any]) -> TurnOutcome:
+        client = await self._link.client()
+        options = {**self._conversation.options, **changed}
+
+        def chat(on_progress: OnProgress) -> ChatStream:
+            return client.chat(
+                messages,
+                keep=self._keep,
+                conversation_id=self._conversation.id,
+                on_progress=on_progress,
+                **options,
+            )
+
+        conversation = self._conversation
+        turn = TerminalTurn(
+            chat,
+            output_mode=options.get("output_mode"),
+            shows_thinking=conversation.shows_thinking,
+            is_raw=conversation.is_raw,
+        )
+        with self._interrupts.stopped_by(turn.stop):
+            try:
+                outcome = await turn.run()
+            except asyncio.CancelledError:
+                # A second Ctrl-C: the daemon has not answered the first one.
+                if turn.outcome.content:
+                    conversation.answered(turn.outcome.content)
+                raise
+        if isinstance(outcome.error, DaemonDied):
+            await self._link.close()
+        return outcome
+
+    async def _way_to_sign_in(self, error: ClientError | None) -> str | None:
+        """The command that signs in after an error of authentication, if the provider has a sign-in."""
+        if not isinstance(error, RequestFailed) or error.kind != "authentication":
+            return None
+        provider = error.data.get("provider")
+        if provider is None:
+            return "/login"  # No provider is ready.
+        rows = await self._link.or_nothing(lambda client: client.list_providers()) or ()
+        return (
+            f"/login {provider}" if any(row["id"] == provider and has_sign_in(row) for row in rows) else None
+        )
+
+    def _take(self, outcome: TurnOutcome, sign_in: str | None) -> None:
+        conversation = self._conversation
+        if outcome.conversation_id is not None:
+            conversation.id = outcome.conversation_id
+            self._history.allow()
+        if outcome.not_kept is not None:
+            self._history.forbid()
+            if outcome.not_kept != self._not_kept:  # Without an id it comes with every turn.
+                outcome.notes.append(outcome.not_kept)
+            self._not_kept = outcome.not_kept
+        conversation.thinking = outcome.thinking
+        if outcome.content or outcome.error is None:
+            conversation.answered(outcome.content)
+        if outcome.model:
+            conversation.totals.add(outcome.usage, outcome.seconds)
+        for line in outcome.notes:
+            note(line)
+        if outcome.was_stopped:
+            self._report_stop(outcome)
+        elif outcome.error is not None:
+            print_client_error(outcome.error, as_json=False)
+            if sign_in is not None:
+                note(clean_line(f"{sign_in} signs in from here."))
+        elif not outcome.content:
+            note("The answer is empty.")
+        if outcome.usage or outcome.content:
+            note(usage_line(outcome.usage, outcome.seconds, outcome.model))
+        note("")
+
+    def _report_stop(self, outcome: TurnOutcome) -> None:
+        if outcome.content:
+            note("Stopped. The text so far is kept.")
+        else:
+            note("Stopped.")
+            self.unanswered = self._conversation.question_text
+
+
+def _echo(text: str, most: int) -> None:
+    lines = text.splitlines()
+    note("\n".join(f"> {line}" for line in lines[:most]))
+    if len(lines) > most:
+        note(f"> … ({len(lines) - most} more lines)")

@@ -1,0 +1,144 @@
+"""Completion of commands, models, prompts and paths."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from jumpseat_cli.command_line.options import THINKING_LEVELS
+from jumpseat_cli.commands.status import has_sign_in
+from jumpseat_cli.repl.commands import COMMANDS, Completes, command_named
+from jumpseat_cli.repl.conversation import TerminalConversation
+from jumpseat_cli.repl.link import Link
+from jumpseat_cli.terminal.text import clean_line
+
+Words: TypeAlias = Sequence[tuple[str, str]]
+"""Words to complete, each with what the menu says about it."""
+
+Lookup: TypeAlias = Callable[[], Awaitable[Words]]
+
+LIST_SECONDS = 30.0
+"""How long the list of models is used."""
+
+MOST_PATHS = 1000
+"""Entries of one directory that are offered."""
+
+
+class CommandCompleter(Completer):
+    """Completes a line that begins with a slash; a question is never completed."""
+
+    def __init__(self, lookups: Mapping[Completes, Lookup]) -> None:
+        """
+        Args:
+            lookups: return the words for each kind of argument but paths.
+        """
+        self._lookups = lookups
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """Not used: the words come from the daemon."""
+        return iter(())
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        """Complete the command, else its argument."""
+        text = document.text_before_cursor
+        name, blank, argument = text.partition(" ")
+        if not text.startswith("/") or "\n" in text:
+            return
+        if not blank:
+            prompts = await self._words("prompt")
+            for completion in matching(
+                name, [*_commands(), *((f"/{word}", about) for word, about in prompts)]
+            ):
+                yield completion
+            return
+        command = command_named(name[1:])
+        if command is None:
+            return
+        argument = argument.lstrip()
+        if command.completes == "path":
+            for completion in paths(argument):
+                yield completion
+        else:
+            for completion in matching(argument, await self._words(command.completes)):
+                yield completion
+
+    async def _words(self, kind: Completes) -> Words:
+        lookup = self._lookups.get(kind)
+        return await lookup() if lookup is not None else ()
+
+
+def _commands() -> Words:
+    return [(f"/{command.name}", command.help) for command in COMMANDS]
+
+
+def matching(typed: str, words: Iterable[tuple[str, str]]) -> Iterator[Completion]:
+    """The words that begin with the text, then those that have it anywhere."""
+    lower = typed.lower()
+    begins = [each for each in words if each[0].lower().startswith(lower)]
+    inside = [each for each in words if lower in each[0].lower() and each not in begins]
+    for word, about in [*begins, *inside]:
+        yield Completion(word, -len(typed), display_meta=clean_line(about))
+
+
+def paths(typed: str) -> Iterator[Completion]:
+    """The entries of the directory whose names begin so; hidden ones only after a dot."""
+    directory, slash, start = typed.rpartition("/")
+    try:
+        found = Path(directory + slash or ".").expanduser().iterdir()
+        entries = sorted(entry for entry in found if entry.name.startswith(start))[:MOST_PATHS]
+    except (OSError, RuntimeError):
+        return
+    for entry in entries:
+        if entry.name.startswith(".") and not start.startswith("."):
+            continue
+        name = entry.name + ("/" if entry.is_dir() else "")
+        if name.isprintable():
+            yield Completion(name, -len(start))
+
+
+def lookups_of(link: Link, conversation: TerminalConversation) -> dict[Completes, Lookup]:
+    """What the daemon offers; nothing while it cannot be reached."""
+
+    models_at = -LIST_SECONDS
+    models_found: Words = ()
+
+    async def models() -> Words:
+        nonlocal models_at, models_found
+        # At each key: a provider that does not answer is not requested as often.
+        if time.monotonic() < models_at + LIST_SECONDS:
+            return models_found
+        found = await link.or_nothing(lambda client: client.list_models())
+        models_found = [(row["id"], str(row.get("name", ""))) for row in (found or {}).get("models") or ()]
+        models_at = time.monotonic()
+        return models_found
+
+    async def prompts() -> Words:
+        rows = await link.or_nothing(lambda client: client.list_prompts())
+        return [(row["name"], str(row.get("description", ""))) for row in rows or ()]
+
+    async def thinking() -> Words:
+        return [("show", ""), ("hide", ""), *((level, "") for level in THINKING_LEVELS)]
+
+    async def settings() -> Words:
+        model = conversation.options.get("model")
+        rows = await link.or_nothing(lambda client: client.settings_schema(model))
+        return [(f"{row['key']}=", str(row["description"])) for row in rows or ()]
+
+    async def providers() -> Words:
+        rows = await link.or_nothing(lambda client: client.list_providers())
+        return [(row["id"], str(row["name"])) for row in filter(has_sign_in, rows or ())]
+
+    return {
+        "model": models,
+        "prompt": prompts,
+        "thinking": thinking,
+        "option": settings,
+        "sign_in": providers,
+    }

@@ -1,0 +1,110 @@
+"""The conversation under way: its messages, what goes with the next question, and the sums of its usage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumpseat_cli.files.attachments import Block
+
+
+@dataclass
+class Totals:
+    """What the turns have used."""
+
+    turns: int = 0
+    seconds: float = 0.0
+    tokens: Counter[str] = field(default_factory=Counter)
+    """By the keys of `usage` on the wire."""
+
+    cost: Counter[str] = field(default_factory=Counter)
+    """By currency."""
+
+    def add(self, usage: Mapping[str, Any], seconds: float) -> None:
+        """Count one turn."""
+        self.turns += 1
+        self.seconds += seconds
+        self.tokens.update({key: value for key, value in usage.items() if isinstance(value, int)})
+        if cost := usage.get("cost"):
+            self.cost[str(cost.get("currency", ""))] += cost.get("amount", 0)
+
+
+@dataclass
+class TerminalConversation:
+    """What the next turn needs, and the last question, which can be asked again."""
+
+    options: dict[str, Any] = field(default_factory=dict)
+    """The options of `Client.chat`; None for the daemon's choice."""
+
+    id: str | None = None
+    """That of the kept conversation."""
+
+    title: str = ""
+    """That of the kept conversation that this one goes on with."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    waiting: list[Block] = field(default_factory=list)
+    """Files and images for the next question."""
+
+    question: list[Block] = field(default_factory=list)
+    """The last question, whether it was answered or not."""
+
+    before: int = 0
+    """How many messages there were before it."""
+
+    thinking: str = ""
+    """The thinking of the last answer."""
+
+    shows_thinking: bool = False
+    is_raw: bool = False
+    """Print answers without rendering their Markdown."""
+
+    totals: Totals = field(default_factory=Totals)
+
+    def go_on(self, kept: Mapping[str, Any]) -> None:
+        """Take the messages of a kept conversation."""
+        self.id, self.title, self.messages = kept["id"], kept["title"], list(kept["messages"])
+        for number, message in enumerate(self.messages):
+            blocks = blocks_of(message)
+            if message["role"] == "user" and any(block["type"] == "text" for block in blocks):
+                self.question, self.before = blocks, number
+
+    def ask(self, text: str) -> list[dict[str, Any]]:
+        """The messages of a turn with a new question."""
+        return self._with([*self.waiting, {"type": "text", "text": text}], len(self.messages))
+
+    def ask_again(self, text: str | None = None) -> list[dict[str, Any]]:
+        """The messages of a turn with the last question again, or with another text in its place."""
+        question = self.question
+        if text is not None:
+            others = [block for block in question if block["type"] != "text"]
+            question = [*others, {"type": "text", "text": text}]
+        return self._with(question, self.before)
+
+    def _with(self, question: list[Block], before: int) -> list[dict[str, Any]]:
+        self.question, self.before = question, before
+        return [*self.messages[:before], {"role": "user", "content": question}]
+
+    def answered(self, content: list[Block]) -> None:
+        """Take the answer, or a part of it, to the last question."""
+        question = {"role": "user", "content": self.question}
+        self.messages[self.before :] = [question, {"role": "assistant", "content": content}]
+        self.waiting = [block for block in self.waiting if block not in self.question]
+
+    @property
+    def first_question(self) -> list[Block]:
+        """The blocks of the first message."""
+        return blocks_of(self.messages[0]) if self.messages else []
+
+    @property
+    def question_text(self) -> str:
+        """The text of the last question."""
+        return "\n\n".join(block["text"] for block in self.question if block["type"] == "text")
+
+
+def blocks_of(message: Mapping[str, Any]) -> list[Block]:
+    """The content of a message, as blocks."""
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)

@@ -1,0 +1,72 @@
+"""Ctrl-C in a conversation: it stops what runs, and never the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Self
+
+from jumpseat_cli.repl.notes import note
+
+
+class Interrupts:
+    """Takes SIGINT for as long as the `with` block; prompt_toolkit takes it while it reads."""
+
+    def __init__(self, at_prompt: Callable[[], None]) -> None:
+        """
+        Args:
+            at_prompt: called if nothing runs.
+        """
+        self._at_prompt = at_prompt
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Future[None] | None = None
+        self._stop: Callable[[], None] | None = None
+        self._before: Any = signal.SIG_DFL
+
+    def __enter__(self) -> Self:
+        # Not the event loop's handler, which exists on POSIX only.
+        self._before = signal.signal(signal.SIGINT, self._interrupted)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    async def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that Ctrl-C ends: by the function of `stopped_by` if there is one, else at once."""
+        self._task = asyncio.ensure_future(work)
+        try:
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({self._task})
+            if not self._task.done():  # The conversation itself is ending.
+                self._task.cancel()
+                raise asyncio.CancelledError
+            if self._task.cancelled():
+                note("Stopped.")
+            else:
+                self._task.result()
+        finally:
+            self._task = self._stop = None
+
+    @contextmanager
+    def stopped_by(self, stop: Callable[[], None]) -> Iterator[None]:
+        """What the first Ctrl-C does; the second one ends the work at once."""
+        self._stop = stop
+        try:
+            yield
+        finally:
+            self._stop = None
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        self._loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        if self._task is None:
+            self._at_prompt()
+        elif self._stop is not None:
+            stop, self._stop = self._stop, None
+            stop()
+        else:
+            self._task.cancel()

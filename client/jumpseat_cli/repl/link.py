@@ -1,0 +1,71 @@
+"""The daemon of a conversation, which is started again after it has died."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from jumpseat_cli.chat.answering import daemon
+from jumpseat_client.client import Client
+from jumpseat_client.errors import ClientError, DaemonDied
+
+T = TypeVar("T")
+
+
+class Link:
+    """A client whose daemon may be replaced by another."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.command = command
+        self._client = daemon(command)
+        self._is_open = False
+
+    async def __aenter__(self) -> Self:
+        """
+        Raises:
+            ClientError: the daemon cannot be used.
+        """
+        await self.client()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def client(self) -> Client:
+        """The connected client; starts a daemon if there is none.
+
+        Raises:
+            ClientError: the daemon cannot be used.
+        """
+        if not self._is_open:
+            await self._client.__aenter__()
+            self._is_open = True
+        return self._client
+
+    async def close(self) -> None:
+        """End the connection; `client` makes another one."""
+        if self._is_open:
+            self._is_open = False
+            await self._client.__aexit__(None, None, None)
+
+    async def request(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Do something that can be done twice; once more if the daemon turns out to be dead.
+
+        Raises:
+            ClientError: it failed.
+        """
+        try:
+            return await work(await self.client())
+        except DaemonDied:
+            await self.close()
+            return await work(await self.client())
+
+    async def or_nothing(self, work: Callable[[Client], Awaitable[T]]) -> T | None:
+        """As `request`; None if it fails, for what the conversation can do without."""
+        try:
+            return await self.request(work)
+        except ClientError:
+            return None

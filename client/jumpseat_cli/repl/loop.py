@@ -1,0 +1,182 @@
+"""A conversation from its start to its end: read, then ask or do, and again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+from jumpseat import __version__
+from jumpseat.system.paths import places_of_process
+from jumpseat_cli.chat.answering import Continued, options_of_chat, options_of_kept
+from jumpseat_cli.commands.status import USABLE
+from jumpseat_cli.files.attachments import Block
+from jumpseat_cli.repl.actions import Actions
+from jumpseat_cli.repl.asking import Asker
+from jumpseat_cli.repl.commands import CommandCall, Question, UnknownCommand, parse
+from jumpseat_cli.repl.conversation import TerminalConversation
+from jumpseat_cli.repl.history import FILE_NAME, InputHistory
+from jumpseat_cli.repl.interrupts import Interrupts
+from jumpseat_cli.repl.link import Link
+from jumpseat_cli.repl.notes import note
+from jumpseat_cli.repl.plain import PlainReader
+from jumpseat_cli.repl.reader import Reader
+from jumpseat_cli.repl.terminal_modes import QuietTerminal
+from jumpseat_cli.terminal.failures import OK, print_client_error, say
+from jumpseat_cli.terminal.output import make_spinner
+from jumpseat_cli.terminal.text import clean_line
+from jumpseat_client.client import Client
+from jumpseat_client.errors import ClientError
+
+
+async def converse(
+    options: Mapping[str, Any],
+    *,
+    settings: Mapping[str, str],
+    attached: Sequence[Block],
+    keep: bool,
+    continued: Continued | None,
+    daemon_command: Sequence[str],
+    shows_thinking: bool,
+    is_raw: bool,
+) -> int:
+    """Have a conversation on the terminal, and return the exit code.
+
+    Args:
+        options: those of `Client.chat`; the ones that are None come from the continued conversation.
+        settings: the texts of settings of the chat, by key.
+        attached: files and images for the first question.
+        keep: keep the turns, and store what is typed for the history.
+        continued: returns the kept conversation to continue; None to begin a new one.
+        daemon_command: the daemon's command line.
+        shows_thinking: print the thinking instead of one line about it.
+        is_raw: print answers without rendering their Markdown.
+
+    Raises:
+        ClientError: the daemon cannot be used, or there is nothing to continue.
+    """
+    history = InputHistory(places_of_process().state_dir / FILE_NAME, keep=keep)
+    is_plain = _is_plain(os.environ)
+    spinner = make_spinner("Starting")
+    link = Link(daemon_command)
+    conversation = TerminalConversation(waiting=[*attached], shows_thinking=shows_thinking, is_raw=is_raw)
+    try:
+        with QuietTerminal(is_plain=is_plain) as terminal:
+            # The import takes about as long as the start of the daemon.
+            reader_made = asyncio.to_thread(_reader, link, conversation, history, is_plain=is_plain)
+            client, reader = await asyncio.gather(link.client(), reader_made)
+            await _begin(conversation, client, options, settings, continued)
+            providers = await client.list_providers()
+            spinner.stop()
+            _greet(conversation, providers)
+            with Interrupts(reader.interrupt) as interrupts:
+                asker = Asker(conversation, link, interrupts, terminal, history, keep=keep)
+                actions = Actions(conversation, link, reader)
+                if not _is_ready(providers):
+                    await interrupts.run(_report(_offer_to_sign_in(providers, reader, actions)))
+                await _read_and_do(reader, interrupts, asker, actions)
+    finally:
+        spinner.stop()
+        await link.close()
+    if conversation.id is not None:
+        note(f"Kept. To go on with it: jumpseat chat --conversation {conversation.id}")
+    return OK
+
+
+async def _begin(
+    conversation: TerminalConversation,
+    client: Client,
+    options: Mapping[str, Any],
+    settings: Mapping[str, str],
+    continued: Continued | None,
+) -> None:
+    layers = [options]
+    if continued is not None:
+        kept = await continued(client)
+        conversation.go_on(kept)
+        layers = [options_of_kept(kept), options]
+    conversation.options = await options_of_chat(client, layers, settings)
+    conversation.options.pop("conversation_id", None)  # It changes if the conversation is forked.
+
+
+def _is_plain(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal cannot move its cursor."""
+    return sys.platform != "win32" and environ.get("TERM", "dumb") in ("dumb", "unknown")
+
+
+def _reader(
+    link: Link, conversation: TerminalConversation, history: InputHistory, *, is_plain: bool
+) -> Reader:
+    if is_plain:
+        return PlainReader()
+    from jumpseat_cli.repl.completion import CommandCompleter, lookups_of
+    from jumpseat_cli.repl.prompt import PromptReader
+
+    return PromptReader(history, CommandCompleter(lookups_of(link, conversation)))
+
+
+def _greet(conversation: TerminalConversation, providers: Sequence[Mapping[str, Any]]) -> None:
+    default = next((row["name"] for row in providers if row.get("isDefault")), None)
+    model = conversation.options.get("model") or default
+    parts = [f"jumpseat {__version__}", *([model] if model else []), "/help for help, Ctrl-D to leave"]
+    note(clean_line(" · ".join(parts)))
+    if conversation.messages:
+        turns = sum(message["role"] == "user" for message in conversation.messages)
+        note(
+            clean_line(
+                f"Going on with “{conversation.title}” ({turns} question{'' if turns == 1 else 's'}). "
+                "/history shows it."
+            )
+        )
+
+
+def _is_ready(providers: Sequence[Mapping[str, Any]]) -> bool:
+    return any(row.get("configured") and (row.get("auth") or {}).get("state") in USABLE for row in providers)
+
+
+async def _offer_to_sign_in(providers: Sequence[Mapping[str, Any]], reader: Reader, actions: Actions) -> None:
+    say("No provider is ready:")
+    for row in providers:
+        message = (row.get("auth") or {}).get("message") or "it is not configured."
+        say(clean_line(f"  {row.get('name') or row['id']}: {message}"))
+    if await reader.confirm("Sign in to GitHub Copilot now?"):
+        await actions.run("login", "")
+
+
+async def _read_and_do(reader: Reader, interrupts: Interrupts, asker: Asker, actions: Actions) -> None:
+    while True:
+        unanswered, asker.unanswered = asker.unanswered, ""
+        line = await reader.read(unanswered)
+        if line is None:
+            return
+        match parse(line):
+            case Question(text):
+                await interrupts.run(_report(asker.ask(text)))
+            case UnknownCommand(name, argument):
+                await interrupts.run(_report(asker.prompt_by_name(name, argument)))
+            case CommandCall(command, _) if command.name == "quit":
+                return
+            case CommandCall(command, argument):
+                await interrupts.run(_report(_called(command.name, argument, asker, actions)))
+
+
+async def _called(name: str, argument: str, asker: Asker, actions: Actions) -> None:
+    match name:
+        case "retry":
+            await asker.retry(argument.strip())
+        case "edit":
+            await asker.edit()
+        case "prompt":
+            await asker.prompt(argument)
+        case _:
+            await actions.run(name, argument)
+
+
+async def _report(work: Awaitable[None]) -> None:
+    """Do it; the conversation goes on after a failure."""
+    try:
+        await work
+    except ClientError as error:
+        print_client_error(error, as_json=False)

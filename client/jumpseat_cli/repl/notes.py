@@ -1,0 +1,30 @@
+"""Lines about the conversation, dimmed on stderr, so that answers stand out."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jumpseat_cli.chat.usage import money_of, time_of, tokens_of
+from jumpseat_cli.repl.conversation import Totals
+from jumpseat_cli.terminal.failures import say
+from jumpseat_cli.terminal.text import clean
+from jumpseat_cli.terminal.wrapping import wrapped
+
+_DIM, _NORMAL = "\x1b[2m", "\x1b[0m"
+
+
+def note(text: str) -> None:
+    """Print lines about the conversation."""
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        text = "\n".join(map(wrapped, text.split("\n")))
+        print(f"{_DIM}{clean(text)}{_NORMAL}", file=sys.stderr, flush=True)
+    else:
+        say(text)
+
+
+def totals_text(totals: Totals) -> str:
+    """The sums of the conversation."""
+    turns = f"{totals.turns} turn{'' if totals.turns == 1 else 's'}"
+    costs = [money_of(amount, currency) for currency, amount in totals.cost.items()]
+    return " · ".join([turns, *tokens_of(totals.tokens), time_of(totals.seconds), *costs])

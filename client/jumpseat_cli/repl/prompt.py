@@ -1,0 +1,162 @@
+"""The prompt on a terminal: several lines, history and completion, by prompt_toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.filters import Condition, completion_is_selected, is_searching
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.history import History
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.styles import Style
+
+from jumpseat_cli.repl.history import InputHistory
+
+HINT = "Ask something, or /help"
+HOW_TO_LEAVE = "Ctrl-D leaves."
+MENU_ROWS = 6
+
+_STYLE = Style.from_dict(
+    {
+        "prompt": "bold ansicyan",
+        "placeholder": "fg:ansibrightblack",
+        "completion-menu": "noinherit",
+        "completion-menu.completion": "noinherit",
+        "completion-menu.completion.current": "noinherit reverse",
+        "completion-menu.meta.completion": "noinherit fg:ansibrightblack",
+        "completion-menu.meta.completion.current": "noinherit reverse",
+        "scrollbar.background": "noinherit",
+        "scrollbar.button": "noinherit reverse",
+    }
+)
+
+
+class _StoredHistory(History):
+    def __init__(self, stored: InputHistory) -> None:
+        super().__init__()
+        self._stored = stored
+        self.stores = True
+
+    def load_history_strings(self) -> Iterable[str]:
+        return reversed(self._stored.read())
+
+    def store_string(self, string: str) -> None:
+        if self.stores:
+            self._stored.add(string)
+
+
+class PromptReader:
+    """Reads with prompt_toolkit."""
+
+    def __init__(self, history: InputHistory, completer: Completer) -> None:
+        self._placeholder = HINT
+        self._history = _StoredHistory(history)
+        self._session: PromptSession[str] = PromptSession(
+            FormattedText([("class:prompt", "> ")]),
+            multiline=True,
+            prompt_continuation="  ",
+            history=self._history,
+            completer=completer,
+            complete_while_typing=Condition(self._is_command),
+            reserve_space_for_menu=MENU_ROWS,
+            key_bindings=self._keys(),
+            placeholder=self._hint,
+            style=_STYLE,
+            include_default_pygments_style=False,
+            enable_suspend=True,
+            enable_open_in_editor=True,
+            tempfile_suffix=".md",
+        )
+        self._completes = False
+        """Whether Tab was pressed before there was anything to choose."""
+
+        buffer = self._session.default_buffer
+        buffer.on_text_changed += self._forget_tab
+        buffer.on_completions_changed += self._choose
+
+    async def read(self, text: str = "") -> str | None:
+        """The next input; None after Ctrl-D, or at the end of the terminal."""
+        try:
+            entered = await self._session.prompt_async(default=text)
+        except EOFError:
+            return None
+        self._placeholder = HINT
+        return entered
+
+    async def confirm(self, question: str) -> bool:
+        """Ask for y or n; anything but y, Ctrl-C and Ctrl-D are no."""
+        session: PromptSession[str] = PromptSession()
+        try:
+            answer = await session.prompt_async(f"{question} [y/N] ")
+        except (EOFError, KeyboardInterrupt):
+            return False
+        return answer.strip().lower() in ("y", "yes")
+
+    def interrupt(self) -> None:
+        """Do nothing: Ctrl-C at the prompt is a key."""
+
+    def _hint(self) -> FormattedText:
+        # Not after the end, where it would stay on the screen, nor behind what a search has found.
+        is_hidden = get_app().is_done or is_searching()
+        return FormattedText([] if is_hidden else [("class:placeholder", self._placeholder)])
+
+    def _is_command(self) -> bool:
+        return self._session.default_buffer.text.startswith("/")
+
+    def _has_a_choice(self) -> bool:
+        state = self._session.default_buffer.complete_state
+        return state is not None and len(state.completions) > 1
+
+    def _forget_tab(self, _: Buffer) -> None:
+        self._completes = False
+
+    def _choose(self, buffer: Buffer) -> None:
+        if self._completes and buffer.complete_state is not None and buffer.complete_state.completions:
+            buffer.complete_next()
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("enter", filter=~is_searching)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if buffer.document.text_before_cursor.endswith("\\"):
+                buffer.delete_before_cursor()
+                buffer.insert_text("\n")
+            elif buffer.text.strip():
+                buffer.validate_and_handle()
+
+        @keys.add("enter", filter=completion_is_selected & Condition(self._has_a_choice))
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.complete_state = None
+
+        @keys.add("tab", filter=Condition(self._is_command))
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if buffer.complete_state is not None:
+                buffer.complete_next()
+            else:
+                # The daemon's models may take a moment; a second start is ignored then.
+                self._completes = True
+                buffer.start_completion()
+
+        @keys.add("escape", "enter")
+        @keys.add("escape", "c-j")  # As it was typed before the prompt.
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @keys.add("c-c", filter=~is_searching)
+        @keys.add("<sigint>")
+        def _(event: KeyPressEvent) -> None:
+            # Up brings a line back that was cleared by mistake. It is not stored: it may be a password.
+            self._history.stores = False
+            event.current_buffer.reset(append_to_history=bool(event.current_buffer.text.strip()))
+            self._history.stores = True
+            self._placeholder = HOW_TO_LEAVE
+            event.app.invalidate()
+
+        return keys

@@ -1,0 +1,40 @@
+"""The conversation as Markdown: shown, and saved to a file."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+from jumpseat_cli.repl.conversation import TerminalConversation
+from jumpseat_client.client import Client
+
+LONGEST_NAME = 40
+
+
+async def transcript_of(client: Client, conversation: TerminalConversation) -> str:
+    """The conversation as the transcript that editors can read back.
+
+    Raises:
+        ClientError: the daemon refuses.
+    """
+    options = {key: conversation.options.get(key) for key in ("model", "system", "settings")}
+    return await client.render_transcript(conversation.messages, conversation_id=conversation.id, **options)
+
+
+def free_path(conversation: TerminalConversation, directory: Path) -> Path:
+    """A path for a transcript, where no file is yet: the first words of the first question."""
+    texts = [block["text"] for block in conversation.first_question if block["type"] == "text"]
+    words = re.findall(r"\w+", " ".join(texts).lower())
+    name = ""
+    for word in words:
+        if len(name) + len(word) >= LONGEST_NAME:
+            break
+        name += f"-{word}"
+    stem = name[1:] or datetime.now().strftime("chat-%Y%m%d-%H%M%S")
+    path = directory / f"{stem}.md"
+    number = 2
+    while path.exists():
+        path = directory / f"{stem}-{number}.md"
+        number += 1
+    return path

@@ -1,0 +1,138 @@
+"""One turn: the answer as it arrives, and what it leaves for the next turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumpseat_cli.chat.answering import note_of
+from jumpseat_cli.chat.json_answers import fault_of_answer
+from jumpseat_cli.files.attachments import Block
+from jumpseat_cli.repl.thinking import Thinking
+from jumpseat_cli.terminal.output import AnswerText, make_spinner
+from jumpseat_client.connection import OnProgress
+from jumpseat_client.errors import ChatFailed, ClientError
+from jumpseat_client.results import Delta
+from jumpseat_client.stream import ChatStream
+
+
+@dataclass
+class TurnOutcome:
+    """What a turn has brought."""
+
+    content: list[Block] = field(default_factory=list)
+    """The answer, or the part of it that came."""
+
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    model: str = ""
+    """As `provider:model`; empty if the daemon did not accept the turn."""
+
+    conversation_id: str | None = None
+    not_kept: str | None = None
+    """The daemon's warning that it does not keep the turn."""
+
+    thinking: str = ""
+    notes: list[str] = field(default_factory=list)
+    """Warnings to print below the answer."""
+
+    error: ClientError | None = None
+    """Why the turn ended early."""
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the user stopped it."""
+        return isinstance(self.error, ChatFailed) and self.error.kind == "cancelled"
+
+
+class TerminalTurn:
+    """A turn that prints its answer. It is run once."""
+
+    def __init__(
+        self,
+        chat: Callable[[OnProgress], ChatStream],
+        *,
+        output_mode: Any = None,
+        shows_thinking: bool,
+        is_raw: bool,
+    ) -> None:
+        """
+        Args:
+            chat: makes the chat, whose progress goes to the callback.
+            output_mode: the form that the answer must have; None for any.
+            shows_thinking: print the thinking instead of one line about it.
+            is_raw: print the answer without rendering its Markdown.
+        """
+        self._output_mode = output_mode
+        self._spinner = make_spinner("Waiting for the model")
+        self._stream = chat(self._progress)
+        self._thinking = Thinking(self._spinner, shown=shows_thinking)
+        self._output = AnswerText(is_raw=is_raw)
+        self._text = ""
+        self.outcome = TurnOutcome()
+        """What the turn has brought so far."""
+
+    async def run(self) -> TurnOutcome:
+        """Print the answer as it arrives. A failure is in the outcome."""
+        outcome = self.outcome
+        started = time.monotonic()
+        try:
+            async for delta in self._stream:
+                self._take(delta)
+            result = await self._stream.response()
+            self._end(result)
+            if fault := fault_of_answer(self._output_mode, result):
+                outcome.notes.append(f"warning: {fault}")
+        except ChatFailed as error:
+            self._end(error.partial or {})
+            outcome.error = error
+        except ClientError as error:
+            outcome.error = error
+        finally:
+            self._finish()
+        outcome.seconds = time.monotonic() - started
+        return outcome
+
+    def stop(self) -> None:
+        """Cancel the turn; `run` returns with what came."""
+        self._stream.cancel()
+
+    def _progress(self, message: str, percentage: int | None) -> None:
+        if not self._output.is_open:  # The spinner and the answer use the same rows.
+            self._spinner.progress(message, percentage)
+
+    def _take(self, delta: Delta) -> None:
+        if delta.text:
+            self._thinking.finish()
+            self._spinner.pause()
+            self._output.write(delta.text)
+            self._text += delta.text
+            return
+        if delta.type.startswith("thinking"):
+            self._output.finish()
+        if delta.type == "thinking_delta":
+            self._thinking.write(str(delta.get("text", "")))
+        elif delta.type == "start":
+            self.outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
+            self.outcome.conversation_id = delta.get("conversationId")
+        note = note_of(delta, self._spinner)
+        if delta.get("code") == "conversation_not_kept":
+            self.outcome.not_kept = note
+        # A question that was edited or dropped makes a fork, as the user wanted.
+        elif note is not None and delta.get("code") != "conversation_forked":
+            self.outcome.notes.append(note)
+
+    def _end(self, result: Mapping[str, Any]) -> None:
+        self.outcome.content = list(result.get("content") or [])
+        self.outcome.usage = result.get("usage") or {}
+
+    def _finish(self) -> None:
+        self._thinking.finish()
+        self._spinner.stop()
+        self._output.finish()
+        self.outcome.thinking = self._thinking.text
+        if not self.outcome.content and self._text:
+            # The daemon died, and the partial with it.
+            self.outcome.content = [{"type": "text", "text": self._text}]

@@ -1,0 +1,1 @@
+"""The terminal: text without control sequences, tables, answers, questions, messages and their exit codes."""

@@ -1,0 +1,87 @@
+"""Error messages of the command line, and its exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from typing import Any
+
+from jumpseat_cli.terminal.text import clean, clean_line
+from jumpseat_client.errors import ClientError, RequestFailed
+
+OK = 0
+FAILED = 1
+"""The daemon or a provider reported an error."""
+USAGE = 2
+INTERRUPTED = 130
+TERMINATED = 143
+"""As a shell reports a program that SIGTERM has ended."""
+
+BY_SIGTERM = "SIGTERM"
+"""The argument of the CancelledError of SIGTERM; that of Ctrl-C has none."""
+
+# Valid in JSON strings, but control characters for a terminal, and surrogates that UTF-8 cannot encode.
+_UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
+
+
+def say(text: str) -> None:
+    """Write lines to stderr, for the user."""
+    text = clean(text)
+    if sys.stderr.isatty():
+        from jumpseat_cli.terminal.wrapping import wrapped
+
+        text = "\n".join(map(wrapped, text.split("\n")))
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_failure(message: str, hint: str | None) -> None:
+    """Print what failed, and on a second line what to do about it; as `{"error": ...}` with `--json`."""
+    import click  # Here, because the daemon is started before click is imported.
+
+    context = click.get_current_context(silent=True)
+    if context is not None and context.params.get("as_json"):
+        print_json({"error": client_error(message, hint)})
+        return
+    say(f"jumpseat: {message}")
+    if hint:
+        say(f"hint: {clean_line(hint)}")
+
+
+def print_client_error(error: ClientError, *, as_json: bool) -> None:
+    """Report a failed request: to stderr as text, or to stdout as `{"error": ...}`."""
+    if as_json:
+        print_json({"error": error_document(error)})
+    else:
+        print_failure(str(error), error.hint)
+
+
+def error_document(error: ClientError) -> dict[str, Any]:
+    """Return the error in the form of the wire."""
+    if isinstance(error, RequestFailed):
+        return error.as_dict()
+    return client_error(str(error), error.hint)
+
+
+def exit_code_of(error: asyncio.CancelledError) -> int:
+    """Return the exit code for the cancelling of a command's own task by Ctrl-C or SIGTERM."""
+    return TERMINATED if BY_SIGTERM in error.args else INTERRUPTED
+
+
+def cancelled_error(code: int) -> dict[str, Any]:
+    """Return the error of a command that Ctrl-C or SIGTERM has ended, by its exit code."""
+    by = "SIGTERM" if code == TERMINATED else "Ctrl-C"
+    return {"code": None, "message": f"{by} ended the command.", "data": {"kind": "cancelled"}}
+
+
+def client_error(message: str, hint: str | None = None) -> dict[str, Any]:
+    """Return an error of the command line itself in the form of the wire."""
+    data = {"kind": "client"} | ({"hint": hint} if hint else {})
+    return {"code": None, "message": message, "data": data}
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document that is safe on a terminal."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    print(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=True)

@@ -1,0 +1,250 @@
+"""Renders Markdown on a terminal while it arrives.
+
+Finished blocks are printed once and scroll away like any output; only the unfinished tail is redrawn. So the
+cost of a frame depends on the longest block, not on the length of the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Mapping
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import Control
+from rich.markdown import Markdown
+from rich.segment import ControlType, Segment, Segments
+
+from jumpseat_cli.terminal.text import ControlSequenceFilter
+
+FRAMES_PER_SECOND = 10
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_LIST_ITEM = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])([ \t]|$)")
+
+
+class BlockSplitter:
+    """Cuts Markdown into independent blocks, each as soon as its end is certain.
+
+    A blank line ends a block unless the next line is indented or continues a list; a code fence is a block
+    of its own. The blocks joined are the text.
+    """
+
+    def __init__(self) -> None:
+        self.tail = ""
+        """The unfinished text."""
+        self.fence_line = ""
+        """The line that opened the code fence in which the text ends, if it does."""
+        self._scanned = 0
+        self._fence: str | None = None
+        self._after_blank = False
+        self._in_list = False
+
+    def feed(self, text: str) -> list[str]:
+        """Take the next piece; return the blocks that it finishes."""
+        self.tail += text
+        blocks: list[str] = []
+        while (end := self.tail.find("\n", self._scanned)) >= 0:
+            line = self.tail[self._scanned : end]
+            if self._begins_block(line):
+                blocks.append(self._cut(self._scanned))
+            self._scanned += len(line) + 1
+            if self._ends_block(line):
+                blocks.append(self._cut(self._scanned))
+        return blocks
+
+    def _begins_block(self, line: str) -> bool:
+        """Whether everything before this line is finished."""
+        if self._fence is not None or not line.strip() or not self.tail[: self._scanned].strip():
+            return False
+        if self._in_list and (line[0] in " \t" or _LIST_ITEM.match(line)):
+            return False
+        if _opened_fence(line):
+            return not self._in_list
+        return self._after_blank and line[0] not in " \t"
+
+    def _ends_block(self, line: str) -> bool:
+        """Update the state for the next lines; True if the line closes a fence outside a list."""
+        if self._fence is not None:
+            closing = _FENCE.fullmatch(line)
+            if closing is None or not closing[1].startswith(self._fence) or closing[2].strip():
+                return False
+            self._fence, self.fence_line = None, ""
+            return not self._in_list
+        self._fence = _opened_fence(line)
+        self.fence_line = f"{line}\n" if self._fence else ""
+        self._after_blank = not line.strip()
+        self._in_list = self._in_list or _LIST_ITEM.match(line) is not None
+        return False
+
+    def _cut(self, at: int) -> str:
+        block, self.tail = self.tail[:at], self.tail[at:]
+        self._scanned = 0
+        self._after_blank = self._in_list = False
+        return block
+
+
+def _opened_fence(line: str) -> str | None:
+    """The back-ticks or tildes of a line that opens a code fence."""
+    fence = _FENCE.fullmatch(line)
+    return fence[1] if fence and not (fence[1][0] == "`" and "`" in fence[2]) else None
+
+
+class _Rows:
+    """Markdown as rows without trailing blanks."""
+
+    # Trailing blanks would wrap when the terminal gets narrower.
+
+    def __init__(self, text: str, *, boxes: bool) -> None:
+        """
+        Args:
+            text: complete Markdown, independent of what was printed before.
+            boxes: whether a background fills its box. In rows that are erased again it must not: an echoed
+                key would wrap the row.
+        """
+        self._text = text
+        self._boxes = boxes
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        # Links are written out, so that the user sees the target before following one.
+        markdown = Markdown(self._text, hyperlinks=False)
+        for row in console.render_lines(markdown, options, pad=False):
+            yield from self._without_trailing_blanks(row)
+            yield Segment.line()
+
+    def _without_trailing_blanks(self, row: list[Segment]) -> list[Segment]:
+        kept = list(row)
+        while kept and not self._fills_a_box(kept[-1]):
+            text, style, control = kept.pop()
+            if text := text.rstrip():
+                return [*kept, Segment(text, style, control)]
+        return kept
+
+    def _fills_a_box(self, segment: Segment) -> bool:
+        return self._boxes and segment.style is not None and segment.style.bgcolor is not None
+
+
+class _Region:
+    """Rows at the end of the output that are drawn and erased repeatedly."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._lengths: list[int] = []
+        self.whole = True
+        """Whether all rows were drawn, not only the last ones."""
+
+    def draw(self, text: str, *, below_a_blank: bool) -> None:
+        """Draw Markdown; if it does not fit the screen, only its last rows."""
+        rendered = self._console.render_lines(_Rows(text, boxes=False), pad=False)
+        rows = [[Segment("")], *rendered] if below_a_blank else rendered
+        shown = rows[-max(1, self._console.height - 2) :]
+        self.whole = len(shown) == len(rows)
+        self._lengths = [Segment.get_line_length(row) for row in shown]
+        self._console.print(Segments(s for row in shown for s in [*row, Segment.line()]), end="")
+
+    def erase(self) -> bool:
+        """Erase the rows; False if they cannot be erased."""
+        self._measure()
+        width, height = self._console.size
+        # Each terminal wraps long rows in its own way when it gets narrower, so their first row is unknown.
+        wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
+        # A row that scrolled off the screen cannot be erased.
+        safe = len(self._lengths) < height and not wrapped
+        if safe and self._lengths:
+            erased = (ControlType.ERASE_IN_LINE, 2)  # Echoed keys may be below the last row.
+            up = [(ControlType.CURSOR_UP, 1), erased] * len(self._lengths)
+            self._console.control(Control(ControlType.CARRIAGE_RETURN, erased, *up))
+        self._lengths = []
+        return safe
+
+    def _measure(self) -> None:
+        # rich uses COLUMNS if it is set, which does not follow a resize.
+        with contextlib.suppress(OSError, ValueError):
+            size = os.get_terminal_size(self._console.file.fileno())
+            if size.columns and size.lines:
+                self._console.size = size
+
+
+def _cuts_long_rows(environ: Mapping[str, str]) -> bool:
+    """Whether this terminal cuts long rows, instead of wrapping them, when it gets narrower."""
+    if "TMUX" in environ:
+        return False
+    return "XTERM_VERSION" in environ or environ.get("TERM", "").startswith(("linux", "screen", "eterm"))
+
+
+class MarkdownOutput:
+    """Renders an answer on stdout. `write` needs a running event loop, which draws the tail."""
+
+    # rich's Live is not used: it draws in a thread, which sometimes erases a block just printed, and after a
+    # resize it erases other rows than it drew.
+
+    def __init__(self) -> None:
+        self._console = Console(file=sys.stdout)
+        self._filter = ControlSequenceFilter()
+        self._splitter = BlockSplitter()
+        self._region = _Region(self._console)
+        self._drawn = ""
+        """The tail as last drawn."""
+        self._staying = ""
+        """Unfinished text that was drawn and can no longer be erased."""
+        self._draws = self._console.is_terminal and not self._console.is_dumb_terminal
+        self._frame: asyncio.TimerHandle | None = None
+        self._printed = False
+        self._hidden = False
+
+    def write(self, text: str) -> None:
+        """Print the blocks that this piece finishes, and schedule a redraw of the tail."""
+        for block in self._splitter.feed(self._filter.feed(text)):
+            self._print(block)
+        if self._frame is None and self._draws:
+            self._frame = asyncio.get_running_loop().call_later(1 / FRAMES_PER_SECOND, self._draw)
+
+    def finish(self) -> None:
+        """Print the tail as the last block."""
+        if self._frame is not None:
+            self._frame.cancel()
+            self._frame = None
+        rest, self._splitter = self._splitter.tail, BlockSplitter()
+        self._print(rest)
+        self._hide_cursor(False)
+
+    def _draw(self) -> None:
+        self._frame = None
+        self._hide_cursor(True)
+        self._erase()
+        self._drawn = self._splitter.tail
+        self._region.draw(self._rest_of(self._drawn), below_a_blank=self._is_below_a_blank)
+
+    def _print(self, block: str) -> None:
+        self._erase()
+        rest = self._rest_of(block)
+        if rest.strip():
+            if self._is_below_a_blank:
+                self._console.print()
+            self._console.print(_Rows(rest, boxes=True), end="")
+        self._printed = self._printed or bool(block.strip())
+        self._staying = self._staying[len(block) :]
+
+    def _erase(self) -> None:
+        """Erase the tail; if it cannot be erased, printing continues after it."""
+        if not self._region.erase() and self._region.whole:
+            self._staying = self._drawn
+
+    def _rest_of(self, block: str) -> str:
+        """The part of the block that is not yet permanent on the screen, with its open fence repeated."""
+        before = BlockSplitter()
+        before.feed(self._staying)
+        rest = block[len(self._staying) :]
+        return before.fence_line + rest if rest else ""
+
+    def _hide_cursor(self, hide: bool) -> None:
+        if self._hidden != hide:
+            self._console.show_cursor(not hide)
+            self._hidden = hide
+
+    @property
+    def _is_below_a_blank(self) -> bool:
+        return self._printed and not self._staying

@@ -1,0 +1,79 @@
+"""Questions on the terminal. Ctrl-C and SIGTERM end them, and leave the terminal as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any, TypeVar
+
+import click
+
+from jumpseat_cli.command_line.options import until_terminated
+from jumpseat_cli.terminal.failures import FAILED, OK, TERMINATED
+
+if sys.platform != "win32":
+    import termios
+
+T = TypeVar("T")
+
+
+async def confirm(question: str) -> int:
+    """Ask; `OK` for yes, `FAILED` for no."""
+    return OK if await _answer(lambda: click.confirm(question, err=True)) else FAILED
+
+
+def ask_hidden(question: str, **options: Any) -> str:
+    """Ask for a text that is not shown while it is typed.
+
+    Args:
+        question: what is asked.
+        options: as for `click.prompt`.
+
+    Raises:
+        click.Abort: stdin has ended.
+        click.exceptions.Exit: SIGTERM came, and the command must end.
+        KeyboardInterrupt: Ctrl-C came.
+    """
+
+    def ask() -> str:
+        return str(click.prompt(question, hide_input=True, err=True, **options))
+
+    try:
+        return asyncio.run(until_terminated(_answer(ask)))
+    except asyncio.CancelledError:
+        raise click.exceptions.Exit(TERMINATED) from None
+
+
+async def _answer(ask: Callable[[], T]) -> T:
+    """Ask in a thread: in the main one, Python loses a signal that arrives just before `input` blocks."""
+    answer: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(ask())
+        except Exception as error:
+            answer.set_exception(error)
+
+    modes = _terminal_modes()
+    Thread(target=work, daemon=True).start()
+    try:
+        return await asyncio.wrap_future(answer)
+    except asyncio.CancelledError:
+        # The thread still reads, with the echo off if the answer is hidden.
+        _restore(modes)
+        click.echo(err=True)
+        raise
+
+
+def _terminal_modes() -> list[Any] | None:
+    if sys.platform != "win32" and sys.stdin.isatty():
+        return termios.tcgetattr(sys.stdin)
+    return None
+
+
+def _restore(modes: list[Any] | None) -> None:
+    if sys.platform != "win32" and modes is not None:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, modes)

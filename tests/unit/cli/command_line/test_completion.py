@@ -1,0 +1,165 @@
+"""What the shell offers: commands, options, and values that the daemon knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.scenario import Scenario
+from tests.unit.cli.test_program import REPOSITORY, run
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
+
+LEVELS = {"key": "thinking", "type": "enum", "choices": ["off", "low"], "description": "How much"}
+STREAM = {"key": "fast", "type": "boolean", "description": "Whether it is fast"}
+
+
+def model(name: str, **more: Any) -> dict[str, Any]:
+    provider, _, rest = name.partition(":")
+    return {"id": name, "provider": provider, "model": rest, "name": rest.title(), **more}
+
+
+ANSWERS: dict[str, Any] = {
+    "models/list": {
+        "models": [model("groq:llama"), model("copilot:gpt"), model("copilot:opus", policy="disabled")],
+        "errors": [],
+    },
+    "providers/list": {
+        "providers": [
+            {
+                "id": "groq",
+                "name": "Groq",
+                "kind": "openai",
+                "authMethod": "api_key",
+                "settingsSchema": [LEVELS, STREAM],
+            },
+            {
+                "id": "copilot",
+                "name": "GitHub Copilot",
+                "kind": "copilot",
+                "authMethod": "device_code",
+                "settingsSchema": [],
+            },
+        ]
+    },
+    "conversations/list": {
+        "conversations": [
+            {"id": "2026-a", "title": "First"},
+            {"id": "2025-b", "title": "Second"},
+        ]
+    },
+}
+
+
+def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> list[str]:
+    scenario = Scenario(folder, answers=answers)
+    variables = {
+        "_JUMPSEAT_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(["jumpseat", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fakes.cli", json.dumps(scenario.command)],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=REPOSITORY,
+        check=True,
+    )
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("chat", "-m", "copilot:"), ["copilot:gpt", "copilot:opus"]),
+        (("chat", "-m", "lla"), ["groq:llama"]),
+        (("chat", "--conversation", "2026"), ["2026-a"]),
+        (("conversations", "show", "2025"), ["2025-b"]),
+        (("models", "default", "groq"), ["groq:llama"]),
+        (("models", "--provider", "gr"), ["groq"]),
+        (("models", "de"), ["default"]),
+        (("models", "--re"), ["--refresh"]),
+        (("doctor", "c"), ["copilot"]),
+        (("login", ""), ["copilot"]),
+        (("logout", ""), ["copilot"]),
+        (("accept-terms", "copilot:"), ["copilot:opus"]),
+        (("edit", "-m", "groq"), ["groq:llama"]),
+        (("tokens", "-m", "groq"), ["groq:llama"]),
+        (("settings", "set", "providers.groq.t"), ["providers.groq.thinking"]),
+        (("settings", "set", "default_"), ["default_provider", "default_model"]),
+        (("settings", "set", "default_provider", "g"), ["groq"]),
+        (("settings", "set", "default_model", "groq:"), ["groq:llama"]),
+        (("settings", "set", "providers.groq.thinking", ""), ["off", "low"]),
+        (("settings", "set", "providers.groq.fast", "t"), ["true"]),
+        (("config", "init", "--provider", "ope"), ["openai", "openrouter"]),
+        (("do",), ["doctor"]),
+        (("-m", "lla"), ["groq:llama"]),
+        (("serve", "--log"), ["--log-level", "--log-file"]),
+        (("attach", "--cl"), ["--clientProcessId", "--client-process-id"]),
+        (("serve", "--log-level", "d"), ["debug"]),
+        (("attach", "--stdio", "--log-level", ""), ["debug", "info", "warning", "error"]),
+        (("keys", ""), ["list", "remove", "set"]),
+    ],
+)
+def test_the_shell_gets_what_fits(tmp_path: Path, words: tuple[str, ...], expected: list[str]) -> None:
+    assert offered(tmp_path, *words) == expected
+
+
+def test_a_daemon_that_fails_offers_nothing_and_prints_nothing(tmp_path: Path) -> None:
+    assert offered(tmp_path, "chat", "-m", "x", answers={}) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("modls",), "'models'"),
+        (("doctr",), "'doctor'"),
+        (("keys", "lst"), "'list'"),
+        (("config", "chek"), "'check'"),
+        (("local", "instal"), "'install'"),
+        (("conversations", "serch"), "'search'"),
+        (("status", "--prob"), "'--probe'"),
+        (("models", "--provdr"), "'--provider'"),
+        (("edit", "--stdot"), "'--stdout'"),
+    ],
+)
+def test_a_typing_error_gets_the_nearest_name(
+    tmp_path: Path, arguments: tuple[str, ...], expected: str
+) -> None:
+    done = run(Scenario(tmp_path), *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Did you mean" in done.stderr
+    assert expected in done.stderr
+
+
+def test_a_mistyped_command_of_models_is_recognized_in_its_search(tmp_path: Path) -> None:
+    done = run(Scenario(tmp_path, answers=ANSWERS), "models", "defualt")
+    assert done.returncode == 1
+    assert "Did you mean: jumpseat models default" in done.stderr
+
+
+def test_the_shell_completes_the_name_of_a_command(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "_JUMPSEAT_COMPLETE": "bash_complete",
+        "COMP_WORDS": "jumpseat st",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "jumpseat"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=environment,
+        check=False,
+    )
+    assert done.stdout == "plain,status\n"

@@ -1,0 +1,82 @@
+"""The prompts of the configuration in `jumpseat chat`, and `jumpseat prompts`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.scenario import Scenario
+from tests.unit.cli.commands.test_chat_inputs import ANSWERS, CommandLine, content, jumpseat, scripted
+from tests.unit.cli.test_program import REPOSITORY, argv, asked, run
+
+pytestmark = pytest.mark.timeout(60)
+__all__ = ["jumpseat"]
+
+
+def test_a_prompt_with_a_place_for_an_input_needs_one(jumpseat: CommandLine) -> None:
+    code, out, error = jumpseat("chat", "-p", "review")
+    assert (code, out) == (2, "")
+    assert error.startswith("jumpseat: The prompt review has a place for an input, and there is none.\n")
+    assert jumpseat.scenario.received("chat/start") == []
+
+    assert jumpseat("chat", "-p", "explain")[0] == 0
+    assert jumpseat("chat", "-p", "review", "-f", "LICENSE")[0] == 0
+
+
+def test_a_prompt_asks_with_the_words_and_stdin_as_its_input(tmp_path: Path) -> None:
+    scenario = scripted(tmp_path)
+    done = run(scenario, "chat", "-p", "review", "briefly", "-f", "LICENSE", piped="x = 1\n")
+
+    assert done.returncode == 0
+    assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "briefly\n\nx = 1\n"}
+    params = asked(scenario)
+    assert [block["type"] for block in content(scenario)] == ["context", "text"]
+    assert content(scenario)[1]["text"] == "Review: x = 1"
+    assert (params["model"], params["system"]) == ("fake:p", "Be careful.")
+    assert params["settings"] == {"seed": 1, "temperature": 1}
+
+
+def test_options_take_precedence_over_a_prompt_and_that_over_a_kept_conversation(
+    jumpseat: CommandLine,
+) -> None:
+    given = ("--conversation", "c1", "-p", "review", "-m", "fake:o", "-o", "temperature=0", "x = 1")
+    assert jumpseat("chat", *given)[0] == 0
+
+    params = jumpseat.asked
+    assert [message["role"] for message in params["messages"]] == ["user", "user"]
+    assert (params["conversationId"], params["model"], params["system"]) == ("c1", "fake:o", "Be careful.")
+    assert params["settings"] == {"keep_alive": "1m", "seed": 1, "temperature": 0}
+
+
+def test_a_prompt_alone_waits_for_no_stdin_of_a_script(tmp_path: Path) -> None:
+    scenario = scripted(tmp_path)
+    near, far = os.openpty()
+    os.close(far)
+    try:
+        done = subprocess.run(argv(scenario, "chat", "-p", "explain"), stdin=near, timeout=30, cwd=REPOSITORY,
+                              capture_output=True, check=False)  # fmt: skip
+    finally:
+        os.close(near)
+    assert done.returncode == 0
+    assert scenario.received("prompts/get")[0]["params"]["input"] == ""
+
+
+def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
+    assert jumpseat("prompts")[1] == "explain\t\t\nreview\tA diff\tfake:p\n"
+    assert json.loads(jumpseat("prompts", "list", "--json")[1]) == ANSWERS["prompts/list"]
+
+    _, out, error = jumpseat("prompts", "show", "review", "x", "=", "1")
+    assert out == "Review: x = 1"
+    assert error == "model: fake:p\nsystem: Be careful.\nseed: 1\ntemperature: 1\n"
+    assert jumpseat.scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "x = 1"}
+    assert json.loads(jumpseat("prompts", "show", "--json", "review")[1]) == ANSWERS["prompts/get"]
+
+
+def test_no_prompts_and_wrong_places_of_options_are_reported(jumpseat: CommandLine) -> None:
+    jumpseat.scripted(Scenario(jumpseat.folder, answers={"prompts/list": {"prompts": []}}))
+    assert "[prompts.NAME]" in jumpseat("prompts")[2]
+    assert jumpseat("prompts", "--json", "list")[0] == 2

@@ -1,0 +1,179 @@
+"""Files and images that go with a question."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat_cli.files import attachments
+from jumpseat_cli.files.attachments import CannotAsk, attached, files_of, image_of
+
+PNG = b"\x89PNG\r\n\x1a\n\0"
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_is_a_context_block_with_its_address_and_language(directory: Path) -> None:
+    (directory / "a b.py").write_bytes(b"x = 1\r\ny = '\xc3\xa9'")
+
+    assert files_of("a b.py") == [
+        {
+            "type": "context",
+            "text": "x = 1\r\ny = 'é'",
+            "uri": (directory / "a b.py").as_uri(),
+            "languageId": "python",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("a.rs", "rust"), ("a.YML", "yaml"), ("a.go", "go"), ("a.tar.gz", "gz"), ("Makefile", None)],
+)
+def test_the_language_is_lsps_id_or_the_extension(directory: Path, name: str, language: str | None) -> None:
+    (directory / name).write_text("x", "utf-8")
+
+    assert files_of(name)[0].get("languageId") == language
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "first", "end"),
+    [
+        ("2", "two\n", 1, 2),
+        ("2-3", "two\nthree\f\n", 1, 3),
+        ("3-", "three\f\nfour", 2, 4),
+        ("1-4", "one\ntwo\nthree\f\nfour", 0, 4),
+    ],
+)
+def test_a_part_of_a_file_has_its_range(directory: Path, part: str, text: str, first: int, end: int) -> None:
+    (directory / "a.txt").write_bytes(b"one\ntwo\nthree\f\nfour")
+    (block,) = files_of(f"a.txt:{part}")
+
+    assert block["text"] == text
+    assert block["range"] == {
+        "start": {"line": first, "character": 0},
+        "end": {"line": end, "character": 0},
+    }
+
+
+def test_a_file_whose_name_looks_like_a_part_or_a_pattern_is_taken_whole(directory: Path) -> None:
+    for name in ("a:3", "[x].txt"):
+        (directory / name).write_text(name, "utf-8")
+        (block,) = files_of(name)
+        assert (block["text"], block.get("range")) == (name, None)
+
+
+def test_a_pattern_names_files_in_their_order_without_hidden_ones(directory: Path) -> None:
+    for name in ("b.py", "a.py", ".hidden.py", "sub/c.py", "sub/d.txt"):
+        (directory / name).parent.mkdir(exist_ok=True)
+        (directory / name).write_text(f"{name}\n", "utf-8")
+
+    assert [block["text"] for block in files_of("*.py")] == ["a.py\n", "b.py\n"]
+    assert [block["text"] for block in files_of("**/*.py")] == ["a.py\n", "b.py\n", "sub/c.py\n"]
+    assert [block["range"]["end"]["line"] for block in files_of("*.py:1")] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("none.py", "There is no file none.py."),
+        ("none.py:3", "There is no file none.py."),
+        ("*.none", "No file matches *.none."),
+        ("sub", "sub is not a file."),
+        ("a.txt:0", "a.txt has 2 lines; there is no line 0."),
+        ("a.txt:3", "a.txt has 2 lines; there is no line 3."),
+        ("a.txt:2-1", "a.txt has 2 lines; there is no part 2-1."),
+        ("a.txt:3-", "a.txt has 2 lines; there is no part 3-."),
+        ("binary", "binary is not UTF-8 text."),
+        ("x" * 5000, None),
+        ("a\0b", None),
+    ],
+)
+def test_what_cannot_be_attached_is_reported(directory: Path, argument: str, message: str | None) -> None:
+    (directory / "sub").mkdir()
+    (directory / "a.txt").write_text("one\ntwo\n", "utf-8")
+    (directory / "binary").write_bytes(b"\xff\xfe\0")
+
+    with pytest.raises(CannotAsk) as caught:
+        files_of(argument)
+    if message is not None:
+        assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type"),
+    [
+        (PNG, "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\n\0\0\0WEBPVP8 ", "image/webp"),
+    ],
+)
+def test_an_image_has_its_type_by_its_content(directory: Path, data: bytes, media_type: str) -> None:
+    (directory / "a.txt").write_bytes(data)
+
+    assert image_of("a.txt") == {
+        "type": "image",
+        "source": base64.b64encode(data).decode(),
+        "mediaType": media_type,
+    }
+
+
+@pytest.mark.requirement("2:documents")
+def test_a_pdf_is_attached_as_a_document(directory: Path) -> None:
+    (directory / "a.pdf").write_bytes(b"%PDF-1.7")
+
+    assert image_of("a.pdf") == {
+        "type": "document",
+        "source": base64.b64encode(b"%PDF-1.7").decode(),
+        "mediaType": "application/pdf",
+        "name": "a.pdf",
+    }
+
+
+@pytest.mark.parametrize("address", ["https://example.com/a.png", "data:image/png;base64,iVBORw0K"])
+def test_the_address_of_an_image_is_passed_on(address: str) -> None:
+    assert image_of(address) == {"type": "image", "source": address}
+
+
+@pytest.mark.parametrize(
+    "address", ["http://example.com/a.png", "https://", "data:image/png;base64,%%", "data:text/plain,x"]
+)
+def test_an_address_that_the_daemon_refuses_is_reported_as_typed(address: str) -> None:
+    with pytest.raises(CannotAsk) as failed:
+        image_of(address)
+    assert str(failed.value).startswith(f"{address} is not the https:// address of an image")
+
+
+def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
+    with pytest.raises(CannotAsk, match=r"^https://example\.com/a is an address, and -f takes files"):
+        files_of("https://example.com/a")
+
+
+@pytest.mark.parametrize("data", [b"", b"<svg/>", b"RIFF\0\0\0\0WAVE"])
+def test_a_file_that_is_no_image_is_reported(directory: Path, data: bytes) -> None:
+    (directory / "a.png").write_bytes(data)
+
+    with pytest.raises(CannotAsk, match="PNG, JPEG, GIF or WebP"):
+        image_of("a.png")
+
+
+def test_files_that_are_too_large_are_reported(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (directory / "a.txt").write_bytes(b"x" * 2**20)
+    (directory / "a.png").write_bytes(PNG * 2**17)
+    everything: Any = (("a.txt",), ("a.png",))
+    assert len(attached(*everything)) == 2
+
+    monkeypatch.setattr(attachments, "LARGEST_IMAGE", 2**20)
+    with pytest.raises(CannotAsk, match=r"a\.png is larger than 1 MiB"):
+        attached(*everything)
+    monkeypatch.setattr(attachments, "LARGEST_FILE", 2**20 - 1)
+    with pytest.raises(CannotAsk, match=r"a\.txt is larger"):
+        attached(*everything)

@@ -1,0 +1,77 @@
+"""A line of the user is a question, a command, or an unknown command."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat_cli.repl.commands import (
+    COMMANDS,
+    OTHER_NAMES,
+    CommandCall,
+    Question,
+    UnknownCommand,
+    command_named,
+    near_name,
+    parse,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("Why?", "Why?"),
+        ("  Why?  ", "Why?"),
+        ("one\ntwo\n", "one\ntwo"),
+        ("/usr/bin/env: what is it?", "/usr/bin/env: what is it?"),
+        (" /model is a word", "/model is a word"),
+        ("\n/model", "/model"),
+        ("// a comment", "// a comment"),
+        ("/ alone", "/ alone"),
+        ("/2 of it", "/2 of it"),
+        ("a /model", "a /model"),
+        ("/a,b", "/a,b"),
+    ],
+)
+def test_a_question_is_the_text_without_blanks_around_it(line: str, text: str) -> None:
+    assert parse(line) == Question(text)
+
+
+@pytest.mark.parametrize("line", ["", " ", "\n\t\n"])
+def test_an_empty_line_is_nothing(line: str) -> None:
+    assert parse(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "argument"),
+    [
+        ("/help", "help", ""),
+        ("/HELP ", "help", ""),
+        ("/?", "help", ""),
+        ("/exit", "quit", ""),
+        ("/model  fake:m ", "model", "fake:m"),
+        ("/system Be brief.\nAnd kind.", "system", "Be brief.\nAnd kind."),
+        ("/system\nBe brief.", "system", "Be brief."),
+        ("/file a b.py:3-7", "file", "a b.py:3-7"),
+    ],
+)
+def test_a_command_has_the_rest_as_its_argument(line: str, name: str, argument: str) -> None:
+    call = parse(line)
+
+    assert isinstance(call, CommandCall)
+    assert (call.command.name, call.argument) == (name, argument)
+
+
+def test_an_unknown_command_is_no_question() -> None:
+    assert parse("/modl fake:m") == UnknownCommand("modl", "fake:m")
+    assert near_name("modl") == "model"
+    assert near_name("reveiw", ["review"]) == "review"
+    assert near_name("xyzzy") is None
+
+
+def test_every_other_name_is_of_a_command_and_of_no_second_one() -> None:
+    names = [command.name for command in COMMANDS]
+
+    assert set(OTHER_NAMES.values()) <= set(names)
+    assert not set(OTHER_NAMES) & set(names)
+    assert len(set(names)) == len(names)
+    assert [command_named(name) for name in names] == list(COMMANDS)
