@@ -1,8 +1,14 @@
-"""How an adapter asks the engine for another attempt."""
+"""How an adapter requests another attempt."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
+
+T = TypeVar("T")
 
 
 class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
@@ -31,3 +37,17 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
         self.error = error
         self.request = request
         self.warning = warning
+
+
+async def repeat_once(attempt: Callable[[], Awaitable[T]]) -> T:
+    """The result of a request other than a chat; repeated once if it raises `Replan`.
+
+    Raises:
+        ChatError: as the attempt raises it, or the error of the second `Replan`.
+    """
+    with contextlib.suppress(Replan):
+        return await attempt()
+    try:
+        return await attempt()
+    except Replan as replan:
+        raise replan.error from None

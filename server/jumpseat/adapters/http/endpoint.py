@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 import jumpseat
 from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits, Replan
 from jumpseat.adapters.base.capabilities import capabilities_of
+from jumpseat.adapters.base.replan import repeat_once
 from jumpseat.adapters.http.account import KeyAccount
 from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.counts import ask_for_count
@@ -114,9 +115,8 @@ class EndpointAdapter(Adapter):
 
     @property
     def _needs_key(self) -> bool:
-        # The credential may be in a header or in the query of the table.
-        names = (*self._config.headers, *self._config.query)
-        return self.default_needs_key and self._is_at_default and not any(map(names_credential, names))
+        elsewhere = any(map(names_credential, (*self._config.headers, *self._config.query)))
+        return self.default_needs_key and self._is_at_default and not elsewhere
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt.
@@ -151,9 +151,7 @@ class EndpointAdapter(Adapter):
                         yield warnings.pop(0)
                     yield event
         except ChatError as error:
-            if await self._is_renewed(error, since):
-                raise Replan("expired_credential", error) from error
-            self._explain(error, request.model)
+            await self._examine(error, since, request.model)
             raise
 
     async def list_models(self) -> list[ModelInfo]:
@@ -309,9 +307,12 @@ class EndpointAdapter(Adapter):
         """
         return await compute(is_long(request.messages), self._route.prepare, request)
 
-    async def _is_renewed(self, error: ChatError, since: int) -> bool:
-        refused = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
-        return refused and await self._values.renewed(since)
+    async def _examine(self, error: ChatError, since: int, model: str | None = None) -> None:
+        """Explain a failed request; raise `Replan` if its credential, read before `since`, has changed."""
+        self._explain(error, model)
+        is_refused = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
+        if is_refused and await self._values.renewed(since):
+            raise Replan("expired_credential", error) from error
 
     def _explain(self, error: ChatError, model: str | None = None) -> None:
         """Add a hint that follows from the table."""
@@ -333,29 +334,29 @@ class EndpointAdapter(Adapter):
         headers = await self._headers()
         return HttpCall(method, await self._url(path), headers, body, self._config.timeout)
 
-    async def _asked(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
-        """Make a request other than a chat; an expired credential is renewed once.
+    async def _ask(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
+        """Make a request other than a chat; repeat it once with another credential if that has expired.
 
         Args:
             ask: makes the request: `get_json`, or a function with the same parameters.
             method: the HTTP method.
             path: the path below the base URL.
-            body: JSON, or None.
+            body: JSON.
 
         Raises:
-            ChatError: as `ask` raises it.
-            ConfigError: a value of the table cannot be resolved.
+            ChatError: as `ask` raises it, or a value of the table cannot be resolved.
         """
-        for again in (True, False):
+
+        async def attempt() -> T:
             call = await self._call_of(method, path, body)
             since = self._values.readings
             try:
                 return await ask(self._http, call, provider=self._provider)
             except ChatError as error:
-                if not (again and await self._is_renewed(error, since)):
-                    self._explain(error)
-                    raise
-        raise AssertionError("the second round returns or raises")
+                await self._examine(error, since)
+                raise
+
+        return await repeat_once(attempt)
 
     async def _get_json(self, path: str) -> Any:
         """The answer of a request for a list, which sessions share."""
@@ -363,7 +364,7 @@ class EndpointAdapter(Adapter):
         async def ask(http: HttpClient, call: HttpCall, *, provider: str) -> Any:
             return await self._shared_answer(path, call)
 
-        return await self._asked(ask, "GET", path)
+        return await self._ask(ask, "GET", path)
 
     async def _shared_answer(self, name: str, call: HttpCall) -> Any:
         """The answer of a request; sessions that would make an equal one share it.
@@ -396,4 +397,4 @@ class EndpointAdapter(Adapter):
         """
         if not self._has_list:
             return -1
-        return await self._asked(ask_for_count, "POST", path, await self._values.body(body, model))
+        return await self._ask(ask_for_count, "POST", path, await self._values.body(body, model))

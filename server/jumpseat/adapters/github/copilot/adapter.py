@@ -13,6 +13,7 @@ from typing import Any
 
 from jumpseat.adapters.base import Adapter, ChatTraits, ClientInfo, Replan, read_options
 from jumpseat.adapters.base.capabilities import capabilities_of
+from jumpseat.adapters.base.replan import repeat_once
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.copilot.catalogue import AUTO, CopilotCatalogue, auto_row
@@ -333,13 +334,14 @@ class CopilotAdapter(Adapter):
         return refine
 
     async def _ask(self, method: str, path: str, body: Any) -> Any:
-        """A request to the data plane other than a chat; a refused short-lived token is replaced once.
+        """Make a request to the data plane other than a chat; repeat it once with another credential.
 
         Raises:
             ChatError: as `get_json` raises it and `refusals` explains it.
         """
         place = Place(provider=self._provider, site=self._hosts.github)
-        for again in (True, False):
+
+        async def attempt() -> Any:
             credential, tokens = await self.account.credential()
             headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
             url = f"{credential.data_host}{path}"
@@ -353,18 +355,17 @@ class CopilotAdapter(Adapter):
                     provider=self._provider,
                     refine=lambda fault, error: explained(fault, error, place),
                 )
+            except AccountDeniedError as error:
+                await tokens.denied(error)
+                raise
             except ChatError as error:
-                if isinstance(error, AccountDeniedError):
-                    await tokens.denied(error)
                 if error.status_code == 401:
-                    replan = await self._with_another(credential, tokens, error)
-                    if again:
-                        continue
-                    raise replan.error from None
-                if again and error.status_code == 421:
+                    raise await self._with_another(credential, tokens, error) from None
+                if error.status_code == 421:
                     await tokens.forget()
-                    continue
+                    raise Replan("wrong_host", error) from None
                 raise
             tokens.served(())
             return answer
-        raise AssertionError("the second round returns or raises")
+
+        return await repeat_once(attempt)
