@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from jumpseat.rpc.methods import METHODS
-from tests.unit.layers import find_cycle
+from tests.unit import lua_modules
+from tests.unit.layers import find_cycle, find_layer_faults
 from tests.unit.package_rules import faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
 
@@ -71,6 +72,9 @@ CLI_MAY_IMPORT = (
     "jumpseat.providers.services",
     "jumpseat.chat",
 )
+
+EDITORS = {"neovim": lua_modules}
+"""The readers of the editors' code."""
 
 _MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")
 
@@ -237,6 +241,14 @@ def test_a_cycle_of_modules_is_found() -> None:
     }
 
     assert set(find_cycle(imports_of(sources))) == sources.keys()
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+def test_the_files_of_an_editor_import_lower_ones_only(editor: str) -> None:
+    code = EDITORS[editor]
+
+    assert find_cycle(code.read_imports()) == []
+    assert find_layer_faults(code.read_imports(), code.read_layers(), code.ORDER) == []
 
 
 def test_no_two_public_classes_share_a_name() -> None:

@@ -2,7 +2,7 @@
 if vim.g.loaded_jumpseat then return end
 vim.g.loaded_jumpseat = true
 if vim.fn.has('nvim-0.10') == 0 then
-  vim.notify(require('jumpseat.config').too_old(), vim.log.levels.WARN)
+  vim.notify(require('jumpseat.core.config').too_old(), vim.log.levels.WARN)
   return
 end
 
@@ -54,7 +54,13 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWinEnter' }, {
       function() return vim.fn.getline(vim.fn.nextnonblank(1)) end
     )
     if first ~= '---' and not vim.startswith(first, '## ') then return end
-    require('jumpseat.recognize').on(args.event, args.buf)
+    local recognize = require('jumpseat.chat.recognize')
+    if args.event == 'BufReadPost' then
+      -- Neovim obeys modelines after this event, and those of a chat may be the model's words.
+      if recognize.begins_as_chat(args.buf) then vim.bo[args.buf].modeline = false end
+    elseif recognize.is_saved_chat(args.buf) then
+      require('jumpseat.chat').attach(args.buf)
+    end
   end,
 })
 

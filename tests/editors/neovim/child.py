@@ -44,7 +44,7 @@ vim.notify = function(text, level) table.insert(_G.messages, text) end
 
 _NO_START = """
 -- A daemon that is still starting when Neovim ends would outlive the test, which finds no daemon to end.
-local client = package.loaded['jumpseat.client']
+local client = package.loaded['jumpseat.daemon.client']
 if not client then return end
 vim.wait(..., function()
   local name, connection = debug.getupvalue(client.info, 1)
@@ -192,7 +192,7 @@ class Child:
 
     def idle(self) -> None:
         """Wait until no chat and no edit runs."""
-        self.wait("require('jumpseat.view').status(vim.api.nvim_get_current_buf()).state == nil")
+        self.wait("require('jumpseat.display.view').status(vim.api.nvim_get_current_buf()).state == nil")
 
     def names_its_conversation(self) -> None:
         """Wait until the front matter names the kept conversation; the daemon renders it during the turn."""

@@ -86,7 +86,7 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
     child.lua(
         "vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: fake:fake-model', '', '---', '' })"
     )
-    child.lua("require('jumpseat.lists').providers:get(function() _G.listed = true end)")
+    child.lua("require('jumpseat.daemon.lists').providers:get(function() _G.listed = true end)")
     child.wait("_G.listed")
     child.lua("vim.api.nvim_win_set_cursor(0, { 3, 0 })")
     child.keys("Atemp<C-x><C-o> 9<Esc>")
@@ -116,7 +116,7 @@ def test_the_status_lists_the_providers_and_the_daemon(child):
 
 
 def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
-    child.lua("require('jumpseat.lists').providers:get(function() _G.listed = true end)")
+    child.lua("require('jumpseat.daemon.lists').providers:get(function() _G.listed = true end)")
     child.wait("_G.listed")
     assert child.lua("return vim.fn.getcompletion('JumpseatLogin ', 'cmdline')") == ["copilot"]
 
@@ -139,11 +139,11 @@ def test_hints_name_the_commands_of_the_plug_in(empty_home):
 
 
 def test_the_logs_are_opened(child):
-    child.lua("for line = 1, 40 do require('jumpseat.log').write('%d', line) end")
+    child.lua("for line = 1, 40 do require('jumpseat.core.log').write('%d', line) end")
     child.command("JumpseatLog")
     child.wait("vim.api.nvim_buf_get_name(0):find('jumpseat') ~= nil")
     assert "the log was opened" in child.lua(
-        "return table.concat(vim.fn.readfile(require('jumpseat.log').path()), ' ')"
+        "return table.concat(vim.fn.readfile(require('jumpseat.core.log').path()), ' ')"
     )
     child.sees("the log was opened")
     assert child.lua("return vim.fn.line('.') == vim.fn.line('$')")

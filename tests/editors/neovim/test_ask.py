@@ -21,7 +21,7 @@ def test_a_question_on_a_range_has_the_lines_with_their_file_and_language(child,
     file.write_text(chats.PYTHON)
     child.command(f"edit {file}")
     child.command("2,3JumpseatAsk Why two?")
-    child.wait("#require('jumpseat.chat').list() == 1")
+    child.wait("#require('jumpseat.core.chats').list() == 1")
     chats.a_question_on_two_lines(child, provider, file)
 
 

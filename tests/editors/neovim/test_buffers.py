@@ -20,7 +20,7 @@ def test_a_buffer_that_is_closed_stops_its_answer(child, provider, command):
     child.sees("Half")
     child.command(command)
     provider.wait_for_disconnect(1)
-    assert child.lua("return require('jumpseat.chat').list()") == []
+    assert child.lua("return require('jumpseat.core.chats').list()") == []
 
 
 def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_chat(child, provider):

@@ -35,11 +35,11 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
 
 def test_the_model_is_shown_also_when_the_first_deltas_come_at_once(child):
     shown = child.lua("""
-        local written = require('jumpseat.answer').new(0, '## Assistant')
+        local written = require('jumpseat.display.answer').new(0, '## Assistant')
         written:write({ { type = 'start', provider = 'fake', model = 'm' }, { type = 'text_start' },
           { type = 'text_delta', text = 'Hello' },
           { type = 'usage', usage = { inputTokens = 1, outputTokens = 2 } } })
-        return require('jumpseat.view').status(0)
+        return require('jumpseat.display.view').status(0)
     """)
     assert (shown["model"], shown["state"]) == ("fake:m", "streaming")
     assert shown["usage"]["outputTokens"] == 2
@@ -77,7 +77,7 @@ def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
 
 def test_only_thinking_is_folded_when_the_front_matter_comes_meanwhile(child):
     folded = child.lua("""
-        local written = require('jumpseat.answer').new(vim.api.nvim_get_current_buf(), '## Assistant')
+        local written = require('jumpseat.display.answer').new(vim.api.nvim_get_current_buf(), '## Assistant')
         written:write({ { type = 'start', provider = 'fake', model = 'm' },
           { type = 'thinking_start', transcript = '<details><summary>Thinking</summary>\\n\\n' },
           { type = 'thinking_delta', text = 'Let me think.', transcript = 'Let me think.' } })
@@ -197,7 +197,7 @@ def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(c
     def origin():
         return child.lua("""
             local parsed
-            local transcript = require('jumpseat.transcript')
+            local transcript = require('jumpseat.daemon.transcript')
             transcript.parse(transcript.text(0), function(_, result) parsed = result end)
             vim.wait(20000, function() return parsed end)
             return parsed.messages[2].content[2]

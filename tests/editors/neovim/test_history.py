@@ -47,7 +47,7 @@ def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
         child.command("Jumpseat!")
         history(child, "Which colour", "Continue")
         child.sees("A draft.")
-        assert child.lua("return #require('jumpseat.chat').list()") == 2
+        assert child.lua("return #require('jumpseat.core.chats').list()") == 2
 
 
 def test_times_are_those_of_the_users_clock(home, provider):

@@ -30,7 +30,7 @@ def install(child: Child) -> None:
 
 
 def test_the_plug_in_installs_its_own_version() -> None:
-    assert f"M.version = '{jumpseat.__version__}'" in (PLUGIN / "lua/jumpseat/config.lua").read_text("utf-8")
+    assert f"M.version = '{jumpseat.__version__}'" in (PLUGIN / "lua/jumpseat/core/config.lua").read_text("utf-8")
 
 
 def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, tmp_path):
@@ -39,7 +39,7 @@ def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, tmp
         child.command("JumpseatInstall")
         child.wait("#_G.messages == 2")
         assert "could not be installed: No such release. The option package can name" in child.messages[1]
-        assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
+        assert child.lua("return vim.fn.isdirectory(require('jumpseat.core.config').install_directory())") == 0
 
 
 def test_a_user_without_the_program_is_offered_its_installation(home):
@@ -77,19 +77,19 @@ def test_an_installed_daemon_answers(home, provider, installer):
     with running_neovim(home, options={"package": str(PLUGIN.parents[1])}, env=installer.env) as child:
         install(child)
         assert child.messages[-1] == f"jumpseat: jumpseat {jumpseat.__version__} is installed."
-        log = child.lua("return table.concat(vim.fn.readfile(require('jumpseat.log').path()), '\\n')")
+        log = child.lua("return table.concat(vim.fn.readfile(require('jumpseat.core.log').path()), '\\n')")
         assert f"{installer.pip} " in log
         child.command("Jumpseat")
         child.ask("Hello?")
         child.idle()
         assert "Hello there." in child.text
-        assert "daemon-" in child.lua("return require('jumpseat.config').command()[1]")
+        assert "daemon-" in child.lua("return require('jumpseat.core.config').command()[1]")
 
 
 def test_a_failed_second_installation_leaves_the_first_one(home, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No network.")
     with running_neovim(home, env={"PATH": path}) as child:
-        directory = Path(child.lua("return require('jumpseat.config').install_directory()"))
+        directory = Path(child.lua("return require('jumpseat.core.config').install_directory()"))
         (directory / "bin").mkdir(parents=True)
         (directory / "bin" / "jumpseat").touch(0o755)
         child.command("JumpseatInstall")
@@ -134,9 +134,9 @@ def test_setup_sets_options_and_keeps_the_others(home):
         child.lua("require('jumpseat').setup()")
         child.command("Jumpseat")
         assert child.text.startswith("---\nmodel: fake:fake-model\n---\n\n## Me\n")
-        assert child.lua("return require('jumpseat.config').get().log_level") == "info"
+        assert child.lua("return require('jumpseat.core.config').get().log_level") == "info"
         # The daemon that checks the model is there before Neovim ends.
-        child.wait("require('jumpseat.client').info() ~= nil")
+        child.wait("require('jumpseat.daemon.client').info() ~= nil")
 
 
 def test_the_status_line_shows_the_model_and_the_state_of_the_chat(child, provider):
@@ -190,5 +190,5 @@ def test_a_selection_is_whole_lines_in_neovim_0_10(child, provider, tmp_path):
         vim.fn.exists = function(name) return name == '*getregionpos' and 0 or exists(name) end
     """)
     child.keys("gg0lvj<Esc>")
-    region = child.lua("return require('jumpseat.region').last_selection(0)")
+    region = child.lua("return require('jumpseat.core.region').last_selection(0)")
     assert (region["kind"], [span["last"] for span in region["spans"]]) == ("line", [2, 2])

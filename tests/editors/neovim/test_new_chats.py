@@ -21,7 +21,7 @@ def german(home, provider):
 
 
 def a_later_request_is_answered(child):
-    child.lua("require('jumpseat.transcript').headings(nil, function() _G.is_answered = true end)")
+    child.lua("require('jumpseat.daemon.transcript').headings(nil, function() _G.is_answered = true end)")
     child.wait("_G.is_answered")
 
 
@@ -77,7 +77,7 @@ def test_the_heading_is_that_of_the_model_that_new_chats_name(home, provider):
     )
     with running_neovim(home, options={"model": "deutsch:fake-model"}) as child:
         child.command("Jumpseat")
-        child.wait("require('jumpseat.client').info()")  # It checks the model.
+        child.wait("require('jumpseat.daemon.client').info()")  # It checks the model.
         child.command("Jumpseat!")
         child.wait("vim.api.nvim_buf_get_lines(0, 4, 5, false)[1] == '## Ich'")
         assert child.text == "---\nmodel: deutsch:fake-model\n---\n\n## Ich\n\n"

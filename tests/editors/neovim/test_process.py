@@ -79,7 +79,7 @@ def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provid
     provider.default(Reply.events(WORDS))
     child.ask("First.")
     child.idle()
-    child.lua("require('jumpseat.client').on('end', function() _G.over = true end)")
+    child.lua("require('jumpseat.daemon.client').on('end', function() _G.over = true end)")
     os.kill(Hub(home).pid, signal.SIGTERM)
     child.wait("_G.over")
     child.ask("Second.")
@@ -114,7 +114,7 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
     with running_neovim(home, options={"command": crashing}) as child:
         child.lua("""
             local function ask()
-              require('jumpseat.client').request('providers/list', {}, function(err)
+              require('jumpseat.daemon.client').request('providers/list', {}, function(err)
                 if err.data.hint == 'It was started again.' then ask() end
               end)
             end
@@ -142,7 +142,7 @@ def test_a_neovim_that_ends_starts_no_process(home, tmp_path):
         child.lua(
             """
             vim.api.nvim_create_autocmd('VimLeave', { callback = function()
-              local err = require('jumpseat.client').start()
+              local err = require('jumpseat.daemon.client').start()
               vim.fn.writefile({ err and err.message or 'started' }, ...)
             end })
             """.replace("...", f"'{written}'")
@@ -166,7 +166,7 @@ def test_two_neovims_share_one_daemon_and_each_has_its_own_chat(home, provider):
 
 def test_null_and_empty_tables_are_normalised_in_messages(child):
     received = child.lua("""
-        local wire = require('jumpseat.wire')
+        local wire = require('jumpseat.core.wire')
         local message = { a = vim.NIL, b = { c = vim.NIL, d = 1 }, e = { {}, { f = vim.NIL } } }
         message = wire.received(message)
         return { vim.inspect(message), vim.json.encode(wire.sent({})), vim.json.encode(wire.sent(nil)) }
@@ -176,7 +176,7 @@ def test_null_and_empty_tables_are_normalised_in_messages(child):
 
 def test_bytes_that_are_not_utf_8_are_replaced_in_messages(child):
     sent = child.lua(r"""
-        local wire = require('jumpseat.wire')
+        local wire = require('jumpseat.core.wire')
         return wire.sent({ a = 'wört 😀 \xff\xf0\x9f end \xed\xa0\x80', b = { 'plain', 1, true, vim.NIL } })
     """)
     assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["plain", 1, True, None]}
@@ -214,7 +214,7 @@ def test_a_turn_that_is_cancelled_before_its_first_delta_ends(child, provider):
     provider.default(Reply.events(WORDS))
     outcome = child.lua("""
         local outcome
-        local turn = require('jumpseat.turn').start('chat/start',
+        local turn = require('jumpseat.daemon.turn').start('chat/start',
           { messages = { { role = 'user', content = 'x' } } }, function() end, function(o) outcome = o end)
         turn:stop()
         vim.wait(20000, function() return outcome end)

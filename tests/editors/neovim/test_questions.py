@@ -42,7 +42,7 @@ def words_before(child: Child, text: str) -> list[str]:
         vim.api.nvim_buf_set_lines(0, -2, -1, false, { line })
         vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), #line })
         local words
-        require('jumpseat.complete').request(function(items)
+        require('jumpseat.input.complete').request(function(items)
           words = vim.tbl_map(function(item) return item.word end, items)
         end)
         vim.wait(20000, function() return words end)
@@ -259,7 +259,7 @@ def test_a_prompt_that_the_configuration_gets_meanwhile_is_completed(child, home
     assert words_before(child, "/") == ["/model"]
     with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)
-    child.wait("require('jumpseat.lists').prompts:is_kept() == false")
+    child.wait("require('jumpseat.daemon.lists').prompts:is_kept() == false")
     assert words_before(child, "/ti") == ["/tidy"]
 
 

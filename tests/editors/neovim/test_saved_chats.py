@@ -34,7 +34,7 @@ def neovim(home, *files):
 
 
 def is_a_chat(child):
-    child.wait("require('jumpseat.chat').is_chat(vim.api.nvim_get_current_buf())")
+    child.wait("require('jumpseat.core.chats').get(vim.api.nvim_get_current_buf())")
     child.sees("fake:fake-model")
     assert child.lua(SETTINGS) == NO_SETTING
 
@@ -111,7 +111,7 @@ def test_the_directory_of_new_chats_may_be_below_the_home_directory(home, provid
         (file,) = (home / "notes").iterdir()
         assert not (home / "~").exists()
     with running_neovim(home, str(file), options={"directory": "~/notes"}) as child:
-        child.wait("require('jumpseat.chat').is_chat(vim.api.nvim_get_current_buf())")
+        child.wait("require('jumpseat.core.chats').get(vim.api.nvim_get_current_buf())")
 
 
 def test_a_buffer_that_was_left_for_a_saved_chat_is_the_one_that_a_question_means(

@@ -28,7 +28,7 @@ def test_another_chat_takes_the_window_of_a_chat(home, tmp_path):
         assert child.lua(WINDOWS) == 2
         texts = child.lua(
             "return vim.tbl_map(function(buf) return table.concat("
-            "vim.api.nvim_buf_get_lines(buf, 0, -1, false), ' ') end, require('jumpseat.chat').list())"
+            "vim.api.nvim_buf_get_lines(buf, 0, -1, false), ' ') end, require('jumpseat.core.chats').list())"
         )
         assert [text.strip() for text in texts] == ["## Me  First?", "## Me  Second?", "## Me  Saved?"]
 

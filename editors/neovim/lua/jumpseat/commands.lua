@@ -7,9 +7,9 @@ local function current() return vim.api.nvim_get_current_buf() end
 ---@param target jumpseat.Region
 ---@return boolean
 local function may_be_sent(target)
-  local region = require('jumpseat.region')
+  local region = require('jumpseat.core.region')
   local refusal = region.refusal('The text', region.size(target))
-  if refusal then require('jumpseat.log').warn(refusal) end
+  if refusal then require('jumpseat.core.log').warn(refusal) end
   return refusal == nil
 end
 
@@ -20,13 +20,13 @@ end
 function M.Send() require('jumpseat.chat').send(current()) end
 
 function M.Ask(args)
-  local target = require('jumpseat.region').of_command(current(), args)
-  if not target or may_be_sent(target) then require('jumpseat.ask').ask(args.args, target) end
+  local target = require('jumpseat.core.region').of_command(current(), args)
+  if not target or may_be_sent(target) then require('jumpseat.chat.ask').ask(args.args, target) end
 end
 
 function M.Edit(args)
   local buf = current()
-  local region = require('jumpseat.region')
+  local region = require('jumpseat.core.region')
   local line = vim.fn.line('.')
   local target = region.of_command(buf, args) or region.lines(buf, line, line)
   if may_be_sent(target) then require('jumpseat.edit').start(target, args.args) end
@@ -42,35 +42,35 @@ function M.Stop()
   local buf = current()
   local chat = require('jumpseat.chat')
   if chat.stop(buf) or require('jumpseat.edit').stop(buf) then return end
-  local running = vim.tbl_filter(chat.is_running, chat.list())
+  local running = vim.tbl_filter(chat.is_running, require('jumpseat.core.chats').list())
   if #running == 1 then
     chat.stop(running[1])
   elseif #running == 0 then
-    require('jumpseat.log').notify('Nothing runs in this buffer.')
+    require('jumpseat.core.log').notify('Nothing runs in this buffer.')
   else
-    require('jumpseat.log').warn('Several chats are being answered. Run :JumpseatStop in one of them.')
+    require('jumpseat.core.log').warn('Several chats are being answered. Run :JumpseatStop in one of them.')
   end
 end
 
-function M.Model(args) require('jumpseat.models').choose(current(), args.args) end
+function M.Model(args) require('jumpseat.input.models').choose(current(), args.args) end
 
 function M.Login(args) require('jumpseat.account').sign_in(args.args ~= '' and args.args or nil) end
 
 function M.Logout(args) require('jumpseat.account').sign_out(args.args ~= '' and args.args or nil) end
 
-function M.Status() require('jumpseat.status').show() end
+function M.Status() require('jumpseat.account.status').show() end
 
-function M.Log() require('jumpseat.status').logs() end
+function M.Log() require('jumpseat.account.status').logs() end
 
-function M.History(args) require('jumpseat.history').pick(args.args, args.bang) end
+function M.History(args) require('jumpseat.chat.history').pick(args.args, args.bang) end
 
-function M.Yank() require('jumpseat.code').yank(current()) end
+function M.Yank() require('jumpseat.chat.code').yank(current()) end
 
-function M.Insert() require('jumpseat.code').insert(current()) end
+function M.Insert() require('jumpseat.chat.code').insert(current()) end
 
-function M.Setting(args) require('jumpseat.settings').describe(args.args) end
+function M.Setting(args) require('jumpseat.input.settings').describe(args.args) end
 
-function M.Install(args) require('jumpseat.install').run(args.bang) end
+function M.Install(args) require('jumpseat.daemon.install').run(args.bang) end
 
 --- Commands that work with wrong options too.
 local UNCONDITIONAL = { Stop = true, Reject = true, Log = true }
@@ -79,9 +79,9 @@ local UNCONDITIONAL = { Stop = true, Reject = true, Log = true }
 ---@param name string
 ---@param args table
 function M.run(name, args)
-  local problem = require('jumpseat.config').check()[1]
+  local problem = require('jumpseat.core.config').check()[1]
   if problem and not UNCONDITIONAL[name] then
-    return require('jumpseat.log').warn(problem .. ' See :help jumpseat-options.')
+    return require('jumpseat.core.log').warn(problem .. ' See :help jumpseat-options.')
   end
   M[name](args)
 end
@@ -94,10 +94,10 @@ local function starting_with(words, lead)
 end
 
 M.complete = {
-  models = function(lead) return starting_with(require('jumpseat.models').known(), lead) end,
+  models = function(lead) return starting_with(require('jumpseat.input.models').known(), lead) end,
   sign_ins = function(lead)
     local ids = {}
-    for _, each in ipairs(require('jumpseat.lists').providers:known()) do
+    for _, each in ipairs(require('jumpseat.daemon.lists').providers:known()) do
       if each.authMethod == 'device_code' then table.insert(ids, each.id) end
     end
     return starting_with(ids, lead)

@@ -13,17 +13,17 @@ end
 
 local function check_providers()
   local answered = within(function(done)
-    require('jumpseat.lists').providers:get(function(err, result)
+    require('jumpseat.daemon.lists').providers:get(function(err, result)
       if err then
-        vim.health.error(require('jumpseat.wire').sentence(err))
+        vim.health.error(require('jumpseat.core.wire').sentence(err))
         return done()
       end
-      local info = require('jumpseat.client').info()
+      local info = require('jumpseat.daemon.client').info()
       vim.health.ok('jumpseat ' .. (info and info.serverInfo.version or '?') .. ' answers')
       local ready = 0
       for _, each in ipairs(result.providers) do
         if each.configured then ready = ready + 1 end
-        local state = ('%s: %s'):format(each.id, require('jumpseat.status').words(each.auth.state))
+        local state = ('%s: %s'):format(each.id, require('jumpseat.account.status').words(each.auth.state))
         vim.health.info(each.auth.message and state .. '. ' .. each.auth.message or state)
       end
       if ready == 0 then
@@ -43,7 +43,7 @@ end
 --- Report the options that are wrong or unknown.
 ---@return boolean ok none is wrong
 local function check_options()
-  local problems, unknown = require('jumpseat.config').check()
+  local problems, unknown = require('jumpseat.core.config').check()
   for _, problem in ipairs(problems) do
     vim.health.error(problem, { 'See :help jumpseat-options' })
   end
@@ -54,7 +54,7 @@ local function check_options()
 end
 
 function M.check()
-  local config = require('jumpseat.config')
+  local config = require('jumpseat.core.config')
   local too_old = config.too_old()
   if too_old then
     -- The names before Neovim 0.10, and before 0.8.

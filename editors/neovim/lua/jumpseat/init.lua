@@ -8,7 +8,7 @@ function M.setup(options) vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpsea
 --- A short text for the status line: what the chat in this buffer does. Loads nothing and asks nothing.
 ---@return string
 function M.statusline()
-  local view = package.loaded['jumpseat.view']
+  local view = package.loaded['jumpseat.display.view']
   if not view then return '' end
   local buf = vim.api.nvim_get_current_buf()
   local model = (view.status(buf).model or ''):gsub('^[^:]*:', '')

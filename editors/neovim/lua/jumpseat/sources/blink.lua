@@ -1,12 +1,13 @@
 --- The source of blink.cmp. `jumpseat.sources` registers it.
-local complete = require('jumpseat.complete')
+local chats = require('jumpseat.core.chats')
+local complete = require('jumpseat.input.complete')
 
 local M = {}
 
 function M.new() return M end
 
 ---@return boolean
-function M.enabled() return require('jumpseat.chat').is_chat(vim.api.nvim_get_current_buf()) end
+function M.enabled() return chats.get(vim.api.nvim_get_current_buf()) ~= nil end
 
 ---@return string[]
 function M.get_trigger_characters() return { '@', '/', ':' } end

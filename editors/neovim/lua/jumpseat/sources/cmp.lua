@@ -1,10 +1,11 @@
 --- The source of nvim-cmp. `jumpseat.sources` registers it.
-local complete = require('jumpseat.complete')
+local chats = require('jumpseat.core.chats')
+local complete = require('jumpseat.input.complete')
 
 local M = {}
 
 ---@return boolean
-function M.is_available() return require('jumpseat.chat').is_chat(vim.api.nvim_get_current_buf()) end
+function M.is_available() return chats.get(vim.api.nvim_get_current_buf()) ~= nil end
 
 ---@return string
 function M.get_position_encoding_kind() return 'utf-8' end

@@ -1,11 +1,12 @@
 --- Questions from any buffer, about a piece of it.
 local chat = require('jumpseat.chat')
-local create = require('jumpseat.create')
-local log = require('jumpseat.log')
-local region = require('jumpseat.region')
-local send = require('jumpseat.send')
-local settings = require('jumpseat.settings')
-local transcript = require('jumpseat.transcript')
+local chats = require('jumpseat.core.chats')
+local create = require('jumpseat.chat.create')
+local log = require('jumpseat.core.log')
+local region = require('jumpseat.core.region')
+local send = require('jumpseat.chat.send')
+local settings = require('jumpseat.input.settings')
+local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
 
@@ -54,11 +55,12 @@ local function plain(question, target)
 end
 
 --- Show a question at the end of a chat.
----@param buf integer
+---@param this jumpseat.Chat
 ---@param lines string[]
 ---@return jumpseat.Draft
-local function add_draft(buf, lines)
-  if chat.is_running(buf) then
+local function add_draft(this, lines)
+  local buf = this.buf
+  if this.turn then
     -- The blank lines at the end belong to the answer.
     vim.api.nvim_buf_set_lines(buf, -1, -1, false, vim.list_extend({ '' }, lines))
   else
@@ -112,8 +114,8 @@ end
 local function add(this, question)
   local buf = this.buf
   if not vim.api.nvim_buf_is_loaded(buf) then return end
-  local is_answering = chat.is_running(buf)
-  local draft = add_draft(buf, question.lines)
+  local is_answering = this.turn ~= nil
+  local draft = add_draft(this, question.lines)
   local function write(text)
     replace(draft, vim.split(text .. '\n', '\n', { plain = true }))
     if is_answering then return end
@@ -151,7 +153,7 @@ function M.ask(question, target)
   if target then table.insert(content, region.block(target)) end
   if question ~= '' then table.insert(content, { type = 'text', text = question }) end
   local lines = plain(question, target)
-  local this = chat.attach(chat.open())
+  local this = assert(chats.get(chat.open()))
   if #content == 0 then return end
   if not vim.bo[this.buf].modifiable then
     return log.warn("The question cannot be written into the chat: 'modifiable' is off.")

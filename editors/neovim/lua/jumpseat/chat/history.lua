@@ -1,8 +1,9 @@
 --- Kept conversations: pick one, look at it, continue it, fork it, delete it.
 local chat = require('jumpseat.chat')
-local client = require('jumpseat.client')
-local log = require('jumpseat.log')
-local transcript = require('jumpseat.transcript')
+local chats = require('jumpseat.core.chats')
+local client = require('jumpseat.daemon.client')
+local log = require('jumpseat.core.log')
+local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
 
@@ -55,7 +56,7 @@ end
 
 ---@param row table
 local function continue(row)
-  local open = chat.of_conversation(row.id)
+  local open = vim.iter(chats.list()):find(function(buf) return transcript.conversation(buf) == row.id end)
   if open then return chat.open({ buf = open }) end
   read(row.id, function(text, conversation)
     transcript.headings(conversation.model, function(err, headings)

@@ -1,7 +1,7 @@
 --- `:JumpseatInstall`: the daemon in a virtual environment of its own.
-local config = require('jumpseat.config')
-local event = require('jumpseat.event')
-local log = require('jumpseat.log')
+local config = require('jumpseat.core.config')
+local event = require('jumpseat.core.event')
+local log = require('jumpseat.core.log')
 
 local M = {}
 

@@ -1,8 +1,10 @@
 --- What `@buffer`, `@selection`, `@file:PATH`, `@diagnostics` and `/PROMPT` in a question stand for.
-local client = require('jumpseat.client')
-local region = require('jumpseat.region')
-local transcript = require('jumpseat.transcript')
-local wire = require('jumpseat.wire')
+local chats = require('jumpseat.core.chats')
+local client = require('jumpseat.daemon.client')
+local region = require('jumpseat.core.region')
+local transcript = require('jumpseat.daemon.transcript')
+local view = require('jumpseat.display.view')
+local wire = require('jumpseat.core.wire')
 
 local M = {}
 
@@ -39,7 +41,7 @@ local IMAGES = {
 --- the chat the current one, so the paths belong to the file that the question is about.
 ---@return string
 function M.directory()
-  local source = vim.o.autochdir and require('jumpseat.chat').source()
+  local source = vim.o.autochdir and chats.source()
   local name = source and vim.api.nvim_buf_get_name(source) or ''
   return name ~= '' and vim.fs.dirname(name) .. '/' or ''
 end
@@ -159,7 +161,7 @@ local function blocks_of(text)
   local blocks = {}
   for _, word in ipairs(words_of(text)) do
     if is_reference(word) then
-      local block, reason = block_of(word, require('jumpseat.chat').source())
+      local block, reason = block_of(word, chats.source())
       if not block then return nil, reason end
       table.insert(blocks, block)
     end
@@ -259,7 +261,7 @@ function M.expand(buf, parsed, write, callback)
       for _, win in ipairs(at_end) do
         vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
       end
-      require('jumpseat.view').fold_images(buf)
+      view.fold_images(buf)
       if not has_prompt then return callback() end
       transcript.set_front_matter(buf, parsed, callback, write)
     end)

@@ -1,7 +1,7 @@
 --- Recognizes saved chats by their text.
-local config = require('jumpseat.config')
-local create = require('jumpseat.create')
-local transcript = require('jumpseat.transcript')
+local config = require('jumpseat.core.config')
+local create = require('jumpseat.chat.create')
+local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
 
@@ -37,18 +37,6 @@ function M.is_saved_chat(buf)
   if not vim.startswith(first, '## ') then return false end
   local name = vim.fs.normalize(vim.api.nvim_buf_get_name(buf))
   return has_head or vim.startswith(name, config.get().directory .. '/')
-end
-
---- Treat a buffer as a chat if its text is one. Neovim obeys modelines after BufReadPost, and those of a chat may be the
---- model's words.
----@param event 'BufReadPost'|'BufWinEnter'
----@param buf integer
-function M.on(event, buf)
-  if event == 'BufReadPost' then
-    if M.begins_as_chat(buf) then vim.bo[buf].modeline = false end
-  elseif M.is_saved_chat(buf) then
-    require('jumpseat.chat').attach(buf)
-  end
 end
 
 return M

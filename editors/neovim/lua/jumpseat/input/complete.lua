@@ -1,9 +1,10 @@
 --- Completion in chats: keys and values of the front matter, references, prompts, models. For 'omnifunc', and for the
 --- sources of completion plug-ins.
-local lists = require('jumpseat.lists')
-local references = require('jumpseat.references')
-local settings = require('jumpseat.settings')
-local transcript = require('jumpseat.transcript')
+local lists = require('jumpseat.daemon.lists')
+local models = require('jumpseat.input.models')
+local references = require('jumpseat.input.references')
+local settings = require('jumpseat.input.settings')
+local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
 
@@ -34,9 +35,9 @@ local function keys(buf)
 end
 
 ---@return jumpseat.Completion[]
-local function models()
+local function model_names()
   return vim.tbl_map(
-    function(model) return { word = model.id, menu = require('jumpseat.models').describe(model) } end,
+    function(model) return { word = model.id, menu = models.describe(model) } end,
     lists.models:known()
   )
 end
@@ -97,14 +98,14 @@ local function place()
   end
   if row > 1 and row < transcript.front_matter_end(buf) then
     local key, value = before:match('^%s*([%w_]+):%s+(.*)$')
-    if key == 'model' then return found(value, lists.models, models) end
+    if key == 'model' then return found(value, lists.models, model_names) end
     if key then
       return found(value, lists.providers, function() return values(buf, key) end)
     end
     return found(before:match('[%w_]*$'), lists.providers, function() return keys(buf) end)
   end
   local model = before:match('^/model%s+(%S*)$')
-  if model then return found(model, lists.models, models) end
+  if model then return found(model, lists.models, model_names) end
   local word = (' ' .. before):match('%s(@file:"[^"]*)$') or (' ' .. before):match('%s([@/]%S*)$')
   if not word then return end
   if vim.startswith(word, '@') then

@@ -70,6 +70,6 @@ end
 function M.warn(message) M.notify(message, vim.log.levels.WARN) end
 
 ---@param err jumpseat.Error
-function M.error(err) M.notify(require('jumpseat.wire').sentence(err), vim.log.levels.ERROR) end
+function M.error(err) M.notify(require('jumpseat.core.wire').sentence(err), vim.log.levels.ERROR) end
 
 return M

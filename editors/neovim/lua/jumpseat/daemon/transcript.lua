@@ -1,6 +1,6 @@
 --- The text of a chat buffer, read and written by the daemon.
-local client = require('jumpseat.client')
-local wire = require('jumpseat.wire')
+local client = require('jumpseat.daemon.client')
+local wire = require('jumpseat.core.wire')
 
 local M = {}
 

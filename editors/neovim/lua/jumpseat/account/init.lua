@@ -1,9 +1,10 @@
 --- Signing in and out.
-local client = require('jumpseat.client')
-local config = require('jumpseat.config')
-local log = require('jumpseat.log')
-local status = require('jumpseat.status')
-local view = require('jumpseat.view')
+local chats = require('jumpseat.core.chats')
+local client = require('jumpseat.daemon.client')
+local config = require('jumpseat.core.config')
+local log = require('jumpseat.core.log')
+local status = require('jumpseat.account.status')
+local view = require('jumpseat.display.view')
 
 local M = {}
 
@@ -93,7 +94,7 @@ client.on('auth/didChange', function(account)
   if lost and before ~= account.state and not M.leaving then
     log.warn(('You are signed out of %s. %s'):format(account.provider, account.message or ''))
   end
-  for _, buf in ipairs(require('jumpseat.chat').list()) do
+  for _, buf in ipairs(chats.list()) do
     local model = view.status(buf).model
     if model and vim.startswith(model, account.provider .. ':') then
       view.update(buf, { quota = quota_of(account) or vim.NIL })

@@ -1,5 +1,5 @@
 --- The daemon's lists of providers, models and prompts, each kept until the daemon says that it changed.
-local client = require('jumpseat.client')
+local client = require('jumpseat.daemon.client')
 
 local M = {}
 

@@ -1,5 +1,5 @@
 --- What is shown of a chat beside its text: the window bar, marks at headings, and folds.
-local wire = require('jumpseat.wire')
+local wire = require('jumpseat.core.wire')
 
 local M = {}
 
@@ -313,10 +313,10 @@ end
 ---@param win integer
 function M.window(win)
   local options = vim.wo[win][0]
-  options.winbar = "%{%v:lua.require'jumpseat.view'.winbar()%}"
+  options.winbar = "%{%v:lua.require'jumpseat.display.view'.winbar()%}"
   options.wrap, options.linebreak = true, true
   options.foldmethod, options.foldenable, options.foldlevel = 'manual', true, 0
-  options.foldtext = "v:lua.require'jumpseat.view'.foldtext()"
+  options.foldtext = "v:lua.require'jumpseat.display.view'.foldtext()"
 end
 
 --- Fold the thinking and the images of a chat as they are in the text, in a window that may have old folds.

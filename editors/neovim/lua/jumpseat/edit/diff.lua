@@ -1,5 +1,5 @@
 --- Changes of lines, shown in the buffer without changing it, and applied.
-local view = require('jumpseat.view')
+local view = require('jumpseat.display.view')
 
 local M = {}
 

@@ -1,10 +1,11 @@
 --- The front matter of a chat: checked by the daemon, and explained from the settings schema.
-local client = require('jumpseat.client')
-local lists = require('jumpseat.lists')
-local log = require('jumpseat.log')
-local region = require('jumpseat.region')
-local transcript = require('jumpseat.transcript')
-local view = require('jumpseat.view')
+local chats = require('jumpseat.core.chats')
+local client = require('jumpseat.daemon.client')
+local lists = require('jumpseat.daemon.lists')
+local log = require('jumpseat.core.log')
+local region = require('jumpseat.core.region')
+local transcript = require('jumpseat.daemon.transcript')
+local view = require('jumpseat.display.view')
 
 local M = {}
 
@@ -102,7 +103,7 @@ function M.check_later(buf)
 end
 
 -- Only after its list has arrived is it known whether a provider has the model.
-client.on('models/didChange', function() vim.iter(require('jumpseat.chat').list()):each(M.check) end)
+client.on('models/didChange', function() vim.iter(chats.list()):each(M.check) end)
 
 --- The rule of a row in words.
 ---@param row table

@@ -1,6 +1,6 @@
 --- An answer while it is written into a chat buffer. The daemon's deltas contain the lines of the transcript.
-local view = require('jumpseat.view')
-local writer = require('jumpseat.writer')
+local view = require('jumpseat.display.view')
+local writer = require('jumpseat.display.writer')
 
 local M = {}
 

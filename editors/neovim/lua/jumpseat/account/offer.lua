@@ -1,7 +1,7 @@
 --- What to do when nothing can answer yet: install the program, sign in, or take the local model.
-local config = require('jumpseat.config')
-local lists = require('jumpseat.lists')
-local log = require('jumpseat.log')
+local config = require('jumpseat.core.config')
+local lists = require('jumpseat.daemon.lists')
+local log = require('jumpseat.core.log')
 
 local M = {}
 
@@ -30,7 +30,7 @@ local function choose(items, prompt)
     vim.cmd.redraw()
     if choice == SIGN_IN then require('jumpseat.account').sign_in() end
     if choice == LOCAL then install_local_model() end
-    if choice == INSTALL then require('jumpseat.install').run(false) end
+    if choice == INSTALL then require('jumpseat.daemon.install').run(false) end
   end)
 end
 

@@ -1,7 +1,7 @@
 --- New chats: their names, and the text that they begin with.
-local client = require('jumpseat.client')
-local config = require('jumpseat.config')
-local transcript = require('jumpseat.transcript')
+local client = require('jumpseat.daemon.client')
+local config = require('jumpseat.core.config')
+local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
 

@@ -1,7 +1,7 @@
 --- Code blocks of a chat.
-local chat = require('jumpseat.chat')
-local escapes = require('jumpseat.escapes')
-local log = require('jumpseat.log')
+local chats = require('jumpseat.core.chats')
+local escapes = require('jumpseat.core.escapes')
+local log = require('jumpseat.core.log')
 
 local M = {}
 
@@ -115,7 +115,7 @@ end
 function M.insert(buf)
   local lines = current(buf)
   if not lines then return end
-  local target = chat.source()
+  local target = chats.source()
   if not target then return log.warn('There is no file to insert it into: open one beside the chat.') end
   if not vim.bo[target].modifiable then
     local name = vim.fs.basename(vim.api.nvim_buf_get_name(target))

@@ -1,5 +1,5 @@
 --- Turns: `chat/start` and `edit/start`, their deltas in batches of one frame, and their end.
-local client = require('jumpseat.client')
+local client = require('jumpseat.daemon.client')
 
 local M = {}
 

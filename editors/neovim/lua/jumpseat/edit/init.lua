@@ -1,12 +1,12 @@
 --- Edits: a region rewritten by the daemon, shown as a diff, and applied if its text is still what was sent.
-local client = require('jumpseat.client')
-local config = require('jumpseat.config')
-local diff = require('jumpseat.diff')
-local event = require('jumpseat.event')
-local log = require('jumpseat.log')
-local region = require('jumpseat.region')
-local turns = require('jumpseat.turn')
-local view = require('jumpseat.view')
+local client = require('jumpseat.daemon.client')
+local config = require('jumpseat.core.config')
+local diff = require('jumpseat.edit.diff')
+local event = require('jumpseat.core.event')
+local log = require('jumpseat.core.log')
+local region = require('jumpseat.core.region')
+local turns = require('jumpseat.daemon.turn')
+local view = require('jumpseat.display.view')
 
 local M = {}
 

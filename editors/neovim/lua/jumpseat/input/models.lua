@@ -1,9 +1,10 @@
 --- The picker of models.
-local client = require('jumpseat.client')
-local lists = require('jumpseat.lists')
-local log = require('jumpseat.log')
-local transcript = require('jumpseat.transcript')
-local view = require('jumpseat.view')
+local chats = require('jumpseat.core.chats')
+local client = require('jumpseat.daemon.client')
+local lists = require('jumpseat.daemon.lists')
+local log = require('jumpseat.core.log')
+local transcript = require('jumpseat.daemon.transcript')
+local view = require('jumpseat.display.view')
 
 local M = {}
 
@@ -48,7 +49,7 @@ end
 ---@param buf integer
 ---@param id string
 local function use(buf, id)
-  if require('jumpseat.chat').is_chat(buf) then
+  if chats.get(buf) then
     return transcript.set_model(buf, id, function(err)
       if err then return log.error(err) end
       view.update(buf, { model = id })

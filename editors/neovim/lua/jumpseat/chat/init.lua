@@ -1,49 +1,16 @@
 --- Chats: Markdown buffers that are conversations.
-local config = require('jumpseat.config')
-local create = require('jumpseat.create')
-local event = require('jumpseat.event')
-local log = require('jumpseat.log')
-local recognize = require('jumpseat.recognize')
-local send = require('jumpseat.send')
-local settings = require('jumpseat.settings')
-local transcript = require('jumpseat.transcript')
-local view = require('jumpseat.view')
+local chats = require('jumpseat.core.chats')
+local config = require('jumpseat.core.config')
+local create = require('jumpseat.chat.create')
+local event = require('jumpseat.core.event')
+local log = require('jumpseat.core.log')
+local recognize = require('jumpseat.chat.recognize')
+local send = require('jumpseat.chat.send')
+local settings = require('jumpseat.input.settings')
+local transcript = require('jumpseat.daemon.transcript')
+local view = require('jumpseat.display.view')
 
 local M = {}
-
----@class jumpseat.Chat
----@field buf integer
----@field preparing (fun())[]? identifies the question that is being read: what is called afterwards
----@field turn jumpseat.Turn?
----@field answer jumpseat.Answer? of the turn
-
----@type table<integer, jumpseat.Chat>
-local chats = {}
----@type integer? the buffer that `@buffer` means: the last one that is not a chat
-local source
-
----@param buf integer
----@return boolean
-function M.is_chat(buf) return chats[buf] ~= nil end
-
----@return integer?
-function M.source() return source and vim.api.nvim_buf_is_loaded(source) and source or nil end
-
----@param buf integer
-local function remember_source(buf)
-  local is_file = vim.bo[buf].buftype == '' and vim.bo[buf].buflisted
-  local is_empty = vim.api.nvim_buf_get_name(buf) == '' and vim.fn.getbufinfo(buf)[1].linecount <= 1
-  if is_file and not is_empty and not chats[buf] then source = buf end
-end
-
-local function watch_sources()
-  local before = vim.fn.bufnr('#')
-  if before > 0 and vim.api.nvim_buf_is_loaded(before) then remember_source(before) end
-  vim.api.nvim_create_autocmd('BufLeave', {
-    group = vim.api.nvim_create_augroup('jumpseat.source', {}),
-    callback = function(args) remember_source(args.buf) end,
-  })
-end
 
 --- Show a chat in a window as chats are shown; its thinking is folded when the text is another one than the window has
 --- folded before.
@@ -72,7 +39,7 @@ local function begin_text(buf)
   vim.bo[buf].modeline = false
   -- Another chat takes the window, also with 'nohidden'.
   if vim.bo[buf].bufhidden == '' then vim.bo[buf].bufhidden = 'hide' end
-  vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
+  vim.bo[buf].omnifunc = "v:lua.require'jumpseat.input.complete'.omnifunc"
   vim.bo[buf].keywordprg = ':JumpseatSetting'
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     decorate(win)
@@ -85,11 +52,9 @@ end
 ---@param buf integer
 ---@return jumpseat.Chat
 function M.attach(buf)
-  local chat = chats[buf]
+  local chat = chats.get(buf)
   if chat then return chat end
-  if next(chats) == nil then watch_sources() end
-  chat = { buf = buf }
-  chats[buf] = chat
+  chat = chats.add(buf)
   local group = vim.api.nvim_create_augroup('jumpseat.chat.' .. buf, {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
@@ -105,7 +70,7 @@ function M.attach(buf)
   on({ 'BufReadPre', 'BufUnload' }, function() send.drop(chat) end)
   on('BufReadPost', function() begin_text(buf) end)
   on('BufWipeout', function()
-    chats[buf] = nil
+    chats.remove(buf)
     view.forget(buf)
     vim.api.nvim_del_augroup_by_id(group)
   end)
@@ -119,7 +84,7 @@ end
 local function window_of_chats()
   local windows = { vim.api.nvim_get_current_win(), unpack(vim.api.nvim_tabpage_list_wins(0)) }
   return vim.iter(windows):find(
-    function(win) return M.is_chat(vim.api.nvim_win_get_buf(win)) and not vim.wo[win].winfixbuf end
+    function(win) return chats.get(vim.api.nvim_win_get_buf(win)) and not vim.wo[win].winfixbuf end
   )
 end
 
@@ -163,7 +128,7 @@ local function is_empty(buf) return vim.deep_equal(vim.api.nvim_buf_get_lines(bu
 ---@return integer? buf the chat that was used last
 local function last_used()
   local last, used
-  for _, buf in ipairs(M.list()) do
+  for _, buf in ipairs(chats.list()) do
     local at = vim.fn.getbufinfo(buf)[1].lastused
     if not last or at >= used then
       last, used = buf, at
@@ -177,7 +142,7 @@ end
 ---@return integer buf
 function M.open(options)
   options = options or {}
-  remember_source(vim.api.nvim_get_current_buf())
+  chats.remember_source(vim.api.nvim_get_current_buf())
   local buf = options.buf
   if options.file then
     buf = vim.fn.bufadd(vim.fn.fnamemodify(options.file, ':p'))
@@ -201,7 +166,7 @@ end
 ---@param buf integer
 ---@return boolean
 local function may_be_sent(buf)
-  if chats[buf] then return true end
+  if chats.get(buf) then return true end
   if not vim.list_contains(vim.split(vim.bo[buf].filetype, '.', { plain = true }), 'markdown') then
     log.warn('This buffer is not a chat. :Jumpseat opens one, and :JumpseatAsk asks about this buffer.')
     return false
@@ -224,26 +189,17 @@ end
 --- Whether an answer is requested or written.
 ---@param buf integer
 ---@return boolean
-function M.is_running(buf) return chats[buf] ~= nil and (chats[buf].turn or chats[buf].preparing) ~= nil end
+function M.is_running(buf)
+  local chat = chats.get(buf)
+  return chat ~= nil and (chat.turn or chat.preparing) ~= nil
+end
 
 --- Stop the answer of a chat; the partial answer stays.
 ---@param buf integer
 ---@return boolean stopped false if nothing runs
-function M.stop(buf) return chats[buf] ~= nil and send.stop(chats[buf]) end
-
---- The open chat that continues a kept conversation.
----@param id string
----@return integer?
-function M.of_conversation(id)
-  return vim.iter(M.list()):find(function(buf) return transcript.conversation(buf) == id end)
-end
-
---- The chats that are open.
----@return integer[]
-function M.list()
-  local buffers = vim.tbl_filter(vim.api.nvim_buf_is_loaded, vim.tbl_keys(chats))
-  table.sort(buffers)
-  return buffers
+function M.stop(buf)
+  local chat = chats.get(buf)
+  return chat ~= nil and send.stop(chat)
 end
 
 return M

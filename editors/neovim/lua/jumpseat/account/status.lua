@@ -1,7 +1,7 @@
 --- The window of `:JumpseatStatus`, other small windows, and the logs.
-local client = require('jumpseat.client')
-local lists = require('jumpseat.lists')
-local log = require('jumpseat.log')
+local client = require('jumpseat.daemon.client')
+local lists = require('jumpseat.daemon.lists')
+local log = require('jumpseat.core.log')
 
 local M = {}
 

@@ -1,7 +1,7 @@
 --- The connection to the daemon: one `jumpseat attach` process for this Neovim.
-local config = require('jumpseat.config')
-local log = require('jumpseat.log')
-local wire = require('jumpseat.wire')
+local config = require('jumpseat.core.config')
+local log = require('jumpseat.core.log')
+local wire = require('jumpseat.core.wire')
 
 local M = {}
 

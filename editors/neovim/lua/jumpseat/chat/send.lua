@@ -1,13 +1,15 @@
 --- Sending a chat: the question is read, its references are put in, and the answer is written below it.
-local answer = require('jumpseat.answer')
-local client = require('jumpseat.client')
-local config = require('jumpseat.config')
-local create = require('jumpseat.create')
-local event = require('jumpseat.event')
-local log = require('jumpseat.log')
-local transcript = require('jumpseat.transcript')
-local turns = require('jumpseat.turn')
-local view = require('jumpseat.view')
+local answer = require('jumpseat.display.answer')
+local client = require('jumpseat.daemon.client')
+local config = require('jumpseat.core.config')
+local create = require('jumpseat.chat.create')
+local event = require('jumpseat.core.event')
+local log = require('jumpseat.core.log')
+local models = require('jumpseat.input.models')
+local references = require('jumpseat.input.references')
+local transcript = require('jumpseat.daemon.transcript')
+local turns = require('jumpseat.daemon.turn')
+local view = require('jumpseat.display.view')
 
 local M = {}
 
@@ -41,7 +43,7 @@ end
 local function refuse(chat, err)
   M.rest(chat)
   view.error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
-  require('jumpseat.offer').after(err)
+  require('jumpseat.account.offer').after(err)
   event('TurnEnded', { buf = chat.buf, error = err })
 end
 
@@ -63,7 +65,7 @@ local function finish(chat, written, headings, outcome, is_sent)
   if chat.answer == written then
     M.rest(chat)
     view.update(chat.buf, { usage = written.usage })
-    if err then require('jumpseat.offer').after(err) end
+    if err then require('jumpseat.account.offer').after(err) end
     require('jumpseat.account').show_quota(chat.buf, written.model)
   end
   event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
@@ -113,7 +115,7 @@ local function obey(chat, parsed)
   local section = transcript.section(parsed, #parsed.messages)
   vim.api.nvim_buf_set_lines(chat.buf, section.startLine + 1, section.endLine, false, { '', '' })
   M.rest(chat)
-  require('jumpseat.models').choose(chat.buf, name)
+  models.choose(chat.buf, name)
   return true
 end
 
@@ -160,7 +162,7 @@ function M.send(chat)
         return log.warn('There is no question: write one at the end of the chat.')
       end
       if obey(chat, parsed) then return end
-      require('jumpseat.references').expand(
+      references.expand(
         buf,
         parsed,
         write,
