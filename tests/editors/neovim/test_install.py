@@ -30,7 +30,8 @@ def install(child: Child) -> None:
 
 
 def test_the_plug_in_installs_its_own_version() -> None:
-    assert f"M.version = '{jumpseat.__version__}'" in (PLUGIN / "lua/jumpseat/core/config.lua").read_text("utf-8")
+    config = (PLUGIN / "lua/jumpseat/core/config.lua").read_text("utf-8")
+    assert f"M.version = '{jumpseat.__version__}'" in config
 
 
 def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, tmp_path):
@@ -39,7 +40,8 @@ def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, tmp
         child.command("JumpseatInstall")
         child.wait("#_G.messages == 2")
         assert "could not be installed: No such release. The option package can name" in child.messages[1]
-        assert child.lua("return vim.fn.isdirectory(require('jumpseat.core.config').install_directory())") == 0
+        directory = child.lua("return require('jumpseat.core.config').install_directory()")
+        assert not Path(directory).exists()
 
 
 def test_a_user_without_the_program_is_offered_its_installation(home):
