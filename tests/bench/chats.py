@@ -1,9 +1,14 @@
-"""The cost of a chat, compared with httpx2 alone: time to the first delta, CPU, connections."""
+"""The cost of a chat, compared with httpx2 alone: time to the first delta, CPU, connections.
+
+`python -m tests.bench.chats PYTHON` compares the CPU of this version of the daemon with that of another one,
+which is installed for that interpreter.
+"""
 
 from __future__ import annotations
 
 import json
 import statistics
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +17,15 @@ from typing import Any, Protocol
 import httpx2
 
 from tests.bench.direct import direct
-from tests.bench.measure import BlockingDaemon, blocking_daemon
+from tests.bench.measure import BlockingDaemon, blocking_daemon, upstream_process
 from tests.bench.report import compared, row
-from tests.daemon import provider
+from tests.daemon import SERVE, provider
 
 IN_TURN = 100
 AT_ONCE = 64
 LONG_CHATS = 6
 ROUNDS = 5
+PAIRS = 100
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -54,6 +60,22 @@ def chats(base_url: str) -> None:
             _measured(sides, 1, 1, messages)
             floor, ours = _measured(sides, LONG_CHATS, 1, messages)
             compared(f"CPU a chat, 1 MB in {name}", floor.costs, ours.costs, "ms")
+
+
+def versions(other_python: str) -> None:
+    """The CPU of a chat in another version and in this one, in alternating rounds."""
+    other = (other_python, *SERVE[1:])
+    with upstream_process() as base_url, blocking_daemon(other) as before, blocking_daemon() as now:
+        for daemon in (before, now):
+            daemon.initialize(provider(base_url))
+        sides: tuple[Side, Side] = ThroughDaemon(before), ThroughDaemon(now)
+        for name, times, at_once in (("in turn", IN_TURN // 4, 1), (f"{AT_ONCE} at once", 1, AT_ONCE)):
+            _measured(sides, times, at_once, HI)
+            old, new = _measured(sides, times, at_once, HI, rounds=PAIRS)
+            row(f"CPU a chat, {name}, the other version", old.costs, "ms")
+            row(f"CPU a chat, {name}, this version", new.costs, "ms")
+            changes = [ours / theirs * 100 - 100 for theirs, ours in zip(old.costs, new.costs, strict=True)]
+            row(f"CPU a chat, {name}, change in pairs", changes, "%")
 
 
 class Side(Protocol):
@@ -109,10 +131,12 @@ class Measured:
     """Milliseconds of CPU for a chat, in each round."""
 
 
-def _measured(sides: tuple[Side, Side], times: int, at_once: int, messages: Messages) -> list[Measured]:
+def _measured(
+    sides: tuple[Side, Side], times: int, at_once: int, messages: Messages, *, rounds: int = ROUNDS
+) -> list[Measured]:
     """Run the same chats with both sides, round by round."""
     results = [Measured() for _ in sides]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for side, measured in zip(sides, results, strict=True):
             begun = side.cpu_seconds
             for _ in range(times):
@@ -141,3 +165,7 @@ def _history(turns: int, more: str = "") -> Messages:
     text = line * ((1 << 20) // turns // len(line.encode()))
     roles = ("user", "assistant")
     return [*({"role": roles[turn % 2], "content": f"{turn}: {text}"} for turn in range(turns)), *HI]
+
+
+if __name__ == "__main__":
+    versions(sys.argv[1])

@@ -80,10 +80,10 @@ class BlockingDaemon:
 
 
 @contextmanager
-def blocking_daemon() -> Iterator[BlockingDaemon]:
+def blocking_daemon(command: Sequence[str] = SERVE) -> Iterator[BlockingDaemon]:
     """A daemon with an empty home."""
     with tempfile.TemporaryDirectory() as home:
-        daemon = BlockingDaemon(home)
+        daemon = BlockingDaemon(home, command)
         try:
             yield daemon
         finally:

@@ -208,7 +208,8 @@ async def _opened(
     destination = await client.for_url(call.url)
     import httpx2
 
-    pool, proxy = destination.pool, destination.proxy
+    transport, proxy = destination.pool.transport, destination.proxy
+    assert transport is not None  # noqa: S101 - `for_url` has opened the pool
     content = None if call.body is None else await serialize(call.body, provider)
     async with destination.slots:
         passage: Passage | None = None
@@ -221,15 +222,19 @@ async def _opened(
                     passage = Passage(proxy, destination.origin, limit, client.connect_seconds)
                     passage.check(provider, [*headers, *_names_in_url(call.url)])
                 head = HeadLimit(limit, call.idle_seconds, passage)
-                request = pool.http.build_request(
+                timeout = httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None)
+                request = httpx2.Request(
                     call.method,
                     call.url,
                     content=content,
                     headers=headers,
-                    timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
-                    extensions={"trace": head},
+                    extensions={"timeout": timeout.as_dict(), "trace": head},
                 )
-                response = await pool.http.send(request, stream=True)
+                if not request.url.host:
+                    raise httpx2.InvalidURL("The URL has no host.")
+                if request.url.userinfo:
+                    next(httpx2.BasicAuth(request.url.username, request.url.password).auth_flow(request))
+                response = await transport.handle_async_request(request)
         except httpx2_failures() as failure:
             if head is not None and head.is_running and limit.expired():
                 server = f"{provider} ({host_of(call.url)})"

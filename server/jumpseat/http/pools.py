@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jumpseat.http.proxies import Proxy
 from jumpseat.http.tls import FileStamp, TlsOptions, make_context
@@ -14,7 +14,7 @@ from jumpseat.system.shared import Held, Shared
 if TYPE_CHECKING:
     import ssl
 
-    import httpx2
+    from jumpseat.http.transport import PooledTransport
 
 MAX_CONNECTIONS = 512
 """Of one session in one pool; every running chat uses one.
@@ -83,62 +83,43 @@ class Pool:
         self._proxy = proxy
         self._context = context
         self._proxy_context = proxy_context
-        self._http: httpx2.AsyncClient | None = None
         self._lock = threading.Lock()  # As that of `TlsContext`.
-
-    @property
-    def is_open(self) -> bool:
-        """Whether `http` can be used."""
-        return self._http is not None
-
-    @property
-    def http(self) -> httpx2.AsyncClient:
-        """The client of the pool, after `open`."""
-        assert self._http is not None  # noqa: S101 - as the docstring requires
-        return self._http
+        self.transport: PooledTransport | None = None
+        """None until `open`, and after `aclose`."""
 
     def open(self, provider: str) -> None:
-        """Build the client at the first call, which blocks.
+        """Build the transport at the first call, which blocks.
 
         Raises:
             ConfigError: as `TlsContext.get` raises it.
         """
         with self._lock:
-            if self._http is None:
-                self._http = self._client(provider)
+            if self.transport is None:
+                self.transport = self._new_transport(provider)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._http is not None:
-            await self._http.aclose()
+        transport, self.transport = self.transport, None
+        if transport is not None:
+            await transport.aclose()
 
-    def _client(self, provider: str) -> httpx2.AsyncClient:
+    def _new_transport(self, provider: str) -> PooledTransport:
         import ssl
-        from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-        import httpx2
+        from jumpseat.http.transport import PooledTransport
 
-        limits = httpx2.Limits(
-            # Here a limit would hold for all sessions together, and one of them could use it up.
-            max_connections=None,
-            max_keepalive_connections=KEEPALIVE_CONNECTIONS,
-            keepalive_expiry=KEEPALIVE_SECONDS,
-        )
-        # Cookies of one account would be sent with the requests of another.
-        options: dict[str, Any] = {"cookies": CookieJar(DefaultCookiePolicy(allowed_domains=()))}
         if self._context is None:
             # Without certificate authorities: cheap, and any TLS connection would fail.
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         else:
             context = self._context.get(provider)
-        if self._proxy is None:
-            # No `trust_env`: `network.py` has read the environment, by our own rules.
-            return httpx2.AsyncClient(verify=context, trust_env=False, limits=limits, **options)
-        from jumpseat.http.proxy_transport import ProxyTransport
-
-        proxy_context = None if self._proxy_context is None else self._proxy_context.get(provider)
-        transport = ProxyTransport(self._proxy, context=context, proxy_context=proxy_context, limits=limits)
-        return httpx2.AsyncClient(transport=transport, trust_env=False, **options)
+        return PooledTransport(
+            self._proxy,
+            context=context,
+            proxy_context=None if self._proxy_context is None else self._proxy_context.get(provider),
+            idle_connections=KEEPALIVE_CONNECTIONS,
+            idle_seconds=KEEPALIVE_SECONDS,
+        )
 
 
 class Connections:

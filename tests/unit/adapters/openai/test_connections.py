@@ -142,5 +142,5 @@ async def test_double_cancels_leave_no_connection_behind(upstream, http):
         asyncio.get_running_loop().call_soon(task.cancel)
         await asyncio.wait({task}, timeout=WAIT)
         await upstream.wait_for_disconnect(number)
-    client = (await http.for_url(upstream.base_url)).pool.http
-    assert client._transport._pool.connections == []
+    transport = (await http.for_url(upstream.base_url)).pool.transport
+    assert transport._pool.connections == []

@@ -1,8 +1,6 @@
-"""A pool of connections through a proxy that releases a connection which could not be opened.
+"""Sends requests over pooled connections, directly or through a proxy.
 
-httpx2 keeps a tunnel whose TLS handshake failed or was cancelled in its pool, as in use. That slot is never
-free again, so an untrusted certificate would fill the pool. This module imports httpx2, so `client.py`
-imports it late.
+This module imports httpx2, so `pools.py` imports it late.
 """
 
 from __future__ import annotations
@@ -12,41 +10,60 @@ import ssl
 import httpcore2
 import httpx2
 
+from jumpseat.http.network_stream import AsyncioBackend
 from jumpseat.http.proxies import Proxy
 
 
-class ProxyTransport(httpx2.AsyncHTTPTransport):
-    """httpx2's transport with a pool that releases connections which could not be opened."""
+class PooledTransport(httpx2.AsyncHTTPTransport):
+    """httpx2's transport with a pool of our own."""
+
+    # Used without httpx2's client, which adds redirects, cookies and a second time limit to each request.
 
     def __init__(
         self,
-        proxy: Proxy,
+        proxy: Proxy | None,
         *,
         context: ssl.SSLContext,
         proxy_context: ssl.SSLContext | None,
-        limits: httpx2.Limits,
+        idle_connections: int,
+        idle_seconds: float,
     ) -> None:
         """
         Args:
-            proxy: the proxy of every request.
+            proxy: the proxy of every request, if any.
             context: for TLS with the host.
             proxy_context: for TLS with the proxy itself; None if that is plain HTTP.
-            limits: of the pool.
+            idle_connections: how many unused connections are kept.
+            idle_seconds: how long they are kept.
         """
-        super().__init__(verify=context, trust_env=False, limits=limits)
+        super().__init__(verify=context, trust_env=False)
+        # No `max_connections`: a limit would hold for all sessions together, and one of them could use it up.
+        if proxy is None:
+            self._pool = httpcore2.AsyncConnectionPool(
+                ssl_context=context,
+                max_connections=None,
+                max_keepalive_connections=idle_connections,
+                keepalive_expiry=idle_seconds,
+                network_backend=AsyncioBackend(),
+            )
+            return
         user, password = proxy.auth or ("", "")
         self._pool = _ProxyPool(
             f"{proxy.scheme}://{proxy.address}",
             proxy_auth=(user.encode(), password.encode()) if proxy.auth else None,
             ssl_context=context,
             proxy_ssl_context=proxy_context,
-            max_connections=limits.max_connections,
-            max_keepalive_connections=limits.max_keepalive_connections,
-            keepalive_expiry=limits.keepalive_expiry,
+            max_connections=None,
+            max_keepalive_connections=idle_connections,
+            keepalive_expiry=idle_seconds,
+            network_backend=AsyncioBackend(),
         )
 
 
 class _ProxyPool(httpcore2.AsyncHTTPProxy):
+    # httpcore2 keeps a tunnel whose TLS handshake failed or was cancelled in its pool, as in use, so an
+    # untrusted certificate would fill the pool.
+
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return _Connection(super().create_connection(origin))
 

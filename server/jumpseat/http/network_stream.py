@@ -1,0 +1,183 @@
+"""TCP and TLS connections on asyncio, for the pools of httpcore2.
+
+httpcore2's own backend goes through anyio. With 64 idle connections in a pool, it spends more CPU on whether
+they are still open than a whole chat needs. This module imports httpcore2, so `pools.py` imports it late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Iterator
+from typing import Any, cast
+
+import httpcore2
+
+HAPPY_EYEBALLS_SECONDS = 0.25
+"""The time after which the next address of a host is tried too (RFC 8305, section 8)."""
+
+MOST_UNREAD_BYTES = 64 * 1024
+"""From this many bytes on that are not read yet, none are taken from the connection."""
+
+
+class AsyncioBackend(httpcore2.AsyncNetworkBackend):
+    """Opens connections."""
+
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, *_: Any, **unused: Any
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to a host; our pools set no other options.
+
+        Raises:
+            httpcore2.ConnectError: no address of the host can be reached.
+            httpcore2.ConnectTimeout: that took too long.
+        """
+        loop = asyncio.get_running_loop()
+        with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+            async with asyncio.timeout(timeout):
+                _, stream = await loop.create_connection(
+                    AsyncioStream, host, port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS
+                )
+        return stream
+
+
+class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
+    """One connection, used by one task at a time."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport
+        self._unread = bytearray()
+        self._failure: Exception | None = None
+        self._is_lost = self._is_paused = False
+        """Whether the connection has ended, and whether the other side takes no more bytes."""
+
+        self._waiter: asyncio.Future[None] | None = None
+
+    # -- called by httpcore2
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Return the next bytes; none at the end.
+
+        Raises:
+            httpcore2.ReadError: the connection failed.
+            httpcore2.ReadTimeout: nothing came in time.
+        """
+        if not self._unread:
+            with _mapped(httpcore2.ReadTimeout, httpcore2.ReadError):
+                while not self._unread and not self._is_lost:
+                    await self._wait(timeout)
+                if not self._unread and self._failure is not None:
+                    raise self._failure
+        data = bytes(self._unread[:max_bytes])
+        del self._unread[:max_bytes]
+        if not self._is_lost:
+            self._transport.resume_reading()
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write bytes, and wait until little enough is buffered.
+
+        Raises:
+            httpcore2.WriteError: the connection has ended.
+            httpcore2.WriteTimeout: the other side took nothing in time.
+        """
+        if not self._is_lost:
+            self._transport.write(buffer)
+        if self._is_paused or self._is_lost:
+            with _mapped(httpcore2.WriteTimeout, httpcore2.WriteError):
+                while self._is_paused and not self._is_lost:
+                    await self._wait(timeout)
+                if self._is_lost:
+                    raise self._failure or BrokenPipeError
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        """Continue with TLS on the same connection.
+
+        Raises:
+            httpcore2.ConnectError: the handshake failed.
+            httpcore2.ConnectTimeout: it took too long.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+                async with asyncio.timeout(timeout):
+                    secured = await loop.start_tls(
+                        self._transport, self, ssl_context, server_hostname=server_hostname
+                    )
+                    if secured is None:
+                        raise ConnectionResetError
+        except BaseException:
+            self._transport.abort()
+            raise
+        self._transport = secured
+        return self
+
+    async def aclose(self) -> None:
+        """Close the connection; what is not written yet is lost."""
+        self._transport.abort()
+        # The transport closes its socket in the next iteration of the event loop.
+        await asyncio.sleep(0)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Whether an idle connection has ended (`is_readable`), or its `ssl_object`."""
+        if info == "is_readable":
+            return self._is_lost or bool(self._unread) or self._transport.is_closing()
+        return self._transport.get_extra_info(info)
+
+    async def _wait(self, timeout: float | None) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._waiter
+        finally:
+            self._waiter = None
+
+    # -- called by asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Buffer bytes."""
+        self._unread += data
+        if len(self._unread) >= MOST_UNREAD_BYTES:
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        """Take the end of the input; asyncio closes the connection then."""
+        self._is_lost = True
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take the end of the connection."""
+        self._is_lost = True
+        self._failure = exc
+        self._wake()
+
+    def pause_writing(self) -> None:
+        """Let `write` wait."""
+        self._is_paused = True
+
+    def resume_writing(self) -> None:
+        """Let `write` return."""
+        self._is_paused = False
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+@contextlib.contextmanager
+def _mapped(on_timeout: type[Exception], on_failure: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise on_timeout(str(error)) from error
+    except OSError as error:
+        raise on_failure(str(error)) from error

@@ -1,0 +1,88 @@
+"""Connections of the pools: idle ones that ended, readers and writers that wait, and timeouts."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import httpcore2
+import pytest
+
+from jumpseat.http.network_stream import MOST_UNREAD_BYTES, AsyncioBackend
+
+WAIT = 20.0
+
+
+@asynccontextmanager
+async def connected():
+    """A stream, and the reader and writer of its server."""
+    accepted = asyncio.get_running_loop().create_future()
+    server = await asyncio.start_server(lambda *ends: accepted.set_result(ends), "127.0.0.1")
+    async with asyncio.timeout(WAIT):
+        stream = await AsyncioBackend().connect_tcp(*server.sockets[0].getsockname(), timeout=WAIT)
+        reader, writer = await accepted
+        try:
+            yield stream, reader, writer
+        finally:
+            await stream.aclose()
+            writer.transport.abort()
+            server.close()
+            await server.wait_closed()
+
+
+async def has_ended(stream):
+    async with asyncio.timeout(WAIT):
+        while not stream.get_extra_info("is_readable"):  # noqa: ASYNC110 - the pool asks in the same way
+            await asyncio.sleep(0)
+    return True
+
+
+async def test_an_idle_connection_that_the_server_closes_has_ended():
+    async with connected() as (stream, _, writer):
+        assert not stream.get_extra_info("is_readable")
+        writer.close()
+        assert await has_ended(stream)
+        assert await stream.read(10, WAIT) == b""
+        with pytest.raises(httpcore2.WriteError):
+            await stream.write(b"x", WAIT)
+
+
+async def test_an_idle_connection_with_bytes_that_nobody_asked_for_has_ended():
+    async with connected() as (stream, _, writer):
+        writer.write(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+        assert await has_ended(stream)
+
+
+async def test_a_silent_server_is_a_read_timeout():
+    async with connected() as (stream, _, _):
+        with pytest.raises(httpcore2.ReadTimeout):
+            await stream.read(10, 0.01)
+
+
+async def test_a_server_that_takes_nothing_is_a_write_timeout():
+    async with connected() as (stream, reader, _):
+        reader._transport.pause_reading()
+        with pytest.raises(httpcore2.WriteTimeout):
+            await stream.write(bytes(1 << 26), 0.01)
+
+
+async def test_bytes_that_are_not_read_stop_the_server():
+    async with connected() as (stream, _, writer):
+        sent = 1 << 26
+        writer.write(bytes(sent))
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert MOST_UNREAD_BYTES <= len(stream._unread) < MOST_UNREAD_BYTES + (1 << 18)
+
+        got = 0
+        while got < sent:
+            got += len(await stream.read(1 << 16, WAIT))
+        assert got == sent
+
+
+async def test_a_refused_connection_names_the_cause():
+    server = await asyncio.start_server(lambda *_: None, "127.0.0.1")
+    address = server.sockets[0].getsockname()
+    server.close()
+    await server.wait_closed()
+    with pytest.raises(httpcore2.ConnectError) as caught:
+        await AsyncioBackend().connect_tcp(*address, timeout=WAIT)
+    assert isinstance(caught.value.__cause__, ConnectionRefusedError)
