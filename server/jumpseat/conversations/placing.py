@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from jumpseat.chat import ContentBlock, Message, ToolResultBlock, ToolUseBlock
-from jumpseat.conversations.same_content import Extent, begins_alike, extent_of, has_content, is_same_content
+from jumpseat.conversations.same_content import MessageWords, begins_alike, is_same_content, words_of
 
 Clean: TypeAlias = Callable[[Message], Message]
 
@@ -95,7 +95,7 @@ def _replaces(known: Known, message: Message, clean: Clean) -> bool:
 
 
 def _says_anything(messages: Sequence[Message]) -> bool:
-    return any(has_content(message.content) for message in messages)
+    return any(words_of(message.content).digest for message in messages)
 
 
 def _common(ours: Sequence[Message], theirs: Sequence[Message], clean: Clean) -> Iterator[tuple[int, int]]:
@@ -121,18 +121,20 @@ def _step(
         other = theirs[done]
         if other.role == role and is_same_content(role, other.content, mine.content):
             return 1, 1
-    if not has_content(mine.content):
+    our_words = words_of(mine.content)
+    if not our_words.digest:
         return 1, 0  # A client need not keep an empty answer.
     if done == len(theirs):
         return None
-    if not has_content(other.content):
+    their_words = words_of(other.content)
+    if not their_words.digest:
         return 0, 1
     if other.role != role:
         return None
-    for count, joined in _joined(theirs, done, role, extent_of(mine.content)):
+    for count, joined in _joined(theirs, done, role, our_words):
         if is_same_content(role, joined, mine.content):
             return 1, count
-    for count, joined in _joined(ours, own, role, extent_of(other.content), clean):
+    for count, joined in _joined(ours, own, role, their_words, clean):
         if is_same_content(role, other.content, joined):
             return count, 1
     return None
@@ -142,23 +144,22 @@ def _joined(
     messages: Sequence[Message],
     start: int,
     role: str,
-    extent: Extent,
+    words: MessageWords,
     clean: Clean = lambda message: message,
 ) -> Iterator[tuple[int, list[ContentBlock]]]:
-    """The content of two, three and more messages of this role from here on as one, if of this extent."""
+    """The content of two, three and more messages of this role from here on as one, if of this length."""
     content: list[ContentBlock] = []
-    parts = characters = 0
+    others = length = 0
     for count, message in enumerate(islice(messages, start, None), start=1):
         if message.role != role:
             return
         more = clean(message).content
         content += more
-        parts, characters = (
-            have + add for have, add in zip((parts, characters), extent_of(more), strict=True)
-        )
-        if parts > extent[0] or characters > extent[1]:
+        added = words_of(more)
+        others, length = others + added.others, length + added.length
+        if others > words.others or length > words.length:
             return
-        if count > 1 and (parts, characters) == extent:
+        if count > 1 and (others, length) == (words.others, words.length):
             yield count, content
 
 

@@ -27,7 +27,6 @@ from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.conversation import Conversation
 from jumpseat.engine.generated_images import with_placed_images
 from jumpseat.engine.memory import BlockMemory
-from jumpseat.engine.trail import Trail
 from jumpseat.providers import ResolvedModel
 
 
@@ -50,7 +49,6 @@ def plan(
     default_max_tokens: int | None,
     *,
     memory: BlockMemory | None = None,
-    trail: Trail | None = None,
 ) -> Plan:
     """Plan a turn for one model.
 
@@ -62,7 +60,6 @@ def plan(
         default_settings: saved settings; those of the request override them.
         default_max_tokens: the limit for requests that have none.
         memory: completes the messages of a client that cannot keep all of an answer.
-        trail: moved by the memory to the end of the conversation.
 
     Raises:
         InvalidRequestError: a setting breaks its row, or the conversation is invalid (`conversation`).
@@ -76,7 +73,7 @@ def plan(
         conversation = Conversation(ask.messages, origin)
     else:
         # One pass: the memory completes each message just before the conversation reads it.
-        completed = memory.restored(ask.messages, origin, trail)
+        completed = memory.restored(ask.messages, origin)
         conversation = Conversation(completed, origin, memory.refusals)
     _refuse_unsupported(ask, target, capabilities, conversation)
 

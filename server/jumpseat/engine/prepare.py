@@ -6,13 +6,12 @@ from jumpseat.chat.long import is_long
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan, plan
-from jumpseat.engine.trail import Trail
 from jumpseat.providers import Registry, ResolvedModel, resolve_model
 from jumpseat.system.worker import compute
 
 
 async def prepare(
-    registry: Registry, ask: TurnAsk, memory: BlockMemory | None = None, trail: Trail | None = None
+    registry: Registry, ask: TurnAsk, memory: BlockMemory | None = None
 ) -> tuple[ResolvedModel, Plan]:
     """The model and the planned request.
 
@@ -20,21 +19,16 @@ async def prepare(
         registry: the providers.
         ask: the client's request.
         memory: completes the messages of a client that cannot keep all of an answer.
-        trail: moved by the memory to the end of the conversation.
 
     Raises:
         ChatError: as `resolve_model` and `plan` raise it.
     """
     target = await resolve_model(registry, ask.model)
-    return target, await plan_for(registry, ask, target, memory, trail)
+    return target, await plan_for(registry, ask, target, memory)
 
 
 async def plan_for(
-    registry: Registry,
-    ask: TurnAsk,
-    target: ResolvedModel,
-    memory: BlockMemory | None = None,
-    trail: Trail | None = None,
+    registry: Registry, ask: TurnAsk, target: ResolvedModel, memory: BlockMemory | None = None
 ) -> Plan:
     """The planned request for a resolved model; arguments and errors as for `prepare`."""
     capabilities, _ = registry.capabilities(target.provider, probed=False)
@@ -48,5 +42,4 @@ async def plan_for(
         registry.default_settings(target.provider),
         registry.default_max_tokens,
         memory=memory,
-        trail=trail,
     )

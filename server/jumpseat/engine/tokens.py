@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from threading import Lock
 from typing import TypeAlias, assert_never
 
@@ -93,27 +93,50 @@ class TokenMemory:
     def size(self, provider: str, request: ChatRequest) -> Size:
         """The length of the prompt: its count, else from the previous turn, else from its bytes."""
         messages = request.messages
-        keys = list(_prefixes(provider, request))
-        counted = self._counted.get(keys[-1])
+        prompts = _Prompts(provider, request)
+        counted = self._counted.get(prompts.key(len(messages)))
         if counted is not None:
             return Size(counted.input_tokens, exact=counted.output_tokens is None)
         # The prompt is a former one, its answer, and the messages since; the longest former one is the best.
         for length in range(len(messages) - 1, 0, -1):
-            counted = self._counted.get(keys[length - 1])
-            if counted is None or counted.output_tokens is None or messages[length].role != "assistant":
+            if messages[length].role != "assistant":
                 continue
-            answer = messages[length]
-            added = sum(message_tokens(message) for message in messages[length + 1 :])
-            return Size(counted.input_tokens + _replayed(counted, answer) + added)
+            counted = self._counted.get(prompts.key(length))
+            if counted is not None and counted.output_tokens is not None:
+                added = prompts.totals[-1] - prompts.totals[length]
+                return Size(counted.input_tokens + _replayed(counted, messages[length]) + added)
         return Size(estimate(request))
 
     def _remember(self, provider: str, request: ChatRequest, counted: _Counted) -> None:
-        *_, key = _prefixes(provider, request)
+        key = _Prompts(provider, request).key(len(request.messages))
         with self._changing:
             self._counted[key] = counted
             self._counted.move_to_end(key)
             while len(self._counted) > self._capacity:
                 self._counted.popitem(last=False)
+
+
+class _Prompts:
+    """The prompts of a conversation so far: those of its first message, its first two, and so on."""
+
+    def __init__(self, provider: str, request: ChatRequest) -> None:
+        self._messages = request.messages
+        tools = write_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
+        options = repr((request.tool_choice, request.output_mode, request.thinking))
+        self._settings = hash((provider, request.model, request.system or "", tools, options))
+        self.totals = list(accumulate(map(message_tokens, request.messages)))
+        """For each message, the estimated tokens up to its end."""
+
+    def key(self, length: int) -> int:
+        """A key for the prompt of this many messages.
+
+        Only the last message is read. An edit of an earlier one is noticed if it changes the estimate, as
+        almost every edit does that changes the count.
+        """
+        parts: list[str] = []
+        for block in self._messages[length - 1].content:
+            parts += (block.type, *_identity(block))
+        return hash((self._settings, length, self.totals[length - 1], *parts))
 
 
 def _replayed(counted: _Counted, answer: Message) -> int:
@@ -137,11 +160,16 @@ def estimate(request: ChatRequest) -> int:
 
 def message_tokens(message: Message) -> int:
     """The estimated tokens of one message."""
-    return MESSAGE_TOKENS + sum(_block_tokens(block) for block in message.content)
+    tokens = MESSAGE_TOKENS
+    for block in message.content:
+        tokens += _of_text(block.text) if isinstance(block, TextBlock) else _block_tokens(block)
+    return tokens
 
 
 def _block_tokens(block: ContentBlock) -> int:
     match block:
+        case TextBlock() | ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+            return sum(map(_of_text, _texts(block)))
         case ImageBlock():
             return image_tokens(block)
         case DocumentBlock():
@@ -150,8 +178,6 @@ def _block_tokens(block: ContentBlock) -> int:
             return _of_text(block.text) + sum(map(_block_tokens, block.media))
         case ContextBlock():
             return _of_text(render_context(block))
-        case TextBlock() | ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
-            return sum(map(_of_text, _texts(block)))
         case _:
             assert_never(block)
 
@@ -177,20 +203,6 @@ def _of_text(text: str) -> int:
     """A quarter of its bytes of UTF-8, rounded up."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -(-size // BYTES_PER_TOKEN)
-
-
-def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
-    """A key for each prefix of the conversation, shortest first: the first message, the first two, …"""
-    # `hash` is the fastest digest of text. A collision would only make an estimate wrong.
-    tools = write_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
-    options = repr((request.tool_choice, request.output_mode, request.thinking))
-    key = hash((provider, request.model, request.system or "", tools, options))
-    for message in request.messages:
-        parts: list[str] = []
-        for block in message.content:
-            parts += (block.type, *_identity(block))
-        key = hash((key, message.role, *parts))
-        yield key
 
 
 def _identity(block: ContentBlock) -> tuple[str, ...]:

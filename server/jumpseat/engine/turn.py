@@ -27,7 +27,6 @@ from jumpseat.engine.plan import Plan
 from jumpseat.engine.prepare import prepare
 from jumpseat.engine.retry import DEFAULT_MAX_RETRIES, RetryBudget
 from jumpseat.engine.tokens import TokenMemory
-from jumpseat.engine.trail import Trail
 from jumpseat.providers import Registry, ResolvedModel
 from jumpseat.system.worker import compute
 
@@ -61,8 +60,7 @@ async def run_turn(
         asyncio.CancelledError: the task was cancelled before the start.
     """
     tokens = tokens or TokenMemory()
-    trail = Trail()
-    target, planned = await prepare(registry, ask, memory, trail)
+    target, planned = await prepare(registry, ask, memory)
     takes_long = is_long(planned.request.messages)
     planned = await compute(takes_long, check_length, target, planned, tokens)
     retries = registry.table(target.provider).max_retries
@@ -75,12 +73,13 @@ async def run_turn(
         response = await _run_started(target, planned, budget, sink, memory, keeper)
     except ChatError as error:
         if memory is not None and error.partial is not None:
-            memory.remember(error.partial, trail)
+            with suppress(asyncio.CancelledError):
+                await compute(takes_long, memory.remember, error.partial, ask.messages)
         raise
-    if memory is not None:
-        memory.remember(response, trail)
     # The answer is complete: a cancel is too late.
     with suppress(asyncio.CancelledError):
+        if memory is not None:
+            await compute(takes_long, memory.remember, response, ask.messages)
         await compute(takes_long, tokens.remember_turn, target.provider, planned.request, response.usage)
     return response
 

@@ -9,9 +9,8 @@ from typing import Literal
 
 import pytest
 
-from jumpseat.chat import ContextBlock, ImageBlock, Message, Origin, OtherBlock, TextBlock, ToolUseBlock
+from jumpseat.chat import Message, ToolUseBlock
 from jumpseat.conversations.placing import Known, Placing, place
-from jumpseat.conversations.same_content import is_same_content
 from tests.unit.conversations.support import assistant, call, result, said, thought, user
 
 Last = Literal["none", "open", "unfinished", "finished"]
@@ -124,69 +123,6 @@ def test_of_several_conversations_the_longest_that_is_continued_counts() -> None
         Placing("retry", 3, 3),
     ]
     assert [each.base for each in sorted(ranked, key=lambda each: each.rank)] == [1, 9, 2, 3]
-
-
-ANSWER = assistant(thought("Hm."), "Let me see.\n", " Now:", call(n=1.0, none=None), "Done.")
-
-
-@pytest.mark.requirement("10:compared")
-@pytest.mark.parametrize(
-    "sent",
-    [
-        ANSWER,
-        assistant("Let me see.\n Now:", call(n=1.0, none=None), "Done."),
-        assistant("Let me see.", "Now:", call(n=1), "\n\nDone.\n"),
-        assistant(TextBlock("Let me see.\n Now:", origin=Origin("b", "n"), opaque="x"), call(n=1), "Done."),
-        assistant(thought("Another"), "Let me see. Now:", call(n=1), OtherBlock("search", "x"), "Done."),
-    ],
-)
-def test_an_answer_is_the_same_without_what_a_client_cannot_keep(sent: Message) -> None:
-    assert is_same_content("assistant", sent.content, ANSWER.content)
-
-
-@pytest.mark.requirement("10:compared")
-@pytest.mark.parametrize(
-    "sent",
-    [
-        assistant("Let me see. Now", call(n=1.0), "Done."),
-        assistant("Letmesee. Now:", call(n=1.0), "Done."),
-        assistant("Let me see. Now:", call(n=2), "Done."),
-        assistant("Let me see. Now:", call("2", n=1), "Done."),
-        assistant("Let me see. Now:", "Done."),
-        assistant("Let me see. Now:", call(n=1)),
-        assistant(call(n=1), "Let me see. Now:", "Done."),
-        assistant("Let me see. Now:", call(n=1), "Done.", ImageBlock("https://a/b.png")),
-    ],
-)
-def test_an_answer_with_a_changed_word_call_or_order_is_another(sent: Message) -> None:
-    assert not is_same_content("assistant", sent.content, ANSWER.content)
-
-
-IMAGE = ImageBlock("aGk=", "image/png")
-FILE = ContextBlock("x = 1", "file:///a.py")
-
-
-@pytest.mark.requirement("10:compared")
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (user("a", "b"), user("ab"), True),
-        (user("ab"), user("ab\n"), False),
-        (user("a b"), user("ab"), False),
-        (user("a", IMAGE), user("a", IMAGE), True),
-        (user("a", IMAGE), user("a", ImageBlock("aGo=", "image/png")), False),
-        (user("a", IMAGE), user("a"), False),
-        (user(FILE, "a"), user(FILE, "a"), True),
-        (user(FILE, "a"), user(ContextBlock("x = 2", "file:///a.py"), "a"), False),
-        (user(FILE, "a"), user("a", FILE), False),
-        (user(result()), user(result()), True),
-        (user(result()), user(result("2")), False),
-        (user(result()), user(result("1", "b.py")), False),
-    ],
-)
-def test_a_question_is_compared_exactly(one: Message, other: Message, same: bool) -> None:
-    assert is_same_content("user", one.content, other.content) is same
-    assert is_same_content("user", other.content, one.content) is same
 
 
 @pytest.mark.requirement("10:continue")

@@ -13,7 +13,6 @@ from jumpseat.testing.recordings import strings_in, through_the_wire, values_in
 from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, stream
 from tests.unit.dialects.every_dialect import Answer, however_it_comes, in_every_dialect
 from tests.unit.dialects.responses import answers as responses
-from tests.unit.engine.blocks import trail_of
 
 pytestmark = pytest.mark.requirement("2:call-ids-unique")
 
@@ -88,7 +87,7 @@ def test_another_model_gets_the_unique_ids(dialect):
 def test_a_client_that_keeps_texts_and_calls_only_loses_no_id(dialect):
     response = dialect.read(TWICE, streamed=True)
     memory = BlockMemory()
-    memory.remember(response, trail_of([HI]))
+    memory.remember(response, [HI])
     bare = (replace(each, origin=None, opaque=None) for each in response.tool_calls)
     thin = Message("assistant", tuple(bare))
     sent = memory.restored([HI, thin, results_of(response, "one", "two", "three")], Origin("acme", "asked"))

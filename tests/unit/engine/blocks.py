@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from jumpseat.chat import ContentBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from jumpseat.engine.tool_calls import UNANSWERED_CALL
-from jumpseat.engine.trail import Trail, words_of
 
 TEXT = TextBlock("hi")
 
@@ -35,11 +33,3 @@ def user(*blocks: ContentBlock) -> Message:
 def assistant(*blocks: ContentBlock) -> Message:
     """A message of the assistant's."""
     return Message("assistant", blocks)
-
-
-def trail_of(messages: Iterable[Message]) -> Trail:
-    """The trail at the end of this conversation."""
-    trail = Trail()
-    for message in messages:
-        trail.step(message.role, words_of(message.content))
-    return trail

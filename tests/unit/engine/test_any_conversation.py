@@ -25,7 +25,6 @@ from jumpseat.chat import (
 )
 from jumpseat.engine.conversation import CLOSING, OPENING, Conversation
 from jumpseat.engine.memory import BlockMemory
-from tests.unit.engine.blocks import trail_of
 
 HERE = Origin("fake", "m")
 TEXTS = st.sampled_from(["", " ", "a", "b", "Done.", "\n c"])
@@ -133,7 +132,7 @@ def test_a_conversation_that_was_remembered_is_restored_whole(messages: list[Mes
     for index, message in enumerate(messages):
         if message.role == "assistant":
             answer = Response(provider=HERE.provider, model=HERE.model, content=message.content)
-            memory.remember(answer, trail_of(held[:index]))
+            memory.remember(answer, held[:index])
 
     restored = memory.restored(held, HERE)
 

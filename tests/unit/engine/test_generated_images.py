@@ -14,7 +14,7 @@ from jumpseat.engine.generated_images import FOLLOWS, LEFT_OUT
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan, plan
 from jumpseat.providers import ResolvedModel
-from tests.unit.engine.blocks import TEXT, assistant, call, result, trail_of, user
+from tests.unit.engine.blocks import TEXT, assistant, call, result, user
 from tests.unit.scripted import ScriptedAdapter, ask, model_info
 
 HERE = Origin("fake", "m")
@@ -66,7 +66,7 @@ def test_a_client_that_keeps_only_text_gets_the_image_back() -> None:
     memory = BlockMemory()
     text = TextBlock("Here it is.", origin=HERE)
     response = Response(provider="fake", model="m", content=[text, IMAGE])
-    memory.remember(response, trail_of([user(TEXT)]))
+    memory.remember(response, [user(TEXT)])
     given = [user(TEXT), Message.assistant("Here it is."), user(TEXT)]
     assert [tuple(each.content) for each in memory.restored(given, HERE)] == [(TEXT,), (text, IMAGE), (TEXT,)]
 

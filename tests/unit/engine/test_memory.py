@@ -18,9 +18,9 @@ from jumpseat.chat import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from jumpseat.engine.memory import MAX_ANSWERS, MAX_BYTES, BlockMemory
-from jumpseat.engine.trail import LONG_TEXT
-from tests.unit.engine.blocks import assistant, result, trail_of, user
+from jumpseat.engine import memory as memory_module
+from jumpseat.engine.memory import LONG_TEXT, MAX_ANSWERS, MAX_BYTES, BlockMemory
+from tests.unit.engine.blocks import assistant, result, user
 
 HERE = Origin("fake", "m")
 ELSEWHERE = Origin("fake", "other")
@@ -62,7 +62,7 @@ def content(
 def remembering(*turns: tuple[Sequence[Message], Response]) -> BlockMemory:
     memory = BlockMemory()
     for after, response in turns:
-        memory.remember(response, trail_of(after))
+        memory.remember(response, after)
     return memory
 
 
@@ -141,7 +141,7 @@ def test_the_same_answer_of_two_models_is_that_of_the_requested_model_else_the_n
 def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(5):
-        memory.remember(answer(thought(f"s{number}"), said("Done.")), trail_of(conversation))
+        memory.remember(answer(thought(f"s{number}"), said("Done.")), conversation)
         conversation += [Message.assistant("Done."), MORE]
 
     assert content(memory, *conversation) == [[thought(f"s{n}"), said("Done.")] for n in range(5)]
@@ -172,7 +172,7 @@ def test_a_short_text_in_another_place_is_another_answer(conversation: list[Mess
 def test_in_a_shortened_history_an_ambiguous_short_text_gets_nothing() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(3):
-        memory.remember(answer(thought(f"s{number}"), called("call_1")), trail_of(conversation))
+        memory.remember(answer(thought(f"s{number}"), called("call_1")), conversation)
         conversation += [assistant(thin_call("call_1")), user(result("call_1"))]
 
     assert content(memory, *conversation)[1] == [thought("s1"), called("call_1")]
@@ -192,7 +192,7 @@ def test_a_unique_answer_is_recognised_anywhere(blocks: list[ContentBlock], thin
     memory = remembering(([HI], answer(thought("s"), *blocks)))
 
     assert content(memory, MORE, assistant(thin)) == [[thought("s"), *blocks]]
-    memory.remember(answer(thought("other"), *blocks), trail_of([MORE, MORE]))
+    memory.remember(answer(thought("other"), *blocks), [MORE, MORE])
     assert content(memory, Message.user("?"), assistant(thin)) == [[thin]]
 
 
@@ -249,12 +249,52 @@ def test_a_numbered_id_is_recognised_after_the_same_text_in_a_shortened_history(
 
 
 @pytest.mark.requirement("2:block-memory-place")
-@pytest.mark.parametrize("response", [answer(), answer(thought("s")), answer(said("  "))])
-def test_an_answer_without_text_and_calls_is_not_remembered(response: Response) -> None:
+@pytest.mark.parametrize(
+    "response", [answer(), answer(thought("s")), answer(thought("s"), said("  ")), answer(said("Hello"))]
+)
+def test_an_answer_without_words_or_without_provider_data_is_not_remembered(response: Response) -> None:
     memory = remembering(([HI], response))
 
     assert (len(memory), memory.size) == (0, 0)
     assert content(memory, HI, assistant()) == [[]]
+
+
+@pytest.mark.requirement("2:block-memory-edited")
+@pytest.mark.parametrize(
+    "kept",
+    [
+        ThinkingBlock("Hm.", "mine", origin=HERE),
+        ThinkingBlock("Hm.", opaque="mine", origin=HERE),
+        RedactedThinkingBlock("x"),
+        OtherBlock("x"),
+    ],
+)
+def test_a_client_that_keeps_provider_data_removes_blocks_on_purpose(kept: ContentBlock) -> None:
+    memory = remembering(([HI], answer(thought("first"), said("Hello"), thought("second"), called("1"))))
+    edited = (kept, TextBlock("Hello"), thin_call("1"))
+
+    assert content(memory, HI, assistant(*edited)) == [list(edited)]
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        pytest.param([said(LONG)], id="text"),
+        pytest.param([thought("s"), said(LONG)], id="thinking"),
+        pytest.param([thought("s"), said(LONG), called(RANDOM_ID)], id="a call"),
+    ],
+)
+def test_messages_are_not_read_for_a_client_that_sends_answers_back_whole(
+    blocks: list[ContentBlock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = [HI, assistant(*blocks)] * 50
+    memory = remembering((history, answer(*blocks)))
+    read: list[object] = []
+    monkeypatch.setattr(memory_module, "words_of", read.append)
+
+    assert list(memory.restored([*history, HI], HERE)) == [*history, HI]
+    assert not read
 
 
 def test_one_answer_is_remembered_once() -> None:
@@ -268,9 +308,9 @@ def test_the_least_recently_used_answer_is_forgotten_first() -> None:
     memory = BlockMemory(max_answers=2)
     asked = [Message.user(f"Question {number}") for number in range(3)]
     for number in range(2):
-        memory.remember(answer(thought(f"s{number}"), said("Done.")), trail_of([asked[number]]))
+        memory.remember(answer(thought(f"s{number}"), said("Done.")), [asked[number]])
     content(memory, asked[0], Message.assistant("Done."))
-    memory.remember(answer(thought("s2"), said("Done.")), trail_of([asked[2]]))
+    memory.remember(answer(thought("s2"), said("Done.")), [asked[2]])
 
     kept = [content(memory, question, Message.assistant("Done.")) for question in asked]
     assert kept == [
@@ -285,11 +325,11 @@ def test_the_memory_is_bounded_in_bytes_too_and_frees_what_it_forgets() -> None:
     memory = BlockMemory(max_bytes=20_000)
     for number in range(50):
         sealed = ThinkingBlock("", "x" * 5_000, origin=HERE)
-        memory.remember(answer(sealed, said(f"Answer {number}")), trail_of([HI]))
+        memory.remember(answer(sealed, said(f"Answer {number}")), [HI])
         assert memory.size <= 20_000
     assert 1 <= len(memory) <= 3
 
-    memory.remember(answer(ThinkingBlock("", "x" * 30_000), said("Too much")), trail_of([HI]))
+    memory.remember(answer(ThinkingBlock("", "x" * 30_000), said("Too much")), [HI])
     assert 1 <= len(memory) <= 3
     assert content(memory, HI, Message.assistant("Answer 49"))[0][0].type == "thinking"
     assert (MAX_ANSWERS, MAX_BYTES) == (1000, 32 << 20)

@@ -72,7 +72,7 @@ class Conversations:
         self._provider = provider
         self._server = server
         self._silence_seconds = silence_seconds
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: OrderedDict[int, str] = OrderedDict()
         self._connection: ServerConnection | None = None
         self._preparing = asyncio.Lock()
         self._limit_ends: datetime | None = None

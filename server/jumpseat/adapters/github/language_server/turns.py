@@ -6,8 +6,6 @@ turns to the model as plain messages.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,12 +73,10 @@ def as_text_turns(request: ChatRequest) -> list[tuple[str, str | None]]:
     return [(str(each.request), each.response) for each in _turns(request, with_images=False, system=False)]
 
 
-def fingerprint(turns: Iterable[Turn]) -> str:
-    """A digest of all requests and answers: equal if two chats are the same so far."""
+def fingerprint(turns: Iterable[Turn]) -> int:
+    """A hash of all requests and answers: equal if two chats are the same so far."""
     # Some clients trim answers.
-    content = [[each.request, (each.response or "").strip()] for each in turns]
-    encoded = json.dumps(content, ensure_ascii=True, sort_keys=True)
-    return hashlib.sha256(encoded.encode()).hexdigest()
+    return hash(tuple((repr(each.request), (each.response or "").strip()) for each in turns))
 
 
 def _turns(request: ChatRequest, *, with_images: bool, system: bool = True) -> list[Turn]:
