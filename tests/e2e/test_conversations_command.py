@@ -16,7 +16,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from jumpseat_cli.commands.conversations_commands import LIMIT
+from jumpseat_cli.commands.conversations import LIMIT
 from jumpseat_client import SyncClient
 from jumpseat_client.client import default_command
 from tests.fakes.terminal import Terminal

@@ -53,25 +53,45 @@ BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
 CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
-CLI_MAY_IMPORT = (
-    *CLIENT_MAY_IMPORT,
-    "jumpseat.rpc.serve",
-    "jumpseat.rpc.flags",
-    "jumpseat.hub.attach",
-    "jumpseat.hub.command",
-    "jumpseat.adapters.local.install",
-    "jumpseat.adapters.local.model",
-    "jumpseat.system.environment",
-    "jumpseat.system.interrupts",
-    "jumpseat.system.keyring_storage",
-    "jumpseat.system.paths",
-    "jumpseat.system.secrets.redact",
-    "jumpseat.config.redaction",
-    "jumpseat.config.stored_keys",
-    "jumpseat.providers.checkup",
-    "jumpseat.providers.services",
-    "jumpseat.chat",
-)
+CLI_ROOMS = {
+    "terminal": (),
+    "files": (),
+    "configuration": (
+        "jumpseat.adapters.local.install",
+        "jumpseat.adapters.local.model",
+        "jumpseat.chat",
+        "jumpseat.config.redaction",
+        "jumpseat.config.stored_keys",
+        "jumpseat.providers.checkup",
+        "jumpseat.providers.services",
+        "jumpseat.system.environment",
+    ),
+    "daemon": (),
+    "chat": (),
+    "repl": ("jumpseat.system.paths",),
+    "doctor": (
+        "jumpseat.chat",
+        "jumpseat.config.redaction",
+        "jumpseat.hub.command",
+        "jumpseat.providers.checkup",
+        "jumpseat.system.environment",
+        "jumpseat.system.keyring_storage",
+        "jumpseat.system.paths",
+        "jumpseat.system.secrets.redact",
+    ),
+    "command_line": (),
+    "commands": (
+        "jumpseat.hub.attach",
+        "jumpseat.hub.command",
+        "jumpseat.providers.services",
+        "jumpseat.rpc.flags",
+        "jumpseat.rpc.serve",
+        "jumpseat.system.paths",
+    ),
+    "program": ("jumpseat.system.interrupts",),
+    "__main__": ("jumpseat.hub.attach", "jumpseat.rpc.serve", "jumpseat.system"),
+}
+"""The parts of the command line, lowest first, with what each imports of the server beside the client's."""
 
 EDITORS = {"neovim": lua_modules}
 """The readers of the editors' code."""
@@ -150,16 +170,22 @@ def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
 
 
 def _client_imports(name: str, imports: set[str]) -> list[str]:
-    is_cli = _is_under(name, "jumpseat_cli")
-    allowed = CLI_MAY_IMPORT if is_cli else CLIENT_MAY_IMPORT
+    room = _layer(name) if _is_under(name, "jumpseat_cli") else None
+    if room not in (*CLI_ROOMS, "", None):
+        return [f"belongs to {room}, which has no place in the order"]
+    allowed = (*CLIENT_MAY_IMPORT, *CLI_ROOMS.get(room or "", ()))
     found = [
         f"imports {each} of the server"
         for each in sorted(imports)
         if _is_under(each, "jumpseat") and each != "jumpseat" and not any(_is_under(each, a) for a in allowed)
     ]
-    if not is_cli:
-        found += [f"imports {each}" for each in sorted(imports) if _is_under(each, "jumpseat_cli")]
-    return found
+    order = list(CLI_ROOMS)
+    lower = order[: order.index(room) + (room != "commands")] if room else []
+    return found + [
+        f"imports {each}, which is not below {room or name}"
+        for each in sorted(imports)
+        if _is_under(each, "jumpseat_cli") and _layer(each) not in lower
+    ]
 
 
 def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
@@ -271,6 +297,21 @@ def test_every_package_of_the_server_is_checked() -> None:
     assert seen - set(ABOVE_ALL) == set(ORDER)
 
 
+def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
+    used: dict[str, set[str]] = {room: set() for room in CLI_ROOMS}
+    for name, source in modules():
+        if name.startswith("jumpseat_cli."):
+            used[_layer(name)] |= imported(name, ast.parse(source))
+    unused = [
+        (room, each)
+        for room, allowed in CLI_ROOMS.items()
+        for each in allowed
+        if not any(_is_under(reached, each) for reached in used[room])
+    ]
+
+    assert unused == []
+
+
 @pytest.mark.parametrize(
     ("name", "source", "fault"),
     [
@@ -322,6 +363,11 @@ def test_every_package_of_the_server_is_checked() -> None:
         ("jumpseat_cli.chat.answering", "from prompt_toolkit import prompt", "imports prompt_toolkit"),
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "import jumpseat_cli", "imports jumpseat_cli"),
+        ("jumpseat_cli.shelf.stuff", "", "no place in the order"),
+        ("jumpseat_cli.daemon.session", "from jumpseat_cli.chat.usage import usage_line", "not below daemon"),
+        ("jumpseat_cli.program", "PLACE = 'jumpseat_cli.__main__:main'", "not below program"),
+        ("jumpseat_cli.commands.edit", "from jumpseat_cli.commands.keys import keys", "not below commands"),
+        ("jumpseat_cli.daemon.session", "import jumpseat.system.paths", "of the server"),
         ("jumpseat_client.client", "from jumpseat.chat import Message", "of the server"),
         ("jumpseat_client.client", "from jumpseat.rpc import serve", "of the server"),
         ("jumpseat_client.client", "from jumpseat.system.paths import Places", "of the server"),
@@ -359,7 +405,7 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
         ("jumpseat.providers.registry", "from jumpseat.http import HttpClient"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.process", "from jumpseat.system.child import Child"),
-        ("jumpseat_cli.commands.serve", "import click\nfrom jumpseat.rpc.serve import main"),
+        ("jumpseat_cli.commands.daemon", "import click\nfrom jumpseat.rpc.serve import main"),
         ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
     ],
 )

@@ -180,7 +180,7 @@ CHAT = """\
 import sys
 from jumpseat_cli.program import jumpseat
 jumpseat.main(["chat", "--help"], standalone_mode=False)
-import jumpseat_cli.chat.answering, jumpseat_cli.chat.continuing, jumpseat_cli.chat.question
+import jumpseat_cli.chat.answering, jumpseat_cli.chat.question, jumpseat_cli.daemon.conversations
 print("loaded:", *(name for name in sys.modules if name.startswith("jumpseat_cli.")))
 print("libraries:", *{"rich", "prompt_toolkit", "tomlkit", "pydantic", "jsonschema"} & set(sys.modules))
 """
@@ -193,12 +193,8 @@ def test_a_question_imports_no_other_command_and_no_library_but_click(tmp_path: 
     *_, loaded, libraries = done.stdout.splitlines()
     names = {name.removeprefix("jumpseat_cli.") for name in loaded.split()[1:]}
 
-    assert {name for name in names if name.startswith("commands.")} == {
-        "commands.chat",
-        "commands.chat_inputs",
-    }
+    assert {name for name in names if name.startswith("commands.")} == {"commands.chat"}
     assert names.isdisjoint(
-        {"files.attachments", "repl", "daemon.settings", "chat.usage", "terminal.markdown"}
+        {"files.attachments", "repl", "chat.usage", "terminal.markdown", "terminal.tables"}
     )
-    assert "terminal.tables" not in names
     assert libraries.split() == ["libraries:"]

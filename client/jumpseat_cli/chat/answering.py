@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumpseat_cli.chat.stop_reasons import warning_about
+from jumpseat_cli.daemon.conversations import Continued
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import (
     FAILED,
     OK,
@@ -23,32 +25,16 @@ from jumpseat_cli.terminal.failures import (
 )
 from jumpseat_cli.terminal.output import AnswerOutput, AnswerText, Spinner, make_spinner
 from jumpseat_cli.terminal.text import clean_line
-from jumpseat_client import ChatFailed, ChatStream, Client, ClientError
-from jumpseat_client.connection import OnNotification, OnRequest
+from jumpseat_client.client import Client
+from jumpseat_client.errors import ChatFailed, ClientError
 from jumpseat_client.results import ChatResult, Delta
+from jumpseat_client.stream import ChatStream
 
 if TYPE_CHECKING:
     from jumpseat_cli.chat.question import AskedQuestion
 
-CLIENT_NAME = "jumpseat-cli"
-
 CANCEL_SECONDS = 2.0
 """How long to wait for the end of a cancelled chat."""
-
-Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
-"""Returns a kept conversation, or raises a ClientError."""
-
-
-def daemon(
-    command: Sequence[str],
-    *,
-    on_notification: OnNotification | None = None,
-    on_request: OnRequest | None = None,
-) -> Client:
-    """A client with this daemon, for one command."""
-    return Client.spawn(
-        command, client_name=CLIENT_NAME, on_notification=on_notification, on_request=on_request
-    )
 
 
 class AnswerForm(NamedTuple):

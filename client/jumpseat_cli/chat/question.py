@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from jumpseat_cli.command_line.options import CannotAsk
+from jumpseat_cli.files.lines import CannotUse
 from jumpseat_cli.terminal.failures import say
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def read_question(
         with_stdin: False to leave stdin alone.
 
     Raises:
-        CannotAsk: a file, an image or stdin cannot be sent.
+        CannotUse: a file, an image or stdin cannot be sent.
     """
     named = STDIN in words or STDIN in files or STDIN in images
     typed = " ".join(word for word in words if word != STDIN).strip()
@@ -106,17 +106,17 @@ def read_question(
         piped = b""
     _check_size(blocks, piped)
     if b"\0" in piped:
-        raise CannotAsk("stdin is not text. For an image: jumpseat chat -a -")
+        raise CannotUse("stdin is not text. For an image: jumpseat chat -a -")
     try:
         return AskedQuestion(typed, piped.decode("utf-8"), blocks)
     except UnicodeDecodeError:
-        raise CannotAsk("stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8") from None
+        raise CannotUse("stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8") from None
 
 
 def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
     texts = [str(block.get("text", block.get("source"))) for block in blocks]
     if len(piped) + sum(len(text.encode("utf-8", "replace")) for text in texts) > LARGEST_TOTAL:
-        raise CannotAsk(f"Files, images and stdin are larger than {LARGEST_TOTAL >> 20} MiB together.")
+        raise CannotUse(f"Files, images and stdin are larger than {LARGEST_TOTAL >> 20} MiB together.")
 
 
 def _warn_of_files_among(words: Sequence[str]) -> None:
@@ -144,7 +144,7 @@ def _read_stdin(*, optional: bool, named: bool) -> bytes:
     try:
         return b"".join(_chunks(waiting))
     except OSError as error:
-        raise CannotAsk(f"stdin cannot be read: {error.strerror or error}.") from None
+        raise CannotUse(f"stdin cannot be read: {error.strerror or error}.") from None
     finally:
         waiting.cancel()
 

@@ -31,7 +31,7 @@ def completing(
     """
 
     async def ask(command: list[str], incomplete: str) -> list[CompletionItem]:
-        from jumpseat_cli.chat.answering import daemon
+        from jumpseat_cli.daemon.session import daemon
 
         async with asyncio.timeout(COMPLETION_SECONDS), daemon(command) as client:
             return await find(client, incomplete)
@@ -46,12 +46,19 @@ def completing(
     return complete
 
 
+def complete_file(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Leave the completion of files to the shell."""
+    return [CompletionItem(incomplete, type="file")]
+
+
 async def _providers(client: Client, incomplete: str) -> list[CompletionItem]:
     return _provider_items(await client.list_providers(), incomplete)
 
 
 async def _providers_with_sign_in(client: Client, incomplete: str) -> list[CompletionItem]:
-    from jumpseat_cli.commands.status import has_sign_in
+    from jumpseat_cli.daemon.rows import has_sign_in
 
     return _provider_items(filter(has_sign_in, await client.list_providers()), incomplete)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from jumpseat_cli.command_line.lazy_group import LazyGroup
+from jumpseat_cli.command_line.groups import LazyGroup
 
 
 class CommandsOrQuestion(LazyGroup):

@@ -1,6 +1,10 @@
-"""What all groups of commands have in common, and those that list without a command."""
+"""Groups of commands: what all have in common, one that lists without a command, one that imports late."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -53,6 +57,31 @@ class CommandGroup(click.Group):
             if word in words:
                 return next((name for name in words if name in {*names, *options}), None)
         return next(iter(get_close_matches(word, names, 1)), None)
+
+
+class LazyGroup(CommandGroup):
+    """Imports a command when it is used, because most runs use one."""
+
+    def __init__(self, *arguments: Any, modules: Mapping[str, str] | None = None, **more: Any) -> None:
+        """
+        Args:
+            arguments: as for `click.Group`.
+            modules: where each command is, as `module:name`.
+            more: as for `click.Group`.
+        """
+        super().__init__(*arguments, **more)
+        self._modules = dict(modules or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted({*super().list_commands(ctx), *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command with this name, imported if need be."""
+        if (place := self._modules.pop(cmd_name, None)) is not None:
+            module, _, name = place.partition(":")
+            self.add_command(getattr(import_module(module), name), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
 
 class ListByDefault(CommandGroup):

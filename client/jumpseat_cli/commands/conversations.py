@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from jumpseat_cli.chat.answering import daemon
+import click
+
+from jumpseat_cli.command_line.completion import complete_conversation
+from jumpseat_cli.command_line.groups import ListByDefault
+from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
 from jumpseat_cli.daemon.conversations import find_conversation, find_conversations, list_rows
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, error_document, print_failure, print_json, say
 from jumpseat_cli.terminal.output import make_output, print_text
 from jumpseat_cli.terminal.questions import confirm
@@ -17,18 +24,105 @@ from jumpseat_cli.terminal.text import clean_line
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError
 
+LIMIT = 50
+"""How many conversations a terminal shows without --limit."""
+
 MOST_SHOWN = 20
 """How many titles a question about deleting shows."""
 
+_id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_conversation)
+_limit_option = click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"At most this many conversations; on a terminal {LIMIT} by default, in a pipe all.",
+)
+_directory_option = click.option(
+    "-d",
+    "--directory",
+    type=click.Path(file_okay=False, resolve_path=True, path_type=Path),
+    metavar="DIR",
+    help="Only conversations of this directory and those below it.",
+)
 
-async def show_conversations(
-    *, cwd: str | None, query: str | None, limit: int | None, daemon_command: Sequence[str], as_json: bool
-) -> int:
-    """Print the rows; say if the limit left some out.
 
-    Raises:
-        ClientError: they cannot be listed.
+@click.group("conversations", cls=ListByDefault, context_settings=HELP)
+def conversations() -> None:
+    """List, show, search, export and remove the conversations that are kept on this machine.
+
+    Without a command it is 'jumpseat conversations list', with its options. An ID may be shortened to its
+    beginning or its end if that fits only one conversation. 'keep = false' in the table
+    [conversations] of the configuration file switches keeping off.
+
+    \b
+    Examples:
+      jumpseat conversations
+      jumpseat conversations search sqlite trigram
+      jumpseat conversations show 3f2a
+      jumpseat chat --conversation 3f2a "And now in Rust"
+
+    Exit codes: 0 success; 1 there is no such conversation; 2 wrong usage.
     """
+
+
+@conversations.command("list")
+@_directory_option
+@_limit_option
+@daemon_options
+@json_option
+@run_async
+async def list_conversations(
+    directory: Path | None, limit: int | None, daemon_command: list[str], as_json: bool
+) -> int:
+    """List the conversations that changed last.
+
+    In a pipe each line is a conversation: id, time of the last change, title, turns and directory, separated
+    by tabs.
+
+    \b
+    Examples:
+      jumpseat conversations list
+      jumpseat conversations list --directory . --limit 10
+      jumpseat conversations list --json | jq -r '.conversations[].id'
+    """
+    return await _show_list((), directory, limit, daemon_command, as_json)
+
+
+@conversations.command("search")
+@click.argument("words", nargs=-1, required=True)
+@_directory_option
+@_limit_option
+@daemon_options
+@json_option
+@run_async
+async def search(
+    words: tuple[str, ...],
+    directory: Path | None,
+    limit: int | None,
+    daemon_command: list[str],
+    as_json: bool,
+) -> int:
+    """List the conversations that have all these WORDS, in any case, in their titles and texts.
+
+    \b
+    Examples:
+      jumpseat conversations search sqlite trigram
+      jumpseat conversations search --directory ~/work "race condition"
+    """
+    return await _show_list(words, directory, limit, daemon_command, as_json)
+
+
+async def _show_list(
+    words: tuple[str, ...],
+    directory: Path | None,
+    limit: int | None,
+    daemon_command: list[str],
+    as_json: bool,
+) -> int:
+    cwd = None if directory is None else str(directory)
+    query = " ".join(words) or None
+    limit = limit or (LIMIT if sys.stdout.isatty() else None)
     async with daemon(daemon_command) as client:
         rows, has_more = await list_rows(client, cwd=cwd, query=query, limit=limit)
     if as_json:
@@ -53,14 +147,21 @@ def _short_path(path: str) -> str:
     return f"~{path[len(home) :]}" if path == home or path.startswith(home + os.sep) else path
 
 
-async def show_conversation(conversation_id: str, *, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print one as Markdown, rendered on a terminal, or as JSON.
+@conversations.command("show")
+@_id_argument
+@daemon_options
+@json_option
+@run_async
+async def show(conversation: str, daemon_command: list[str], as_json: bool) -> int:
+    """Show one conversation as Markdown.
 
-    Raises:
-        ClientError: there is none.
+    \b
+    Examples:
+      jumpseat conversations show 3f2a | less
+      jumpseat conversations show --json 3f2a | jq '.messages | length'
     """
     async with daemon(daemon_command) as client:
-        kept = await find_conversation(client, conversation_id)
+        kept = await find_conversation(client, conversation)
         if as_json:
             print_json(kept)
             return OK
@@ -71,14 +172,21 @@ async def show_conversation(conversation_id: str, *, daemon_command: Sequence[st
     return OK
 
 
-async def export_conversation(conversation_id: str, *, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print one as a transcript, which is not changed in a pipe, or as JSON.
+@conversations.command("export")
+@_id_argument
+@daemon_options
+@json_option
+@run_async
+async def export(conversation: str, daemon_command: list[str], as_json: bool) -> int:
+    """Print one conversation unchanged: as a transcript, which editors can read back, or as JSON.
 
-    Raises:
-        ClientError: there is none.
+    \b
+    Examples:
+      jumpseat conversations export 3f2a > chat.md
+      jumpseat conversations export --json 3f2a > chat.json
     """
     async with daemon(daemon_command) as client:
-        kept = await find_conversation(client, conversation_id)
+        kept = await find_conversation(client, conversation)
         if as_json:
             print_json(kept)
         else:
@@ -86,21 +194,33 @@ async def export_conversation(conversation_id: str, *, daemon_command: Sequence[
     return OK
 
 
-async def remove_conversations(
-    ids: Sequence[str], query: str | None, *, asks: bool, daemon_command: Sequence[str], as_json: bool
+@conversations.command("remove")
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_conversation)
+@click.option("--search", "query", metavar="WORDS", help="Delete all conversations with these words.")
+@click.option("-y", "--yes", is_flag=True, help="Delete without a question.")
+@daemon_options
+@json_option
+@run_async
+async def remove(
+    ids: tuple[str, ...], query: str | None, yes: bool, daemon_command: list[str], as_json: bool
 ) -> int:
-    """Delete conversations, after all of them were found; name each that was deleted.
+    """Delete conversations from this machine. This cannot be undone.
 
-    Args:
-        ids: the ids, which may be shortened; ignored with a query.
-        query: delete the conversations with all these words instead.
-        asks: ask before the first is deleted.
-        daemon_command: the daemon's command line.
-        as_json: print the result as JSON.
+    Nothing is deleted if one of the IDs fits no conversation, or several. On a terminal the command asks
+    first. It prints what it deleted.
 
-    Raises:
-        ClientError: nothing was deleted, because an id fits no conversation or several.
+    \b
+    Examples:
+      jumpseat conversations remove 3f2a
+      jumpseat conversations remove --search "sqlite trigram"
+      jumpseat conversations remove --yes --search secret
+
+    Exit codes: 0 deleted; 1 there is no such conversation, a failure, or no; 2 wrong usage.
     """
+    if query is not None and not query.strip():
+        raise click.UsageError("--search needs words.")
+    if bool(ids) == (query is not None):
+        raise click.UsageError("Name the conversations either by ID or by --search WORDS.")
     async with daemon(daemon_command) as client:
         if query is None:
             rows = await find_conversations(client, ids)
@@ -109,7 +229,7 @@ async def remove_conversations(
         if not rows:
             print_failure(f"No kept conversation has all these words: {query}.", None)
             return FAILED
-        if asks and await _confirm_removal(rows) != OK:
+        if not yes and sys.stdin.isatty() and await _confirm_removal(rows) != OK:
             say("Nothing was deleted.")
             return FAILED
         return await _remove(client, rows, as_json=as_json)

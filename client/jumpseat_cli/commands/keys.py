@@ -1,232 +1,103 @@
-"""`jumpseat keys`: keys of providers, stored outside of the configuration file."""
+"""The commands of `jumpseat keys`."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from jumpseat.config.redaction import HIDDEN, shown_value
-from jumpseat.config.stored_keys import CannotStoreError, delete_key, has_key, is_stored, store_key
-from jumpseat.providers.services import SERVICES, WITH_KEY
-from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_cli.files.configuration_file import CannotChange, ConfigurationFile, reporting
-from jumpseat_cli.terminal.failures import FAILED, OK, USAGE, print_failure, print_json, say
-from jumpseat_cli.terminal.questions import ask_hidden
-from jumpseat_cli.terminal.tables import print_rows
-from jumpseat_cli.terminal.text import clean_line
+import click
+from click.shell_completion import CompletionItem
 
-MOST_CHARACTERS = 64 * 1024
-NO_KEY = {
-    "copilot": "Sign in instead: jumpseat login.",
-    "copilot-language-server": "Sign in instead: jumpseat login {provider}.",
-    "local": "A local model needs no key.",
-}
-"""Kinds of providers without an API key, and what to do instead."""
+from jumpseat_cli.command_line.groups import ListByDefault
+from jumpseat_cli.command_line.options import HELP, config_option, json_option
 
 
-@reporting
-def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool) -> int:
-    """Ask for a key, store it, and name it in the configuration file; return the exit code."""
-    environment = environment_of_process()
-    file = ConfigurationFile(config or environment.places.config_file)
-    table = _table_of(provider, file)
-    if table is None:
-        return FAILED
-    new = provider not in file.providers
-    before = _replaceable(provider, file, environment) if not new else _usual_source(provider)
-    key = _read_key(provider)
-    if key is None:
-        return USAGE
-    try:
-        stored = asyncio.run(store_key(key, provider, environment, before=before, in_file=in_file))
-    except CannotStoreError as error:
-        print_failure(str(error), None)
-        return FAILED
-    try:
-        file.set(provider, {**(table if new else {}), "api_key": stored.source})
-    except CannotChange as error:
-        hint = f'The key is stored. In the table [providers.{provider}], write: api_key = "{stored.source}"'
-        print_failure(str(error), hint)
-        return FAILED
-    if before is not None and is_stored(before, environment):
-        _forget(before, environment)
-    if as_json:
-        print_json({"provider": provider, "source": stored.source, "file": str(file.path)})
-        return OK
-    say(f"The key of {provider} is in {stored.place}; {file.path} names it.")
-    say(f"To try it: jumpseat doctor {provider}")
-    return OK
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the providers of the configuration file, and for `set` known services."""
+    from jumpseat_cli.configuration.keys import completions
 
-
-def _replaceable(provider: str, file: ConfigurationFile, environment: Environment) -> str | None:
-    """The `api_key` of a table, None if it has none.
-
-    Raises:
-        CannotChange: it gives a key that jumpseat has not stored.
-    """
-    table = file.providers[provider]
-    before = table.get("api_key")
-    if before is None or is_stored(before, environment):
-        return before
-    if isinstance(before, str) and not has_key(provider, table, file.path, environment):
-        return before
-    row = _row(provider, before, environment)
-    place = "in the table itself" if row["source"] in ("", HIDDEN) else f"from {row['source']}"
-    raise CannotChange(
-        f"{provider} already has a key, {place}: api_key in [providers.{provider}] of {file.path}.",
-        "To store another one, remove that line first: jumpseat config edit",
-    )
-
-
-def _usual_source(provider: str) -> str | None:
-    variable = SERVICES[provider].variable
-    return None if variable is None else f"env:{variable}"
-
-
-def _forget(source: str, environment: Environment) -> str | None:
-    """Delete a stored key and return the source that it replaced.
-
-    Raises:
-        CannotChange: it cannot be deleted.
-    """
-    try:
-        return asyncio.run(delete_key(source, environment))
-    except CannotStoreError as error:
-        raise CannotChange(str(error)) from None
-
-
-def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | None:
-    """The provider's table in the file, or the usual one of a known service; None after a message."""
-    table = file.providers.get(provider)
-    kind = str((table or {}).get("kind") or provider)
-    if kind in NO_KEY and (table is not None or provider in NO_KEY):
-        print_failure(f"{provider} has no API key.", NO_KEY[kind].format(provider=provider))
-        return None
-    if table is not None:
-        return table
-    service = SERVICES.get(provider)
-    if service is not None and service.table:
-        return service.table
-    from difflib import get_close_matches
-
-    near = get_close_matches(provider, [*file.providers, *SERVICES], 1)
-    hint = f"Did you mean {near[0]}? " if near else ""
-    hint += f"jumpseat knows {', '.join(WITH_KEY)}. "
-    hint += f"For another provider, add a table [providers.{provider}] to {file.path}."
-    print_failure(f"There is no provider {provider!r} in the configuration.", hint)
-    return None
-
-
-def _read_key(provider: str) -> str | None:
-    """The key, typed without an echo or read from a pipe; None after a message."""
-    if sys.stdin.isatty():
-        text = ask_hidden(f"Key of {clean_line(provider)} (not shown)")
-    else:
-        text = sys.stdin.buffer.read(MOST_CHARACTERS + 1).decode("utf-8", "replace")
-    key = text.strip()
-    if not key:
-        print_failure(
-            "There is no key.", f"Type it, or pipe it: pass show {provider} | jumpseat keys set {provider}"
-        )
-        return None
-    if (fault := fault_of_key(key)) is not None:
-        print_failure(fault, None)
-        return None
-    return key
-
-
-def fault_of_key(key: str) -> str | None:
-    """Why a text cannot be a key, as a sentence; None if it can."""
-    if len(key) > MOST_CHARACTERS:
-        return "This is no key: it is too long."
-    if not key.isprintable() or any(map(str.isspace, key)):
-        return "This is no key: it has white space or control characters."
-    return None
-
-
-@reporting
-def list_keys(config: Path | None, *, as_json: bool) -> int:
-    """Print where each provider's key comes from, without keys; return the exit code."""
-    environment = environment_of_process()
-    file = ConfigurationFile(config or environment.places.config_file)
-    rows = [
-        _row(name, table["api_key"], environment)
-        for name, table in file.providers.items()
-        if "api_key" in table
+    known = context.info_name == "set"
+    return [
+        CompletionItem(name, help=title)
+        for name, title in completions(context.params.get("config"), services=known)
+        if name.startswith(incomplete)
     ]
-    if as_json:
-        print_json({"keys": rows})
-    elif rows:
-        print_rows(
-            ("Provider", "Key", "Notes"),
-            [(row["provider"], row["source"], row["note"]) for row in rows],
-            stacks=True,
+
+
+@click.group("keys", cls=ListByDefault, context_settings=HELP)
+def keys() -> None:
+    """Store keys of providers outside of the configuration file.
+
+    A key goes to the system's keyring, or where there is none to a file that only you can read. The
+    configuration file then only names the place.
+
+    \b
+    Examples:
+      jumpseat keys set groq
+      jumpseat keys list
+      jumpseat keys remove groq
+    """
+
+
+@keys.command("set")
+@click.argument("provider", shell_complete=_complete)
+@click.argument("more", nargs=-1, metavar="")
+@click.option("--file", "in_file", is_flag=True, help="Use a private file even if there is a keyring.")
+@config_option
+@json_option
+def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | None, as_json: bool) -> int:
+    """Ask for the key of PROVIDER, store it, and name it in the configuration file.
+
+    The key is typed without being shown, or read from a pipe; it is never an argument. The table of a
+    well-known provider is added if it is missing. A key that the table has from elsewhere is not
+    replaced. Comments and layout of the file stay.
+
+    \b
+    Examples:
+      jumpseat keys set groq
+      pass show groq | jumpseat keys set groq
+      jumpseat keys set --file groq
+
+    Exit codes: 0 stored; 1 it cannot be stored, or there is a key already; 2 wrong usage, or no key.
+    """
+    from jumpseat_cli.configuration import keys as work
+
+    if more:
+        # Not shown: it may be the key.
+        raise click.UsageError(
+            "A key is never an argument: other users can see those. Leave it out; the command asks for it."
         )
-    else:
-        say(f"{file.path} names no key. To store one: jumpseat keys set groq")
-    return OK
+    return work.set_key(provider, config, in_file=in_file, as_json=as_json)
 
 
-def _row(provider: str, value: Any, environment: Environment) -> dict[str, str]:
-    if not isinstance(value, str):
-        return {"provider": provider, "source": "", "note": "not a text"}
-    shown = shown_value(("providers", provider, "api_key"), value, environment)
-    return {"provider": provider, "source": shown, "note": _note(value, environment)}
+@keys.command("list")
+@config_option
+@json_option
+def list_keys(config: Path | None, as_json: bool) -> int:
+    """Show where the key of each provider comes from. Shows no key, and reads none.
+
+    \b
+    Examples:
+      jumpseat keys list
+      jumpseat keys list --json | jq -r '.keys[].provider'
+    """
+    from jumpseat_cli.configuration import keys as work
+
+    return work.list_keys(config, as_json=as_json)
 
 
-def _note(value: str, environment: Environment) -> str:
-    """What is known of a key without reading it."""
-    if is_stored(value, environment):
-        if value.startswith("file:") and not Path(value.removeprefix("file:")).exists():
-            return "stored by jumpseat; the file is missing"
-        return "stored by jumpseat"
-    name = value.removeprefix("env:")
-    if value.startswith("env:") or value in environment.variables:
-        return "set" if environment.get(name).strip() else "not set in this environment"
-    prefix, colon, _ = value.partition(":")
-    if colon and prefix in ("cmd", "file", "keyring", "python", "schema"):
-        return ""
-    return "in the configuration file itself"
+@keys.command("remove")
+@click.argument("provider", shell_complete=_complete)
+@config_option
+@json_option
+def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
+    """Delete the stored key of PROVIDER, and restore what the configuration file named before.
 
+    \b
+    Examples:
+      jumpseat keys remove groq
 
-@reporting
-def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
-    """Delete a stored key, and its name in the configuration file; return the exit code."""
-    environment = environment_of_process()
-    file = ConfigurationFile(config or environment.places.config_file)
-    source = file.providers.get(provider, {}).get("api_key")
-    if source is None:
-        print_failure(
-            f"{file.path} names no key of {provider}.", "'jumpseat keys list' shows those it names."
-        )
-        return FAILED
-    if not is_stored(source, environment):
-        place = shown_value(("providers", provider, "api_key"), str(source), environment)
-        hint = "'jumpseat config edit' changes the file."
-        print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
-        return FAILED
-    # First the key: after a failure, the file still says where it is.
-    replaced = _forget(source, environment)
-    file.set(provider, {"api_key": replaced})
-    shown = None if replaced is None else _row(provider, replaced, environment)["source"]
-    if as_json:
-        print_json({"provider": provider, "removed": True} | ({"source": shown} if shown else {}))
-    else:
-        say(f"The key of {provider} is deleted.")
-        if shown:
-            say(f"{file.path} names {shown} again.")
-    return OK
+    Exit codes: 0 deleted; 1 there is none that jumpseat has stored; 2 wrong usage.
+    """
+    from jumpseat_cli.configuration import keys as work
 
-
-def completions(config: Path | None, *, services: bool) -> list[tuple[str, str]]:
-    """Ids with a title: the providers of the configuration file, and known services with a key."""
-    try:
-        file = ConfigurationFile(config or environment_of_process().places.config_file)
-    except CannotChange:
-        return []
-    known = {name: SERVICES[name].title for name in WITH_KEY if services}
-    own = {name: str(table.get("kind", "")) for name, table in file.providers.items()}
-    return list({**known, **own}.items())
+    return work.remove_key(provider, config, as_json=as_json)

@@ -7,12 +7,18 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jumpseat_cli.chat.answering import daemon
-from jumpseat_cli.commands.settings import save
+import click
+
+from jumpseat_cli.command_line.completion import complete_model, complete_provider
+from jumpseat_cli.command_line.groups import ListByDefault
+from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
+from jumpseat_cli.daemon.rows import is_included, prices_of, short_count
+from jumpseat_cli.daemon.session import daemon
+from jumpseat_cli.daemon.settings import save_settings
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_cli.terminal.tables import print_rows
 from jumpseat_cli.terminal.text import clean_line
-from jumpseat_client import Client
+from jumpseat_client.client import Client
 
 COLUMNS = ("Model", "Name", "Context", "Output", "Can", "Cost", "Notes")
 SKILLS = (
@@ -22,7 +28,6 @@ SKILLS = (
     ("supportsJson", "JSON"),
 )
 NOTES = (("isDefault", "default"), ("preview", "preview"), ("deprecated", "deprecated"))
-_PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 _SEARCHED = ("id", "name", "family", "vendor")
 LISTING_SECONDS = 15.0
 """How long to wait for providers whose models are still being listed, after the daemon's first answer."""
@@ -33,18 +38,48 @@ _CONNECTION = 1008
 _STATUS_HINT = "'jumpseat status' shows what to do next."
 
 
-async def show_models(
-    words: Sequence[str],
-    *,
-    provider: str | None,
-    refresh: bool,
-    daemon_command: Sequence[str],
-    as_json: bool,
-) -> int:
-    """Print the models that have all these words; providers that failed are reported on stderr.
+@click.group("models", cls=ListByDefault, context_settings=HELP)
+def models() -> None:
+    """List the models that can be used, or show and set the default one.
 
-    Raises:
-        ClientError: the models cannot be listed at all.
+    WORDS are searched in the names. Without a command it is 'jumpseat models list', with its options
+    (--provider, --refresh, --json, --own, --config).
+
+    \b
+    Examples:
+      jumpseat models
+      jumpseat models claude
+      jumpseat models --provider copilot
+      jumpseat models default
+      jumpseat models default groq:llama-3.3-70b-versatile
+    """
+
+
+@models.command("list")
+@click.argument("words", nargs=-1)
+@click.option(
+    "--provider", metavar="ID", shell_complete=complete_provider, help="Only this provider's models."
+)
+@click.option("--refresh", is_flag=True, help="Request the lists again instead of using cached ones.")
+@daemon_options
+@json_option
+@run_async
+async def list_models(
+    words: tuple[str, ...], provider: str | None, refresh: bool, daemon_command: list[str], as_json: bool
+) -> int:
+    """List the models, or those that have all WORDS in their names.
+
+    The cost is in premium requests, or in the provider's unit for input and output. In a pipe each line is a
+    model: id, name, context length, output limit, abilities, cost and notes, separated by tabs.
+
+    \b
+    Examples:
+      jumpseat models list
+      jumpseat models list claude opus
+      jumpseat models list --provider copilot --refresh
+      jumpseat models list --json | jq -r '.models[].id'
+
+    Exit codes: 0 success; 1 no such model, or none can be listed; 2 wrong usage.
     """
     async with daemon(daemon_command) as client:
         answer = await _list_models(client, provider, refresh=refresh)
@@ -68,6 +103,58 @@ async def show_models(
         hint = (error.get("data") or {}).get("hint")
         print_failure(f"{failure.get('provider')}: {error.get('message')}", hint)
     return code
+
+
+@models.command("default")
+@click.argument("model", required=False, shell_complete=complete_model)
+@click.option("--unset", is_flag=True, help="Forget the saved default model.")
+@daemon_options
+@json_option
+@run_async
+async def default(model: str | None, unset: bool, daemon_command: list[str], as_json: bool) -> int:
+    """Show the model of a chat that names none, or make MODEL that one; running editors use it at once.
+
+    \b
+    Examples:
+      jumpseat models default
+      jumpseat models default groq:llama-3.3-70b-versatile
+      jumpseat models default --unset
+
+    Exit codes: 0 success; 1 there is none, or the name is rejected; 2 wrong usage.
+    """
+    if unset and model is not None:
+        raise click.UsageError("--unset takes no model.")
+    async with daemon(daemon_command) as client:
+        if unset or model is not None:
+            saved = await _save_default(client, model)
+            if as_json:
+                print_json(saved)
+            return OK
+        shown = await _default_of(client)
+    if shown is None:
+        print_failure("There is no default model.", _STATUS_HINT)
+        return FAILED
+    if as_json:
+        print_json(shown)
+    else:
+        print(clean_line(str(shown["id"])))
+    return OK
+
+
+async def _save_default(client: Client, name: str | None) -> dict[str, Any]:
+    if name is not None:
+        # The daemon rejects a model that is missing in a list only if it has the list.
+        await client.list_models()
+    return await save_settings(client, {"default_model": name})
+
+
+async def _default_of(client: Client) -> Mapping[str, Any] | None:
+    answer = await client.list_models()
+    for model in answer.get("models") or []:
+        if model.get("isDefault"):
+            return dict(model)
+    saved = (await client.settings()).get("default_model")
+    return None if saved is None else {"id": saved}  # No provider lists it.
 
 
 async def _list_models(client: Client, provider: str | None, *, refresh: bool) -> Mapping[str, Any]:
@@ -136,74 +223,7 @@ def cost_of(model: Mapping[str, Any]) -> str:
         return "included"
     if billing.get("multiplier") is not None:
         return f"{billing['multiplier']:g}x"
-    if prices := _prices(model):
+    if prices := prices_of(model):
         batch = short_count((billing.get("tokenPrices") or {}).get("batch_size"))
         return "/".join(f"{price:g}" for price in prices) + (f" per {batch}" if batch else "")
     return "premium" if billing.get("isPremium") else ""
-
-
-def is_included(model: Mapping[str, Any]) -> bool | None:
-    """Whether a request costs nothing beyond the plan; None where the provider does not say."""
-    multiplier = (model.get("billing") or {}).get("multiplier")
-    if multiplier is not None:
-        return bool(multiplier == 0)
-    prices = _prices(model)
-    return not any(prices) if prices else None
-
-
-def _prices(model: Mapping[str, Any]) -> list[float]:
-    """The prices of a batch of input and of output tokens, in the provider's own unit."""
-    prices = ((model.get("billing") or {}).get("tokenPrices") or {}).get("default")
-    if not isinstance(prices, Mapping):
-        return []
-    return [price for key in _PRICES if isinstance(price := prices.get(key), int | float)]
-
-
-def short_count(tokens: Any) -> str:
-    """A number of tokens: `128k`, `1.05M`; empty if it is none."""
-    if not isinstance(tokens, int):
-        return ""
-    if tokens >= 1_000_000:
-        return f"{tokens / 1_000_000:.3g}M"
-    return f"{tokens // 1000}k" if tokens >= 10_000 else str(tokens)
-
-
-async def show_default(*, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print the model of a chat that names none.
-
-    Raises:
-        ClientError: the models cannot be listed at all.
-    """
-    async with daemon(daemon_command) as client:
-        default = _default_in(await client.list_models())
-        saved = None if default is not None else (await client.settings()).get("default_model")
-    if saved is not None:
-        default = {"id": saved}  # No provider lists it.
-    if default is None:
-        print_failure("There is no default model.", _STATUS_HINT)
-        return FAILED
-    if as_json:
-        print_json(default)
-    else:
-        print(clean_line(str(default["id"])))
-    return OK
-
-
-async def set_default(name: str | None, *, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Save the default model, or with None forget it; all clients use it from now on.
-
-    Raises:
-        ClientError: the daemon rejects the name.
-    """
-    async with daemon(daemon_command) as client:
-        if name is not None:
-            # The daemon rejects a model that is missing in a list only if it has the list.
-            await client.list_models()
-        settings = await save(client, {"default_model": name})
-    if as_json:
-        print_json(settings)
-    return OK
-
-
-def _default_in(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    return next((model for model in answer.get("models") or [] if model.get("isDefault")), None)

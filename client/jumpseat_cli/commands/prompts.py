@@ -1,20 +1,46 @@
-"""`jumpseat prompts`: the prompts of the configuration."""
+"""The commands of `jumpseat prompts`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import click
 
-from jumpseat_cli.chat.answering import daemon
+from jumpseat_cli.command_line.completion import complete_prompt
+from jumpseat_cli.command_line.groups import ListByDefault
+from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import OK, print_json, say
 from jumpseat_cli.terminal.output import print_text
 from jumpseat_cli.terminal.tables import print_rows
 
 
-async def show_list(*, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print the prompts.
+@click.group("prompts", cls=ListByDefault, context_settings=HELP)
+def prompts() -> None:
+    """List and show the prompts of the configuration, the tables [prompts.NAME].
 
-    Raises:
-        ClientError: the daemon cannot be used.
+    Without a command it is 'jumpseat prompts list'. 'jumpseat chat -p NAME' asks one; editors offer the same
+    ones.
+
+    \b
+    Examples:
+      jumpseat prompts
+      jumpseat prompts show review
+      git diff | jumpseat chat -p review
+    """
+
+
+@prompts.command("list")
+@daemon_options
+@json_option
+@run_async
+async def list_prompts(daemon_command: list[str], as_json: bool) -> int:
+    """List the prompts.
+
+    In a pipe each line is a prompt: name, description and model, separated by tabs.
+
+    \b
+    Examples:
+      jumpseat prompts list
+      jumpseat prompts list --json | jq -r '.prompts[].name'
     """
     async with daemon(daemon_command) as client:
         rows = await client.list_prompts()
@@ -28,14 +54,23 @@ async def show_list(*, daemon_command: Sequence[str], as_json: bool) -> int:
     return OK
 
 
-async def show(name: str, given: str, *, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print the text of a prompt with its input; the rest of it is written above, on stderr.
+@prompts.command("show")
+@click.argument("name", shell_complete=complete_prompt)
+@click.argument("given", metavar="[INPUT]...", nargs=-1)
+@daemon_options
+@json_option
+@run_async
+async def show_prompt(name: str, given: tuple[str, ...], daemon_command: list[str], as_json: bool) -> int:
+    """Show what a chat with the prompt would ask, with INPUT in its text.
 
-    Raises:
-        ClientError: there is no such prompt.
+    \b
+    Examples:
+      jumpseat prompts show review
+      jumpseat prompts show translate "Guten Tag"
+      jumpseat prompts show --json review | jq -r .text
     """
     async with daemon(daemon_command) as client:
-        prompt = await client.get_prompt(name, given)
+        prompt = await client.get_prompt(name, " ".join(given))
     if as_json:
         print_json(prompt)
         return OK

@@ -3,37 +3,84 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jumpseat_cli.chat.answering import daemon
+import click
+
+from jumpseat_cli.command_line.completion import complete_saved_key, complete_saved_value
+from jumpseat_cli.command_line.groups import ListByDefault
+from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
+from jumpseat_cli.daemon.session import daemon
+from jumpseat_cli.daemon.settings import save_settings
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_cli.terminal.text import clean_line
-from jumpseat_client import Client
 
 NAMES = ("default_provider", "default_model")
 """Keys whose values are always strings, even if they look like JSON."""
 
 
-async def show_settings(key: str | None, *, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print all saved settings, one per line, or the value of one key.
+@click.group("settings", cls=ListByDefault, context_settings=HELP)
+def settings() -> None:
+    """Show or change the saved settings; running editors use them at once.
 
-    Raises:
-        ClientError: the daemon cannot be used.
+    The keys are default_provider, default_model, max_tokens, and providers.ID.KEY for a provider's settings.
+    Without a command it is 'jumpseat settings list'. The configuration file overrides saved settings.
+
+    \b
+    Examples:
+      jumpseat settings
+      jumpseat settings set default_provider groq
+      jumpseat settings set providers.groq.temperature 0.2
+      jumpseat settings get default_model
+      jumpseat settings unset max_tokens
+
+    Exit codes: 0 success; 1 rejected, or nothing is saved under that key; 2 wrong usage.
+    """
+
+
+@settings.command("list")
+@daemon_options
+@json_option
+@run_async
+async def list_settings(daemon_command: list[str], as_json: bool) -> int:
+    """List all saved settings.
+
+    In a pipe each line is a key and its value, separated by a tab.
+
+    \b
+    Examples:
+      jumpseat settings list
+      jumpseat settings list --json | jq -r .default_model
     """
     async with daemon(daemon_command) as client:
-        settings = await client.settings()
-    if key is None:
-        if as_json:
-            print_json(settings)
-        else:
-            lines = list(_lines(settings))
-            for name, saved in lines:
-                print(f"{clean_line(name)}\t{_written(saved)}")
-            if not lines:
-                say("Nothing is saved. To save a value: jumpseat settings set KEY VALUE")
+        saved = await client.settings()
+    if as_json:
+        print_json(saved)
         return OK
-    value = _saved(settings, key)
+    for name, value in _lines(saved):
+        print(f"{clean_line(name)}\t{_written(value)}")
+    if not any(_lines(saved)):
+        say("Nothing is saved. To save a value: jumpseat settings set KEY VALUE")
+    return OK
+
+
+@settings.command("get")
+@click.argument("key", shell_complete=complete_saved_key)
+@daemon_options
+@json_option
+@run_async
+async def get_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
+    """Print one value; exit with 1 if nothing is saved under that key.
+
+    \b
+    Examples:
+      jumpseat settings get default_model
+      jumpseat settings get providers.groq.temperature
+      jumpseat settings get --json providers
+    """
+    async with daemon(daemon_command) as client:
+        value = _saved(await client.settings(), key)
     if value is None:
         return _report_missing(key)
     if as_json:
@@ -43,34 +90,56 @@ async def show_settings(key: str | None, *, daemon_command: Sequence[str], as_js
     return OK
 
 
-async def change_setting(key: str, value: Any, *, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Save one value, or remove it if the value is None.
+@settings.command("set")
+@click.argument("key", shell_complete=complete_saved_key)
+@click.argument("value", shell_complete=complete_saved_value)
+@daemon_options
+@json_option
+@run_async
+async def set_setting(key: str, value: str, daemon_command: list[str], as_json: bool) -> int:
+    """Save one value. Valid JSON is saved as JSON, everything else as a string.
 
-    Raises:
-        ClientError: the daemon rejects the key or the value.
+    \b
+    Examples:
+      jumpseat settings set default_model groq:llama-3.3-70b-versatile
+      jumpseat settings set max_tokens 4000
+      jumpseat settings set providers.groq.temperature 0.2
     """
+    parsed = value_of(key, value)
+    if parsed is None:
+        raise click.UsageError(f"To remove it: jumpseat settings unset {key}")
+    return await _change(key, parsed, daemon_command, as_json=as_json)
+
+
+@settings.command("unset")
+@click.argument("key", shell_complete=complete_saved_key)
+@daemon_options
+@json_option
+@run_async
+async def unset_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
+    """Remove one value, or all values of a provider.
+
+    \b
+    Examples:
+      jumpseat settings unset default_model
+      jumpseat settings unset providers.groq.temperature
+      jumpseat settings unset providers.groq
+    """
+    return await _change(key, None, daemon_command, as_json=as_json)
+
+
+async def _change(key: str, value: Any, daemon_command: list[str], *, as_json: bool) -> int:
+    """Save one value, or remove it if the value is None."""
     patch: Any = value
     for part in reversed(path_of(key)):
         patch = {part: patch}
     async with daemon(daemon_command) as client:
         if value is None and _saved(await client.settings(), key) is None:
             return _report_missing(key)
-        settings = await save(client, patch)
+        saved = await save_settings(client, patch)
     if as_json:
-        print_json(settings)
+        print_json(saved)
     return OK
-
-
-async def save(client: Client, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Save settings, warn of those that have no effect, and return the whole.
-
-    Raises:
-        ClientError: the daemon rejects a key or a value.
-    """
-    answer = await client.request("settings/save", {"settings": patch})
-    for warning in answer.get("warnings") or ():
-        say(f"warning: {clean_line(str(warning['message']))}")
-    return dict(answer["settings"])
 
 
 def _saved(settings: Mapping[str, Any], key: str) -> Any:

@@ -8,16 +8,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from jumpseat_cli.chat.answering import daemon
+import click
+
+from jumpseat_cli.command_line.options import daemon_options, json_option, run_async
+from jumpseat_cli.daemon.rows import USABLE
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, error_document, print_client_error, print_json
 from jumpseat_cli.terminal.output import make_spinner
 from jumpseat_cli.terminal.tables import print_rows
 from jumpseat_cli.terminal.text import can_print, clean_line
 from jumpseat_cli.terminal.wrapping import columns, wrapped
-from jumpseat_client import Client, ClientError, RequestFailed
-
-USABLE = ("signed_in", "configured", "not_required")
-"""The authentication states in which a chat can be tried."""
+from jumpseat_client.client import Client
+from jumpseat_client.errors import ClientError, RequestFailed
 
 ACCOUNT_SECONDS = 5.0
 """How long an account may take to report its plan and quotas."""
@@ -25,16 +27,22 @@ ACCOUNT_SECONDS = 5.0
 BAR_CELLS = 20
 
 
-def has_sign_in(row: Mapping[str, Any]) -> bool:
-    """Whether `jumpseat login` works for a provider of `providers/list`."""
-    return row.get("authMethod") == "device_code"
+@click.command()
+@click.option("--probe", is_flag=True, help="Request each provider: is its key accepted, what can it do?")
+@daemon_options
+@json_option
+@run_async
+async def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
+    """Show the providers, whether they are ready, the account's quotas, and what to do next.
 
+    \b
+    Examples:
+      jumpseat status
+      jumpseat status --probe
+      jumpseat status --json | jq '.providers[] | {id, state: .auth.state}'
 
-async def show_status(*, probe: bool, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Print every provider with its authentication state and its quotas, and return the exit code.
-
-    Raises:
-        ClientError: the daemon cannot be used.
+    Exit codes: 0 success; 1 the daemon cannot be used, or the configured default provider does not exist;
+    2 wrong usage.
     """
     spinner = make_spinner("Looking")
     try:

@@ -6,15 +6,72 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jumpseat_cli.chat.answering import daemon
-from jumpseat_cli.commands.models import short_count
+import click
+
+from jumpseat_cli.command_line.completion import complete_file, complete_model
+from jumpseat_cli.command_line.options import daemon_options, json_option
+from jumpseat_cli.daemon.rows import short_count
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
-from jumpseat_client import Client, ClientError
+from jumpseat_cli.terminal.running import run_work
+from jumpseat_client.client import Client
+from jumpseat_client.errors import ClientError
 
 HOW = {"provider": "counted by the provider", "estimate": "estimated"}
 
 
-async def show_tokens(
+@click.command()
+@click.argument("text", nargs=-1)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH[:A-B]",
+    shell_complete=complete_file,
+    help="Count this file or some of its lines, a pattern's files, or - for piped input. Repeatable.",
+)
+@click.option("-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model that counts.")
+@click.option("-s", "--system", metavar="TEXT", help="Count this system prompt too.")
+@click.option("--exact", is_flag=True, help="Fail if the provider does not count, instead of estimating.")
+@daemon_options
+@json_option
+def tokens(
+    text: tuple[str, ...],
+    files: tuple[str, ...],
+    model: str | None,
+    system: str | None,
+    exact: bool,
+    daemon_command: list[str],
+    as_json: bool,
+) -> int:
+    """Count the tokens of TEXT, of files and of piped input, as a chat with them would have.
+
+    The provider counts where it can; else the number is estimated. In a pipe only the number is printed.
+
+    \b
+    Examples:
+      jumpseat tokens "How long is this?"
+      git diff | jumpseat tokens
+      jumpseat tokens -f main.py -f README.md -m copilot:gpt-4.1
+      jumpseat tokens --json -f main.py | jq .tokens
+
+    Exit codes: 0 success; 1 a failure, or with --exact no count; 2 wrong usage.
+    """
+    from jumpseat_cli.chat.question import STDIN, read_question
+
+    # With files, only `-` reads stdin: in a loop of a script it has the names of the files.
+    asked = read_question(text, files, with_stdin=not files or STDIN in (*text, *files))
+    if asked.is_empty and not asked.blocks:
+        raise click.UsageError("There is no text. Try: jumpseat tokens -f README.md")
+    options = {"model": model, "system": system}
+    work = _show_tokens(
+        [asked.message()], options, exact=exact, daemon_command=daemon_command, as_json=as_json
+    )
+    return run_work(work, as_json=as_json)
+
+
+async def _show_tokens(
     messages: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
     *,

@@ -1,10 +1,11 @@
-"""Kept conversations on the command line: lists, and ids that are shortened."""
+"""Kept conversations: lists, ids that are shortened, and the one that a chat continues."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
+from jumpseat_cli.daemon.session import CLIENT_NAME
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError, RequestFailed
 
@@ -15,6 +16,10 @@ MOST_NAMED = 5
 
 _REQUEST_ERROR = 1004
 """The code that the daemon answers to an id that it does not know."""
+
+
+Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
+"""Returns a kept conversation, or raises a ClientError."""
 
 
 class RowsFound(NamedTuple):
@@ -29,6 +34,15 @@ class NotFound(ClientError):  # noqa: N818 - reads as what happened
     """An id fits no kept conversation, or several."""
 
     hint = LIST_HINT
+
+
+class NothingToContinue(ClientError):  # noqa: N818 - reads as what happened
+    """The command line has kept no conversation in this directory."""
+
+    hint = LIST_HINT
+
+    def __init__(self) -> None:
+        super().__init__("There is no conversation in this directory to continue.")
 
 
 async def list_rows(
@@ -98,3 +112,23 @@ def _fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
     ids = [row["id"] for row in fitting[:MOST_NAMED]]
     more = f" and {len(fitting) - len(ids)} more" if len(fitting) > len(ids) else ""
     return f"{name!r} fits {len(fitting)} kept conversations: {', '.join(ids)}{more}."
+
+
+def continued(conversation_id: str | None, *, last: bool) -> Continued | None:
+    """The kept conversation that a chat continues, for `ask`; None if it begins a new one."""
+    if conversation_id is not None:
+        return lambda client: find_conversation(client, conversation_id)
+    return _last_conversation if last else None
+
+
+async def _last_conversation(client: Client) -> dict[str, Any]:
+    """The conversation of the command line that changed last in this directory or below it."""
+    cursor = None
+    while True:
+        page = await client.list_conversations(cwd=".", limit=LARGEST_PAGE, cursor=cursor)
+        for row in page["conversations"]:
+            if row.get("client") == CLIENT_NAME:
+                return await client.get_conversation(row["id"])
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            raise NothingToContinue

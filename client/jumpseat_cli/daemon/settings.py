@@ -1,10 +1,28 @@
-"""The values of settings on the command line, by the rows of the settings schema."""
+"""Settings: their values as they are typed, and saving them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from jumpseat_cli.terminal.failures import say
+from jumpseat_cli.terminal.text import clean_line
+from jumpseat_client.client import Client
+
+THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "max")
+
+
+async def save_settings(client: Client, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Save settings, warn of those that have no effect, and return the whole.
+
+    Raises:
+        ClientError: the daemon rejects a key or a value.
+    """
+    answer = await client.request("settings/save", {"settings": patch})
+    for warning in answer.get("warnings") or ():
+        say(f"warning: {clean_line(str(warning['message']))}")
+    return dict(answer["settings"])
 
 
 def typed_settings(texts: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

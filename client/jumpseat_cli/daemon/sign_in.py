@@ -1,4 +1,4 @@
-"""`jumpseat login` and `jumpseat logout`: sign in with a code, and sign out."""
+"""Signs in with a code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from jumpseat_cli.chat.answering import daemon
-from jumpseat_cli.commands.status import USABLE
+from jumpseat_cli.daemon.rows import USABLE
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_cli.terminal.output import Spinner, make_spinner
 from jumpseat_cli.terminal.questions import confirm
@@ -124,34 +124,6 @@ async def _signed_in_account(client: Client, provider: str | None) -> dict[str, 
     return status
 
 
-async def log_out(*, provider: str | None, daemon_command: Sequence[str], as_json: bool) -> int:
-    """Sign out, and print whether another sign-in is still used; without a sign-in the exit code is 1.
-
-    Raises:
-        ClientError: the daemon cannot be used, or the provider has no sign-in.
-    """
-    async with daemon(daemon_command) as client:
-        before = await client.auth_status(provider=provider or DEFAULT_PROVIDER)
-        # Also without a sign-in, because a damaged file may still hold a token.
-        status = await client.sign_out(provider=provider)
-    nobody = before.get("state") == status.get("state") == "signed_out"
-    if as_json:
-        print_json(status)
-    elif nobody:
-        print_failure(f"No account is signed in to {_place(status)}.", None)
-    elif status.get("state") != "signed_out" and status.get("message"):
-        say(clean_line(str(status["message"])))
-    elif status.get("state") == "not_required":
-        say(f"{status.get('provider')} needs no sign-in.")
-    elif status.get("state") in USABLE:
-        # The sign-in of another program is still found; it must not be removed here.
-        source = clean_line(str(status.get("source")))
-        say(f"{_who(status)} is still used, from {source}, which jumpseat logout does not change.")
-    else:
-        say(f"Signed out of {status.get('provider')}.")
-    return FAILED if nobody else OK
-
-
 def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
     ready = status.get("state") in USABLE
     if as_json:
@@ -162,7 +134,7 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
         say(f"{status.get('provider')} needs no sign-in.")
     else:
         plan = f", plan {status['plan']}" if status.get("plan") else ""
-        say(clean_line(f"Signed in to {_place(status)} as {_who(status)}{plan}."))
+        say(clean_line(f"Signed in to {place_of(status)} as {account_of(status)}{plan}."))
         if status.get("message"):
             say(clean_line(str(status["message"])))
     return OK if ready else FAILED
@@ -170,12 +142,14 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
 
 def _already(status: Mapping[str, Any]) -> str:
     source = f", from {status['source']}" if status.get("source") else ""
-    return clean_line(f"Already signed in to {_place(status)} as {_who(status)}{source}.")
+    return clean_line(f"Already signed in to {place_of(status)} as {account_of(status)}{source}.")
 
 
-def _place(status: Mapping[str, Any]) -> str:
+def place_of(status: Mapping[str, Any]) -> str:
+    """The host or the provider of a sign-in."""
     return clean_line(str(status.get("host") or status.get("provider")))
 
 
-def _who(status: Mapping[str, Any]) -> str:
+def account_of(status: Mapping[str, Any]) -> str:
+    """The name of the account that is signed in."""
     return clean_line(str(status.get("login") or "an account"))

@@ -15,9 +15,9 @@ from pathlib import Path
 from jumpseat import __version__
 from jumpseat.chat import Check
 from jumpseat.system.paths import Places, places_of_process
-from jumpseat_cli.doctor.subjects import Subject
+from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile
+from jumpseat_cli.doctor.report import Subject
 from jumpseat_cli.doctor.versions import LIBRARIES
-from jumpseat_cli.files.configuration_file import CannotChange, ConfigurationFile
 
 PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
 """The variables that another program gets."""

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 from jumpseat.chat import Check
-from jumpseat_cli.commands.models import is_included
-from jumpseat_cli.doctor.subjects import Subject
+from jumpseat_cli.daemon.rows import is_included
+from jumpseat_cli.doctor.report import Subject
 from jumpseat_client import Client, ClientError
 
 DIAGNOSIS_SECONDS = 15.0

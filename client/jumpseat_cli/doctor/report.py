@@ -1,15 +1,17 @@
-"""The report: lines for a person, without secrets and without the name of the user's home."""
+"""The report: checks by subject, without secrets and without the name of the user's home."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from jumpseat_cli.doctor.subjects import Subject
+from jumpseat.chat import Check
 from jumpseat_cli.terminal.text import can_print, clean_line
 from jumpseat_cli.terminal.wrapping import wrapped
 
@@ -17,6 +19,50 @@ MARKS = {True: "✓", False: "✗", None: "-"}
 WORDS = {True: "ok", False: "FAIL", None: "-"}
 _COLOURS = {True: "green", False: "red", None: None}
 SLOW_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The checks of one subject."""
+
+    title: str
+    checks: Sequence[Check]
+    provider: str | None = None
+    """The id of the provider that the checks are about."""
+
+    @property
+    def failures(self) -> int:
+        """How many checks failed."""
+        return sum(check.ok is False for check in self.checks)
+
+    def rewritten(self, rewrite: Any) -> Subject:
+        """The subject with each text rewritten."""
+        checks = [
+            replace(
+                check,
+                message=rewrite(check.message),
+                hint=None if check.hint is None else rewrite(check.hint),
+            )
+            for check in self.checks
+        ]
+        return replace(self, checks=checks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        shaped: dict[str, Any] = {"title": self.title}
+        if self.provider is not None:
+            shaped["provider"] = self.provider
+        shaped["checks"] = [_as_dict(check) for check in self.checks]
+        return shaped
+
+
+def _as_dict(check: Check) -> dict[str, Any]:
+    shaped: dict[str, Any] = {"name": check.name, "ok": check.ok, "message": check.message}
+    if check.hint is not None:
+        shaped["hint"] = check.hint
+    if check.duration_ms is not None:
+        shaped["durationMs"] = check.duration_ms
+    return shaped
 
 
 def for_the_public(secrets: Callable[[str], str]) -> Callable[[str], str]:

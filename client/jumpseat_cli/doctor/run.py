@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jumpseat import __version__
 from jumpseat.chat import Check
-from jumpseat_cli.chat.answering import daemon
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.doctor.installation import (
     check_configuration,
     check_installation,
@@ -16,8 +16,7 @@ from jumpseat_cli.doctor.installation import (
     configured_default,
 )
 from jumpseat_cli.doctor.providers import check_providers
-from jumpseat_cli.doctor.report import for_the_public, show_end, show_section
-from jumpseat_cli.doctor.subjects import Subject
+from jumpseat_cli.doctor.report import Subject, for_the_public, show_end, show_section
 from jumpseat_cli.terminal.failures import FAILED, OK, print_json
 from jumpseat_cli.terminal.output import make_spinner
 from jumpseat_client import ClientError

@@ -1,1 +1,1 @@
-"""The user's files: what goes with a question, what an edit rewrites, the configuration file."""
+"""The user's files: what goes with a question, what an edit rewrites, lines of files."""

@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from jumpseat_cli.command_line.options import CannotAsk
-from jumpseat_cli.files.replacing import range_of
+from jumpseat_cli.files.lines import CannotUse, Range, cut_range, split_range
 
 Block: TypeAlias = dict[str, Any]
 
 LARGEST_FILE = 4 * 1024 * 1024
 LARGEST_IMAGE = 20 * 1024 * 1024
-
-_LINES = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,9})(?:(?P<dash>-)(?P<last>[0-9]{1,9})?)?", re.ASCII)
 
 _IMAGES = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
@@ -45,7 +42,7 @@ def attached(files: Sequence[str], images: Sequence[str]) -> list[Block]:
     """The blocks of all files and images of a question.
 
     Raises:
-        CannotAsk: as `files_of` and `image_of` do.
+        CannotUse: as `files_of` and `image_of` do.
     """
     return [*(block for each in files for block in files_of(each)), *map(image_of, images)]
 
@@ -54,30 +51,26 @@ def files_of(argument: str) -> list[Block]:
     """The context blocks of `PATH`, `PATH:3`, `PATH:3-7`, `PATH:3-`, or of a pattern such as `src/*.py`.
 
     Raises:
-        CannotAsk: a file cannot be read, is not text, or has no such lines.
+        CannotUse: a file cannot be read, is not text, or has no such lines.
     """
     if re.match(r"https?://", argument):
-        raise CannotAsk(f"{argument} is an address, and -f takes files. Download it, and give the file.")
+        raise CannotUse(f"{argument} is an address, and -f takes files. Download it, and give the file.")
     path = _path(argument)
-    lines = None if _exists(path) else _LINES.fullmatch(argument)
-    if lines is not None:
-        first, last = int(lines["first"]), lines["last"]
-        end = int(last) if last else None if lines["dash"] else first
-        return [_context(path, (first, end)) for path in _matching(lines["path"])]
-    return [_context(path, None) for path in _matching(argument)]
+    name, lines = (argument, None) if _exists(path) else split_range(argument)
+    return [_context(each, lines) for each in _matching(name)]
 
 
 def image_of(argument: str) -> Block:
     """The block of an image or a PDF, or of an image's URL, which only the provider reads.
 
     Raises:
-        CannotAsk: it cannot be read, or is none of these.
+        CannotUse: it cannot be read, or is none of these.
     """
     if _IMAGE_ADDRESS.match(argument):
         return {"type": "image", "source": argument}
     if re.match(r"https?://|data:", argument):
         reason = "is not the https:// address of an image, or a data: URL with an image in base64"
-        raise CannotAsk(f"{argument[:80]} {reason}. Download it, and give the file.")
+        raise CannotUse(f"{argument[:80]} {reason}. Download it, and give the file.")
     path = _path(argument)
     return image_block(_read(path, LARGEST_IMAGE), str(path))
 
@@ -86,7 +79,7 @@ def image_block(data: bytes, name: str) -> Block:
     """The block of an image in PNG, JPEG, GIF or WebP, or of a PDF.
 
     Raises:
-        CannotAsk: it is none of these; the message has the name.
+        CannotUse: it is none of these; the message has the name.
     """
     source = base64.b64encode(data).decode("ascii")
     if data.startswith(b"%PDF-"):
@@ -94,7 +87,7 @@ def image_block(data: bytes, name: str) -> Block:
     for start, media_type in _IMAGES:
         if start.match(data):
             return {"type": "image", "source": source, "mediaType": media_type}
-    raise CannotAsk(f"{name} is neither an image that models take (PNG, JPEG, GIF or WebP) nor a PDF.")
+    raise CannotUse(f"{name} is neither an image that models take (PNG, JPEG, GIF or WebP) nor a PDF.")
 
 
 def _matching(argument: str) -> list[Path]:
@@ -104,30 +97,25 @@ def _matching(argument: str) -> list[Path]:
         found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - as shells do, `*` leaves out hidden files
         if files := [each for each in found if each.is_file()]:
             return files
-        raise CannotAsk(f"No file matches {argument}.")
+        raise CannotUse(f"No file matches {argument}.")
     return [path]
 
 
-def _context(path: Path, lines: tuple[int, int | None] | None) -> Block:
+def _context(path: Path, lines: Range | None) -> Block:
     try:
         text = _read(path, LARGEST_FILE).decode("utf-8")
     except UnicodeDecodeError:
-        raise CannotAsk(f"{path} is not UTF-8 text.") from None
+        raise CannotUse(f"{path} is not UTF-8 text.") from None
     block: Block = {"type": "context", "text": text, "uri": path.absolute().as_uri()}
     extension = path.suffix.removeprefix(".").lower()
     if language := _LANGUAGES.get(extension, extension):
         block["languageId"] = language
     if lines is None:
         return block
-    # Not `splitlines`, which also splits at form feeds and other characters.
-    rows = re.split(r"(?<=\n)", text)
-    count = len(rows) if rows[-1] else len(rows) - 1
-    try:
-        first, last = range_of(path, lines, count)
-    except ValueError as error:
-        raise CannotAsk(str(error)) from None
-    place = {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
-    return {**block, "text": "".join(rows[first - 1 : last]), "range": place}
+    before, part, _ = cut_range(text, lines, path)
+    first = len(before)
+    place = {"start": {"line": first, "character": 0}, "end": {"line": first + len(part), "character": 0}}
+    return {**block, "text": "".join(part), "range": place}
 
 
 def _path(argument: str) -> Path:
@@ -147,11 +135,11 @@ def _exists(path: Path) -> bool:
 def _read(path: Path, limit: int) -> bytes:
     try:
         if not path.is_file():
-            raise CannotAsk(f"{path} is not a file." if path.exists() else f"There is no file {path}.")
+            raise CannotUse(f"{path} is not a file." if path.exists() else f"There is no file {path}.")
         with path.open("rb") as stream:
             data = stream.read(limit + 1)
     except (OSError, ValueError) as error:
-        raise CannotAsk(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        raise CannotUse(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     if len(data) > limit:
-        raise CannotAsk(f"{path} is larger than {limit >> 20} MiB.")
+        raise CannotUse(f"{path} is larger than {limit >> 20} MiB.")
     return data

@@ -1,4 +1,4 @@
-"""Files that commands write for the user, and ranges of lines in files."""
+"""Files that commands write for the user."""
 
 from __future__ import annotations
 
@@ -128,21 +128,3 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
-
-
-def range_of(name: object, lines: tuple[int, int | None], count: int) -> tuple[int, int]:
-    """The first and the last line of a range, from 1.
-
-    Args:
-        name: the file's, for the error.
-        lines: as they were typed; without a last line the range ends with the file.
-        count: how many lines the file has.
-
-    Raises:
-        ValueError: the file has no such lines; its text is a sentence.
-    """
-    first, last = lines[0], count if lines[1] is None else lines[1]
-    if not 1 <= first <= last <= count:
-        part = f"line {first}" if first == last else f"part {first}-{'' if lines[1] is None else last}"
-        raise ValueError(f"{name} has {count} line{'' if count == 1 else 's'}; there is no {part}.")
-    return first, last

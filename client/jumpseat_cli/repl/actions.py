@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from jumpseat_cli.command_line.options import THINKING_LEVELS, CannotAsk
-from jumpseat_cli.daemon.settings import typed_settings
+from jumpseat_cli.daemon.settings import THINKING_LEVELS, typed_settings
 from jumpseat_cli.files.attachments import Block, files_of, image_of
+from jumpseat_cli.files.lines import CannotUse
 from jumpseat_cli.files.replacing import replace_file
 from jumpseat_cli.repl.commands import COMMANDS
 from jumpseat_cli.repl.conversation import TerminalConversation, Totals
@@ -119,7 +119,7 @@ class Actions:
         elif argument:
             try:
                 waiting += await asyncio.to_thread(read, _unquoted(argument))
-            except CannotAsk as error:
+            except CannotUse as error:
                 print_failure(str(error), None)
                 return
         if not waiting:

@@ -10,10 +10,9 @@ import click
 
 from jumpseat_cli.chat.answering import needs_input
 from jumpseat_cli.chat.usage import usage_line
-from jumpseat_cli.commands.status import has_sign_in
+from jumpseat_cli.daemon.rows import has_sign_in
 from jumpseat_cli.repl.commands import near_name
 from jumpseat_cli.repl.conversation import TerminalConversation
-from jumpseat_cli.repl.editor import edited
 from jumpseat_cli.repl.history import InputHistory
 from jumpseat_cli.repl.interrupts import Interrupts
 from jumpseat_cli.repl.link import Link
@@ -75,7 +74,7 @@ class Asker:
         try:
             # Ctrl-C belongs to the editor.
             with self._terminal.as_before(), self._interrupts.stopped_by(lambda: None):
-                text = await edited(before)
+                text = await _edit(before)
         except click.ClickException as error:
             print_failure(error.message, "Set $EDITOR to the command of your editor.")
             return
@@ -219,3 +218,9 @@ def _echo(text: str, most: int) -> None:
     note("\n".join(f"> {line}" for line in lines[:most]))
     if len(lines) > most:
         note(f"> … ({len(lines) - most} more lines)")
+
+
+async def _edit(text: str) -> str:
+    """The text as the user leaves it in $VISUAL or $EDITOR; unchanged if nothing was saved."""
+    changed = await asyncio.to_thread(click.edit, f"{text}\n" if text else "", extension=".md")
+    return text if changed is None else changed.strip()

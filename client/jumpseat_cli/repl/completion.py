@@ -10,8 +10,8 @@ from typing import TypeAlias
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from jumpseat_cli.command_line.options import THINKING_LEVELS
-from jumpseat_cli.commands.status import has_sign_in
+from jumpseat_cli.daemon.rows import has_sign_in
+from jumpseat_cli.daemon.settings import THINKING_LEVELS
 from jumpseat_cli.repl.commands import COMMANDS, Completes, command_named
 from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.link import Link

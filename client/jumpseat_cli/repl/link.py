@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
-from jumpseat_cli.chat.answering import daemon
+from jumpseat_cli.daemon.session import daemon
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError, DaemonDied
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from jumpseat import __version__
 from jumpseat.system.paths import places_of_process
-from jumpseat_cli.chat.answering import Continued, options_of_chat, options_of_kept
-from jumpseat_cli.commands.status import USABLE
+from jumpseat_cli.chat.answering import options_of_chat, options_of_kept
+from jumpseat_cli.daemon.conversations import Continued
+from jumpseat_cli.daemon.rows import USABLE
 from jumpseat_cli.files.attachments import Block
 from jumpseat_cli.repl.actions import Actions
 from jumpseat_cli.repl.asking import Asker
@@ -21,8 +22,7 @@ from jumpseat_cli.repl.history import FILE_NAME, InputHistory
 from jumpseat_cli.repl.interrupts import Interrupts
 from jumpseat_cli.repl.link import Link
 from jumpseat_cli.repl.notes import note
-from jumpseat_cli.repl.plain import PlainReader
-from jumpseat_cli.repl.reader import Reader
+from jumpseat_cli.repl.reader import PlainReader, Reader
 from jumpseat_cli.repl.terminal_modes import QuietTerminal
 from jumpseat_cli.terminal.failures import OK, print_client_error, say
 from jumpseat_cli.terminal.output import make_spinner

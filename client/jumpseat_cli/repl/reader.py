@@ -1,8 +1,13 @@
-"""What reads the user's input."""
+"""What reads the user's input, and the prompt on a terminal without cursor movement (TERM=dumb)."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 from typing import Protocol
+
+PIECE = 1 << 16
+HOW_TO_LEAVE = "(Ctrl-D leaves.)"
 
 
 class Reader(Protocol):
@@ -20,3 +25,77 @@ class Reader(Protocol):
 
     def interrupt(self) -> None:
         """Take a Ctrl-C that arrived as a signal while nothing ran."""
+
+
+class PlainReader:
+    """Reads lines that the terminal itself edits; a backslash at the end of a line continues the input."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._ready: asyncio.Future[bool] | None = None
+
+    async def read(self, text: str = "") -> str | None:
+        """The next input; None after Ctrl-D."""
+        if text:
+            print(f"Not answered: {text}")
+        lines: list[str] = []
+        while True:
+            try:
+                line = await self._line("  " if lines else "> ")
+            except KeyboardInterrupt:
+                print(f"\n{HOW_TO_LEAVE}")
+                lines = []
+                continue
+            if line is None:
+                return "\n".join(lines) or None
+            if not line.endswith("\\"):
+                return "\n".join([*lines, line])
+            lines.append(line[:-1])
+
+    async def confirm(self, question: str) -> bool:
+        """Ask for y or n."""
+        try:
+            return (await self._line(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
+        except KeyboardInterrupt:
+            print()
+            return False
+
+    def interrupt(self) -> None:
+        """Clear what was typed; for Ctrl-C, which is a signal here."""
+        if self._ready is not None and not self._ready.done():
+            self._rest = b""
+            self._ready.set_result(False)
+
+    async def _line(self, prompt: str) -> str | None:
+        """The next line; None at the end.
+
+        Raises:
+            KeyboardInterrupt: `interrupt` was called.
+        """
+        print(prompt, end="", flush=True)
+        while b"\n" not in self._rest:
+            if not await self._readable():
+                raise KeyboardInterrupt
+            piece = os.read(0, PIECE)
+            if not piece:
+                print()
+                return None
+            self._rest += piece
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode("utf-8", "replace")
+
+    async def _readable(self) -> bool:
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[bool] = loop.create_future()
+
+        def has_input() -> None:
+            if not ready.done():
+                ready.set_result(True)
+
+        self._ready = ready
+        loop.add_reader(0, has_input)
+        try:
+            return await ready
+        finally:
+            loop.remove_reader(0)
+            self._ready = None

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
-from jumpseat_cli.command_line.options import until_terminated
 from jumpseat_cli.terminal.failures import FAILED, OK, TERMINATED
+from jumpseat_cli.terminal.running import until_terminated
 
 if sys.platform != "win32":
     import termios

@@ -19,7 +19,7 @@ pytestmark = [
 PROMPT = """
 import fcntl, os, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from jumpseat_cli.command_line.options import run_work
+from jumpseat_cli.terminal.running import run_work
 from jumpseat_cli.terminal.questions import confirm
 os._exit(run_work(confirm("Really?"), as_json=False))
 """

@@ -32,7 +32,7 @@ runpy.run_module("jumpseat", run_name="__main__")
         ("status --own", "jumpseat_client"),
         ("status --own", "jumpseat_cli.program"),
         ("status --own", "click"),
-        ("status --own", "jumpseat_cli.commands.status_commands"),
+        ("status --own", "jumpseat_cli.commands.status"),
         ("status --own", "jumpseat_client.client"),
         ("serve", "jumpseat.rpc.flags"),
         ("serve", "pydantic"),

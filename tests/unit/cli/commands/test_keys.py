@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.providers.services import SERVICES
-from jumpseat_cli.files.configuration_file import CannotChange, ConfigurationFile
+from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile
 from jumpseat_client import SyncClient
 from tests.fakes.terminal import Terminal
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring

@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.adapters.local.model import installed_file
 from jumpseat.system.paths import places_of_process
-from jumpseat_cli.commands import local
+from jumpseat_cli.configuration import local
 
 pytestmark = pytest.mark.timeout(60)
 

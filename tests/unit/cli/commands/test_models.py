@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from jumpseat_cli.commands.models import cost_of, is_included, short_count
+from jumpseat_cli.commands.models import cost_of
 from jumpseat_cli.commands.status import quota_line
+from jumpseat_cli.daemon.rows import is_included, short_count
 from tests.fakes.scenario import Scenario
 from tests.fakes.terminal import Terminal
 from tests.unit.cli.commands.test_status import provider

@@ -16,8 +16,7 @@ from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
 from jumpseat_cli.doctor.installation import check_configuration, check_installation, programs_on_path
 from jumpseat_cli.doctor.providers import default_for, model_to_try
-from jumpseat_cli.doctor.report import for_the_public, show_section
-from jumpseat_cli.doctor.subjects import Subject
+from jumpseat_cli.doctor.report import Subject, for_the_public, show_section
 
 SECTION = Subject(
     "Title", [Check("a", True, "good"), Check("b", False, "bad", "Do it."), Check("c", None, "so")]

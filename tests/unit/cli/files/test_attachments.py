@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from jumpseat_cli.files import attachments
-from jumpseat_cli.files.attachments import CannotAsk, attached, files_of, image_of
+from jumpseat_cli.files.attachments import attached, files_of, image_of
+from jumpseat_cli.files.lines import CannotUse
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
 
@@ -101,7 +102,7 @@ def test_what_cannot_be_attached_is_reported(directory: Path, argument: str, mes
     (directory / "a.txt").write_text("one\ntwo\n", "utf-8")
     (directory / "binary").write_bytes(b"\xff\xfe\0")
 
-    with pytest.raises(CannotAsk) as caught:
+    with pytest.raises(CannotUse) as caught:
         files_of(argument)
     if message is not None:
         assert str(caught.value) == message
@@ -147,13 +148,13 @@ def test_the_address_of_an_image_is_passed_on(address: str) -> None:
     "address", ["http://example.com/a.png", "https://", "data:image/png;base64,%%", "data:text/plain,x"]
 )
 def test_an_address_that_the_daemon_refuses_is_reported_as_typed(address: str) -> None:
-    with pytest.raises(CannotAsk) as failed:
+    with pytest.raises(CannotUse) as failed:
         image_of(address)
     assert str(failed.value).startswith(f"{address} is not the https:// address of an image")
 
 
 def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
-    with pytest.raises(CannotAsk, match=r"^https://example\.com/a is an address, and -f takes files"):
+    with pytest.raises(CannotUse, match=r"^https://example\.com/a is an address, and -f takes files"):
         files_of("https://example.com/a")
 
 
@@ -161,7 +162,7 @@ def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
 def test_a_file_that_is_no_image_is_reported(directory: Path, data: bytes) -> None:
     (directory / "a.png").write_bytes(data)
 
-    with pytest.raises(CannotAsk, match="PNG, JPEG, GIF or WebP"):
+    with pytest.raises(CannotUse, match="PNG, JPEG, GIF or WebP"):
         image_of("a.png")
 
 
@@ -172,8 +173,8 @@ def test_files_that_are_too_large_are_reported(directory: Path, monkeypatch: pyt
     assert len(attached(*everything)) == 2
 
     monkeypatch.setattr(attachments, "LARGEST_IMAGE", 2**20)
-    with pytest.raises(CannotAsk, match=r"a\.png is larger than 1 MiB"):
+    with pytest.raises(CannotUse, match=r"a\.png is larger than 1 MiB"):
         attached(*everything)
     monkeypatch.setattr(attachments, "LARGEST_FILE", 2**20 - 1)
-    with pytest.raises(CannotAsk, match=r"a\.txt is larger"):
+    with pytest.raises(CannotUse, match=r"a\.txt is larger"):
         attached(*everything)

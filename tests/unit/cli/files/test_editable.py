@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat_cli.files.editable import CannotEdit, Piece, read_piece
+from jumpseat_cli.files.editable import Piece, read_piece
+from jumpseat_cli.files.lines import CannotUse
 
 TEXT = "one\ntwo \x0c\nthree\n"
 
@@ -50,10 +51,10 @@ def test_a_file_whose_name_ends_with_a_range_is_meant_itself(tmp_path: Path) -> 
     [(":0", "there is no line 0."), (":4", "has 3 lines; there is no line 4."), (":3-2", "no part 3-2.")],
 )
 def test_lines_that_are_not_there_are_refused(file: Path, lines: str, words: str) -> None:
-    with pytest.raises(CannotEdit, match=words.replace(".", "[.]")):
+    with pytest.raises(CannotUse, match=words.replace(".", "[.]")):
         read_piece(f"{file}{lines}", None)
     file.write_bytes(b"one\n")
-    with pytest.raises(CannotEdit, match="has 1 line; there is no line 2"):
+    with pytest.raises(CannotUse, match="has 1 line; there is no line 2"):
         read_piece(f"{file}:2", None)
 
 
@@ -77,7 +78,7 @@ def test_an_encoding_and_its_mark_survive_a_change(tmp_path: Path, encoding: str
 )
 def test_what_cannot_be_edited_is_reported(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "binary").write_bytes(b"\x80\x81")
-    with pytest.raises(CannotEdit, match=words):
+    with pytest.raises(CannotUse, match=words):
         read_piece(str(tmp_path / name), None)
 
 
@@ -110,7 +111,7 @@ def test_a_failed_write_leaves_the_file(file: Path, monkeypatch: pytest.MonkeyPa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("jumpseat_cli.files.replacing.os.fsync", fail)
-    with pytest.raises(CannotEdit, match="No space left on device"):
+    with pytest.raises(CannotUse, match="No space left on device"):
         piece.write("x")
     assert [each.name for each in file.parent.iterdir()] == [file.name]
     assert file.read_bytes() == TEXT.encode()

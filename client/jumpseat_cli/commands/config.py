@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from jumpseat_cli.command_line.groups import CommandGroup
-from jumpseat_cli.command_line.options import HELP, config_option, json_option, run_work
+from jumpseat_cli.command_line.options import HELP, config_option, json_option
 from jumpseat_cli.terminal.failures import OK, print_json
+from jumpseat_cli.terminal.running import run_work
 
 new_config_option = click.option(
     "--config",
@@ -60,7 +61,7 @@ def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
 
     Exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
     """
-    from jumpseat_cli.commands.configuration import begin
+    from jumpseat_cli.configuration.editing import begin
 
     return begin(providers, config, as_json=as_json)
 
@@ -76,9 +77,9 @@ def show(config: Path | None, as_json: bool) -> int:
       jumpseat config show
       jumpseat config show --json | jq .providers
     """
-    from jumpseat_cli.commands import configuration
+    from jumpseat_cli.configuration import editing
 
-    return configuration.show(config, as_json=as_json)
+    return editing.show(config, as_json=as_json)
 
 
 @config_group.command()
@@ -96,9 +97,9 @@ def edit(config: Path | None, as_json: bool) -> int:
 
     Exit codes: 0 no errors; 1 errors in the file, or the editor failed; 2 wrong usage.
     """
-    from jumpseat_cli.commands import configuration
+    from jumpseat_cli.configuration import editing
 
-    return configuration.edit(config, as_json=as_json)
+    return editing.edit(config, as_json=as_json)
 
 
 @config_group.command()
@@ -137,6 +138,6 @@ def check(config: Path | None, as_json: bool) -> int:
 
     Exit codes: 0 no errors (warnings are possible); 1 errors; 2 wrong usage.
     """
-    from jumpseat_cli.commands import configuration
+    from jumpseat_cli.configuration import editing
 
-    return run_work(configuration.check(config, as_json=as_json), as_json=as_json)
+    return run_work(editing.check(config, as_json=as_json), as_json=as_json)

@@ -18,9 +18,9 @@ from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, store_key
 from jumpseat.providers.services import SERVICES, Service
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_cli.commands.keys import fault_of_key
-from jumpseat_cli.commands.local import PROVIDER, is_installed
-from jumpseat_cli.files.configuration_file import ConfigurationFile, reporting
+from jumpseat_cli.configuration.file import ConfigurationFile, reporting
+from jumpseat_cli.configuration.keys import fault_of_key
+from jumpseat_cli.configuration.local import PROVIDER, is_installed
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_cli.terminal.questions import ask_hidden
 from jumpseat_cli.terminal.text import clean

@@ -14,7 +14,7 @@ import pytest
 
 from jumpseat.adapters.local.model import installed_file
 from jumpseat.system.paths import places_of_process
-from jumpseat_cli.commands import configuration, local
+from jumpseat_cli.configuration import editing, local
 from tests.fakes.terminal import Terminal
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
@@ -80,7 +80,7 @@ def test_the_local_model_is_installed_only_once(
         if exists:
             model.parent.mkdir(parents=True)
             model.write_bytes(b"GGUF")
-        assert configuration.begin(["local"], None, as_json=False) == 0
+        assert editing.begin(["local"], None, as_json=False) == 0
         written = (home / "config.toml").read_text("utf-8")
         for text in (capsys.readouterr().err, written):
             assert ("jumpseat local install" in text) is not exists

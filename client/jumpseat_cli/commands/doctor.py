@@ -12,8 +12,8 @@ from jumpseat_cli.command_line.options import (
     daemon_command_of,
     json_option,
     own_option,
-    run_work,
 )
+from jumpseat_cli.terminal.running import run_work
 
 
 @click.command()

@@ -1,0 +1,1 @@
+"""The configuration file, stored keys and local models: what commands change without the daemon."""

