@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.github.copilot.token_cache import REPLACEMENT_SECONDS
+from jumpseat.adapters.github.copilot.credential import REPLACEMENT_SECONDS
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.copilot import ask, configure, copilot_daemon, sign_in, table
 from tests.daemon import Daemon
@@ -109,7 +109,7 @@ def check_store(home: Path) -> None:
     """The files of the store are complete and private."""
     for path in (home / "auth").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-        if path.suffix not in (".lock", ".beat") and not path.name.startswith("."):
+        if path.suffix != ".lock" and not path.name.startswith("."):
             assert isinstance(json.loads(path.read_bytes()), dict), path
     assert stat.S_IMODE((home / "auth").stat().st_mode) == 0o700
 

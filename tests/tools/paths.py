@@ -222,9 +222,9 @@ async def record_cold_token(recorder: Recorder, home: Path) -> CalledPath:
         adapter = CopilotAdapter("copilot", config, http)
         try:
             token = recorder.start()
-            credential, _ = await adapter.account.credential()
+            bearer, _ = await adapter.account.bearer()
             recorder.stop()
-            assert credential.exchanged is not None
+            assert bearer.exchanged is not None
         finally:
             await adapter.aclose()
             await http.aclose()

@@ -334,7 +334,7 @@ class EndpointAdapter(Adapter):
         headers = await self._headers()
         return HttpCall(method, await self._url(path), headers, body, self._config.timeout)
 
-    async def _ask(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
+    async def _fetch(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
         """Make a request other than a chat; repeat it once with another credential if that has expired.
 
         Args:
@@ -364,7 +364,7 @@ class EndpointAdapter(Adapter):
         async def ask(http: HttpClient, call: HttpCall, *, provider: str) -> Any:
             return await self._shared_answer(path, call)
 
-        return await self._ask(ask, "GET", path)
+        return await self._fetch(ask, "GET", path)
 
     async def _shared_answer(self, name: str, call: HttpCall) -> Any:
         """The answer of a request; sessions that would make an equal one share it.
@@ -397,4 +397,4 @@ class EndpointAdapter(Adapter):
         """
         if not self._has_list:
             return -1
-        return await self._ask(ask_for_count, "POST", path, await self._values.body(body, model))
+        return await self._fetch(ask_for_count, "POST", path, await self._values.body(body, model))

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from jumpseat.adapters.github.copilot.token_cache import TokenCache
+from jumpseat.adapters.github.copilot.credential import CopilotCredential
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.http import HttpClient
@@ -38,7 +38,7 @@ async def main(origin: str, directory: Path, rounds: int) -> None:
     hosts = github_hosts(provider="copilot", github_url=origin, api_url=origin)
     sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
     http, clock = HttpClient(), SkippingClock()
-    tokens = TokenCache(http, hosts, sign_in, directory=directory, clock=clock, jitter=lambda: 0.0)
+    tokens = CopilotCredential(http, hosts, sign_in, directory=directory, clock=clock, jitter=lambda: 0.0)
     credential = None
     for _ in range(rounds):
         print("ready", flush=True)
@@ -46,8 +46,8 @@ async def main(origin: str, directory: Path, rounds: int) -> None:
             break
         if credential is not None:
             clock.skipped += 100.0
-            await tokens.refused(credential)
-        credential = await tokens.get()
+            await tokens.refuse(credential)
+        credential = await tokens.bearer()
         print(credential.token.reveal(), flush=True)
     await tokens.aclose()
     await http.aclose()

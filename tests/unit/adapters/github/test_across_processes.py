@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.github.copilot.exchange_lock import STOPPED_SECONDS
-from jumpseat.adapters.github.copilot.shared_token import LOCK_SECONDS
-from jumpseat.adapters.github.copilot.token_cache import TokenCache
+from jumpseat.adapters.github.copilot import shared_token
+from jumpseat.adapters.github.copilot.credential import CopilotCredential
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.http import HttpClient
@@ -94,7 +93,7 @@ async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
 ) -> None:
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
     minting(upstream)
-    tokens = TokenCache(
+    tokens = CopilotCredential(
         http, hosts, SignIn(Secret("ghu_canary-of-eight"), "file"), directory=tmp_path / "auth"
     )
     async with daemons(1, upstream, tmp_path / "auth") as (holder,):
@@ -102,14 +101,14 @@ async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
         assert holder.stdin is not None
         holder.stdin.write(b"go\n")
         await upstream.wait_for_request()
-        waiting = asyncio.ensure_future(tokens.get())
+        waiting = asyncio.ensure_future(tokens.bearer())
         done, _ = await asyncio.wait({waiting}, timeout=0.3)
         assert not done
         assert len(upstream.requests) == 1, "the lock is held"
 
         holder.send_signal(signal.SIGKILL)
 
-        async with asyncio.timeout(LOCK_SECONDS / 2):
+        async with asyncio.timeout(shared_token.LOCK_SECONDS / 2):
             assert (await waiting).token.reveal() == "tid=canary2;x=1"
     await tokens.aclose()
 
@@ -117,12 +116,19 @@ async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
 @pytest.mark.skipif(os.name == "nt", reason="uses POSIX signals")
 @pytest.mark.requirement("8:exchange-lock")
 async def test_a_daemon_stopped_during_an_exchange_delays_the_others_by_seconds_and_one_exchange(
-    upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
+    upstream: FakeUpstream,
+    http: HttpClient,
+    hosts: GitHubHosts,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(shared_token, "LOCK_SECONDS", 0.5)
+    spread = iter([0.0, 0.5, 0.8, 1.0])
+    monkeypatch.setattr(shared_token.random, "random", lambda: next(spread))
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
     minting(upstream)
     sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
-    others = [TokenCache(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
+    others = [CopilotCredential(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
     async with daemons(1, upstream, tmp_path / "auth") as (holder,):
         assert await line(holder) == "ready"
         assert holder.stdin is not None
@@ -130,8 +136,8 @@ async def test_a_daemon_stopped_during_an_exchange_delays_the_others_by_seconds_
         await upstream.wait_for_request()
         holder.send_signal(signal.SIGSTOP)
 
-        async with asyncio.timeout(2 * STOPPED_SECONDS):
-            found = await asyncio.gather(*(tokens.get() for tokens in others))
+        async with asyncio.timeout(2 * shared_token.SPREAD_SECONDS):
+            found = await asyncio.gather(*(tokens.bearer() for tokens in others))
 
     assert {each.token.reveal() for each in found} == {"tid=canary2;x=1"}
     assert len(upstream.requests) == 2

@@ -1,6 +1,6 @@
 """The account of one Copilot provider: its sign-in, its facts at GitHub, and its status for clients.
 
-Chooses among the sign-ins that exist. Sessions share the `TokenCache` of the chosen one, with its account.
+Chooses among the sign-ins that exist. Sessions share the `CopilotCredential` of the chosen one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from pathlib import Path
 from jumpseat.adapters.base import Account, OnPrompt, read_options
 from jumpseat.adapters.base.account import AuthState, AuthStatus
 from jumpseat.adapters.github.account import AccountFacts, fetch_account
+from jumpseat.adapters.github.copilot.bearer import Bearer
 from jumpseat.adapters.github.copilot.catalogue import CopilotCatalogue
+from jumpseat.adapters.github.copilot.credential import CopilotCredential
 from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
 from jumpseat.adapters.github.copilot.sign_in_search import SignInSearch
-from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, TokenCache
 from jumpseat.adapters.github.errors import not_signed_in
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
@@ -70,13 +71,13 @@ class CopilotAccount(Account):
         self._catalogue = catalogue
         self._store = token_store_of(config.origin.environment)
         self._sign_ins = SignInSearch(hosts, config, self._store)
-        self._held: Held[TokenCache] | None = None
+        self._held: Held[CopilotCredential] | None = None
         self._reported: AuthStatus | None = None
 
     # -- for the adapter
 
-    async def tokens(self) -> TokenCache:
-        """The credentials and the account of the best sign-in.
+    async def credential(self) -> CopilotCredential:
+        """The credential of the best sign-in.
 
         Raises:
             AuthenticationError: signed out.
@@ -91,8 +92,8 @@ class CopilotAccount(Account):
         assert self._held is not None  # noqa: S101 - set above
         return self._held.value
 
-    async def credential(self, *, insist: bool = False) -> tuple[CopilotCredential, TokenCache]:
-        """The credential for the next request, and the cache to which its refusal is reported.
+    async def bearer(self) -> tuple[Bearer, CopilotCredential]:
+        """The bearer for the next request, and the credential to which its refusal is reported.
 
         If GitHub rejects another program's sign-in, the next one is used.
 
@@ -101,18 +102,18 @@ class CopilotAccount(Account):
             ChatError: GitHub does not answer.
         """
         while True:
-            tokens = await self.tokens()
+            credential = await self.credential()
             try:
-                credential = await tokens.get(insist=insist)
+                bearer = await credential.bearer()
             except WorkCancelled:
                 continue  # A session has signed out, or was sent to another host.
             except ChatError as error:
-                if await self._has_next_after(tokens, error):
+                if await self._has_next_after(credential, error):
                     continue
-                tokens.note(failure=error, denial=tokens.denial)
+                credential.note(failure=error, denial=credential.denial)
                 raise
-            tokens.note(failure=None, denial=tokens.denial)
-            return credential, tokens
+            credential.note(failure=None, denial=credential.denial)
+            return bearer, credential
 
     # -- for clients
 
@@ -221,8 +222,10 @@ class CopilotAccount(Account):
         key = ("Copilot", self._hosts, self._options.client_id, sign_in.key, network, limit, directory)
         held = self._config.origin.environment.shared.hold(
             key,
-            lambda: TokenCache(self._http.apart(), self._hosts, sign_in, directory, headers=self._headers()),
-            TokenCache.aclose,
+            lambda: CopilotCredential(
+                self._http.apart(), self._hosts, sign_in, directory, headers=self._headers()
+            ),
+            CopilotCredential.aclose,
             linger=LINGER_SECONDS,
         )
         held.value.listeners.add(self._changed)
@@ -232,15 +235,15 @@ class CopilotAccount(Account):
             self._catalogue.forget()
         await self._release(before)
 
-    async def _release(self, held: Held[TokenCache] | None) -> None:
+    async def _release(self, held: Held[CopilotCredential] | None) -> None:
         if held is not None:
             if self._held is None or self._held.value is not held.value:
                 held.value.listeners.discard(self._changed)
             await held.release()
 
-    async def _has_next_after(self, tokens: TokenCache, error: ChatError) -> bool:
+    async def _has_next_after(self, credential: CopilotCredential, error: ChatError) -> bool:
         """Whether there is another sign-in to try; never after a sign-in that was made for this provider."""
-        sign_in = tokens.sign_in
+        sign_in = credential.sign_in
         is_rejected = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
         if not is_rejected or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
             return False
@@ -274,31 +277,31 @@ class CopilotAccount(Account):
         """The status after requests to GitHub for the account and its access to Copilot."""
         while True:
             try:
-                tokens = await self.tokens()
+                credential = await self.credential()
             except ChatError as error:
                 return self._status("signed_out", error=error)
             try:
-                await tokens.refresh()
+                await credential.refresh()
             except WorkCancelled:
                 continue
             except ChatError as error:
-                if await self._has_next_after(tokens, error):
+                if await self._has_next_after(credential, error):
                     continue
-                tokens.note(failure=error)
+                credential.note(failure=error)
             else:
-                tokens.note(failure=None)
-                tokens.announce()
+                credential.note(failure=None)
+                credential.announce()
             return self._known()
 
     def _known(self) -> AuthStatus:
         """The status without a request."""
-        tokens = None if self._held is None else self._held.value
-        failure = None if tokens is None else tokens.failure or tokens.denial
+        credential = None if self._held is None else self._held.value
+        failure = None if credential is None else credential.failure or credential.denial
         if isinstance(failure, AuthorizationError):
             return self._status("not_authorized", error=failure)
         if isinstance(failure, AuthenticationError):
             return self._status("expired", error=failure)
-        if tokens is not None and tokens.facts is not None and tokens.facts.chat_enabled is False:
+        if credential is not None and credential.facts is not None and credential.facts.chat_enabled is False:
             no_chat = AuthorizationError(
                 "The account's plan, or its organization, does not include chat.",
                 hint=f"See {self._hosts.github}/settings/copilot.",
@@ -307,9 +310,9 @@ class CopilotAccount(Account):
         return self._status("signed_in", error=failure)
 
     def _status(self, state: AuthState, *, error: ChatError | None = None) -> AuthStatus:
-        tokens = None if self._held is None else self._held.value
-        sign_in = tokens.sign_in if tokens is not None else self._sign_ins.known_best
-        facts = (tokens and tokens.facts) or AccountFacts()
+        credential = None if self._held is None else self._held.value
+        sign_in = credential.sign_in if credential is not None else self._sign_ins.known_best
+        facts = (credential and credential.facts) or AccountFacts()
         return AuthStatus(
             provider=self._hosts.provider,
             state=state,

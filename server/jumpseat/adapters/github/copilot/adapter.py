@@ -16,7 +16,9 @@ from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.base.replan import repeat_once
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
+from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
 from jumpseat.adapters.github.copilot.catalogue import AUTO, CopilotCatalogue, auto_row
+from jumpseat.adapters.github.copilot.credential import REPLACEMENT_SECONDS, CopilotCredential
 from jumpseat.adapters.github.copilot.extras import CopilotExtras
 from jumpseat.adapters.github.copilot.fitting import fitted, readable
 from jumpseat.adapters.github.copilot.headers import (
@@ -40,12 +42,6 @@ from jumpseat.adapters.github.copilot.refusals import (
     cure,
     explained,
     refused_for_now,
-)
-from jumpseat.adapters.github.copilot.token_cache import (
-    REPLACEMENT_SECONDS,
-    CopilotCredential,
-    NoOtherCredential,
-    TokenCache,
 )
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.hosts import github_hosts
@@ -151,7 +147,7 @@ class CopilotAdapter(Adapter):
             Replan: the credential was refused, the data host changed, the model needs another route, or a
                 part of the request is not supported.
         """
-        credential, tokens = await self.account.credential()
+        bearer, credential = await self.account.bearer()
         await self._catalogue.at_hand()
         headers = {**self._who_asks(), **chat_headers(request), **await self._values.headers(request.model)}
         if request.model == AUTO:
@@ -170,8 +166,8 @@ class CopilotAdapter(Adapter):
         if path == MESSAGES:
             headers |= messages_headers(prepared.body, headers.get("anthropic-beta"))
         refine = self._refine(request, prepared, path)
-        url = f"{credential.data_host}{path}"
-        signed_headers = signed(headers, credential, self._options)
+        url = f"{bearer.data_host}{path}"
+        signed_headers = signed(headers, bearer, self._options)
         body = await self._values.body(prepared.body, request.model)
         call = HttpCall("POST", url, signed_headers, body, self._config.timeout)
         for warning in prepared.warnings:
@@ -182,7 +178,7 @@ class CopilotAdapter(Adapter):
             prepared.decoder,
             provider=self._provider,
             refine=refine,
-            on_headers=lambda headers: tokens.served(quotas_from_headers(headers)),
+            on_headers=lambda headers: credential.served(quotas_from_headers(headers)),
         )
         try:
             async with aclosing(answer) as events:
@@ -190,12 +186,12 @@ class CopilotAdapter(Adapter):
                     yield event
         except Replan as replan:
             if replan.reason == "expired_token":
-                raise await self._with_another(credential, tokens, replan.error) from replan
+                raise await self._with_another(bearer, credential, replan.error) from replan
             if replan.reason == "wrong_host":
-                await tokens.forget()
+                await credential.forget()
             raise
         except AccountDeniedError as error:
-            await tokens.denied(error)
+            await credential.deny(error)
             raise
 
     async def list_models(self) -> list[ModelInfo]:
@@ -239,7 +235,7 @@ class CopilotAdapter(Adapter):
     async def check_hosts(self) -> Sequence[Check]:
         """Whether GitHub's hosts can be reached; no credential is sent."""
         try:
-            data_host = (await self.account.credential())[0].data_host
+            data_host = (await self.account.bearer())[0].data_host
         except ChatError:
             data_host = self._hosts.copilot
         urls = (self._hosts.github, self._hosts.api, data_host)
@@ -269,28 +265,26 @@ class CopilotAdapter(Adapter):
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
 
     async def _list_key(self) -> Hashable:
-        sign_in = (await self.account.tokens()).sign_in
+        sign_in = (await self.account.credential()).sign_in
         headers = {**self._who_asks(), **await self._values.headers()}
         network = await self._http.network_of(self._hosts.copilot)
         limits = (self._config.timeout, self._http.connect_seconds)
         return self._hosts, sign_in.key, frozenset(headers.items()), network, limits
 
-    async def _with_another(
-        self, credential: CopilotCredential, tokens: TokenCache, error: ChatError
-    ) -> Replan:
-        """The replan for a credential that was refused with this error.
+    async def _with_another(self, bearer: Bearer, credential: CopilotCredential, error: ChatError) -> Replan:
+        """The replan for a bearer that was refused with this error.
 
         Raises:
-            ChatError: there is no other credential now.
+            ChatError: there is no other one now.
         """
         try:
-            reason = await tokens.refused(credential)
-        except NoOtherCredential as none:
+            reason = await credential.refuse(bearer)
+        except NoOtherBearer as none:
             if none.retry_after is not None:
                 raise refused_for_now(error, self._provider, none.retry_after) from None
-            await tokens.denied(error)
+            await credential.deny(error)
             raise error from None
-        if credential.exchanged is not None:  # GitHub issued it, so the sign-in works.
+        if bearer.exchanged is not None:  # GitHub issued it, so the sign-in works.
             error = refused_for_now(error, self._provider, REPLACEMENT_SECONDS)
         return Replan(reason, error)
 
@@ -342,12 +336,10 @@ class CopilotAdapter(Adapter):
         place = Place(provider=self._provider, site=self._hosts.github)
 
         async def attempt() -> Any:
-            credential, tokens = await self.account.credential()
+            bearer, credential = await self.account.bearer()
             headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
-            url = f"{credential.data_host}{path}"
-            call = HttpCall(
-                method, url, signed(headers, credential, self._options), body, self._config.timeout
-            )
+            url = f"{bearer.data_host}{path}"
+            call = HttpCall(method, url, signed(headers, bearer, self._options), body, self._config.timeout)
             try:
                 answer = await get_json(
                     self._http,
@@ -356,16 +348,16 @@ class CopilotAdapter(Adapter):
                     refine=lambda fault, error: explained(fault, error, place),
                 )
             except AccountDeniedError as error:
-                await tokens.denied(error)
+                await credential.deny(error)
                 raise
             except ChatError as error:
                 if error.status_code == 401:
-                    raise await self._with_another(credential, tokens, error) from None
+                    raise await self._with_another(bearer, credential, error) from None
                 if error.status_code == 421:
-                    await tokens.forget()
+                    await credential.forget()
                     raise Replan("wrong_host", error) from None
                 raise
-            tokens.served(())
+            credential.served(())
             return answer
 
         return await repeat_once(attempt)

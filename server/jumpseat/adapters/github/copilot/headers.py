@@ -14,8 +14,8 @@ from typing import Any
 
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.github.copilot.bearer import Bearer
 from jumpseat.adapters.github.copilot.options import CopilotOptions
-from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest
 from jumpseat.chat.media import media_of
 from jumpseat.dialects.anthropic_messages.models import family_and_version
@@ -62,11 +62,9 @@ def editor_version(client: ClientInfo | None) -> str:
     return f"{name}/{version}"
 
 
-def signed(
-    headers: Mapping[str, str], credential: CopilotCredential, options: CopilotOptions
-) -> dict[str, str]:
-    """The headers with a credential; send them to its data host only."""
-    token = credential.token.reveal()
+def signed(headers: Mapping[str, str], bearer: Bearer, options: CopilotOptions) -> dict[str, str]:
+    """The headers with a bearer; send them to its data host only."""
+    token = bearer.token.reveal()
     result = {**headers, "authorization": f"Bearer {token}", "x-request-id": str(uuid.uuid4())}
     if token.startswith("github_pat_") and options.integration_id is None:
         result["copilot-integration-id"] = INTEGRATION_ID_OF_PERSONAL_TOKENS

@@ -1,4 +1,8 @@
-"""The private file in which the daemons of one machine share the short-lived token of a sign-in."""
+"""The private file in which the daemons of one machine share the short-lived token of a sign-in.
+
+A lock beside it lets one of them at a time exchange the sign-in. The operating system releases the lock of a
+process that died; a wait for one that hangs ends after `LOCK_SECONDS`.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,17 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from jumpseat.adapters.github.copilot.exchange_lock import exchange_lock
 from jumpseat.adapters.github.copilot.token import CopilotToken
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in.store import still_there
-from jumpseat.system.clock import SYSTEM_CLOCK, Clock
-from jumpseat.system.secrets import Secret
+from jumpseat.chat import ConfigError
+from jumpseat.system.clock import Clock
+from jumpseat.system.paths import make_private
+from jumpseat.system.secrets import Secret, hidden
 from jumpseat.system.state_file import StateError, StateFile, erased
 
 logger = logging.getLogger(__name__)
@@ -22,6 +28,12 @@ logger = logging.getLogger(__name__)
 LOCK_SUFFIX = ".exchange.lock"
 LOCK_SECONDS = 20.0
 """How long to wait for another daemon's exchange: longer than one may take."""
+
+SPREAD_SECONDS = 10.0
+"""Waits are longer by a random time up to this: if a daemon hangs, the first one that stops waiting makes the
+exchange, and the others find its token."""
+
+POLL_SECONDS = 0.05
 
 
 class SharedTokenFile:
@@ -33,55 +45,71 @@ class SharedTokenFile:
             hosts: the GitHub and the provider of the sign-in.
             github_token: the long-lived token of the sign-in.
             directory: the directory of the file.
-            clock: measures the wait for the lock.
+            clock: measures the life of the token.
         """
         # Each provider id, data plane and sign-in has its own file. The digest does not reveal the token,
         # which is random.
-        name = f"{_prefix(hosts)}{_digest(hosts.provider, hosts.key, github_token.reveal())}"
+        name = _prefix(hosts) + _digest(hosts.provider, hosts.key, github_token.reveal())
         self._hosts = hosts
-        self._directory = directory
-        self._file = StateFile(self._directory / f"{name}.json", private=True)
-        self._lock_path = self._directory / f"{name}{LOCK_SUFFIX}"
         self._clock = clock
+        self._file = StateFile(directory / f"{name}.json", private=True)
+        self._lock_path = directory / f"{name}{LOCK_SUFFIX}"
 
     @property
     def path(self) -> Path:
         """Where the file lies."""
         return self._file.path
 
-    @contextlib.asynccontextmanager
-    async def lock(self) -> AsyncIterator[None]:
+    def locked(self) -> contextlib.AbstractAsyncContextManager[None]:
         """Prevent exchanges of this sign-in by other daemons, if the lock can be acquired."""
-        async with exchange_lock(self._lock_path, seconds=LOCK_SECONDS, clock=self._clock) as locked:
-            if not locked:
-                logger.warning("%s is not locked; another exchange may be under way", self._lock_path)
-            yield
+        return _locked(self._lock_path)
 
-    async def read(self) -> tuple[CopilotToken | None, float | None]:
-        """The token, and when a token was last replaced before its time (seconds since 1970)."""
+    async def read(self) -> CopilotToken | None:
+        """The last token that a daemon has written, valid or not."""
         try:
             content = await asyncio.to_thread(self._file.read)
         except StateError as error:
             _log_not_shared(error)
-            return None, None
-        replaced_at = content.get("replaced_at")
-        token = CopilotToken.from_json(content, self._hosts)
-        return token, replaced_at if isinstance(replaced_at, float) else None
-
-    async def write(self, token: CopilotToken, replaced_at: float | None) -> None:
-        """Replace the content."""
+            return None
         try:
-            await asyncio.to_thread(self._file.write, {**token.to_json(), "replaced_at": replaced_at})
+            return CopilotToken(
+                secret=hidden(content["token"], short_lived=True),
+                data_host=self._hosts.data_host(content["data_host"]),
+                obtained_at=float(content["obtained_at"]),
+                refresh_at=float(content["refresh_at"]),
+                expires_at=float(content["expires_at"]),
+                sku=content.get("sku"),
+                chat_enabled=content.get("chat_enabled"),
+                replaced_at=content.get("replaced_at"),
+                clock_offset=self._clock.now() - self._clock.monotonic(),
+            )
+        except (KeyError, TypeError, ValueError, ConfigError):
+            return None
+
+    async def write(self, token: CopilotToken) -> None:
+        """Replace the content."""
+        content = {
+            "token": token.secret.reveal(),
+            "data_host": token.data_host,
+            "obtained_at": token.obtained_at,
+            "refresh_at": token.refresh_at,
+            "expires_at": token.expires_at,
+            "sku": token.sku,
+            "chat_enabled": token.chat_enabled,
+            "replaced_at": token.replaced_at,
+        }
+        try:
+            await asyncio.to_thread(self._file.write, content)
         except StateError as error:
             _log_not_shared(error)
 
     async def erase(self) -> None:
         """Remove the file and its copies."""
-        for path in await asyncio.to_thread(_erase, self._directory, self._file.path.name):
+        for path in await asyncio.to_thread(_erase, self.path.parent, self.path.name):
             logger.warning("%s holds a token and cannot be removed", path)
 
 
-async def forget_shared_tokens(hosts: GitHubHosts, directory: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
+async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
     """Remove the shared tokens of all sign-ins of a provider.
 
     Waits for exchanges of other daemons, which would write their token after the removal.
@@ -93,11 +121,29 @@ async def forget_shared_tokens(hosts: GitHubHosts, directory: Path, *, clock: Cl
         return  # Nothing of ours is read or written there.
     prefix = _prefix(hosts)
     async with contextlib.AsyncExitStack() as stack:
-        for lock in await asyncio.to_thread(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
-            await stack.enter_async_context(exchange_lock(lock, seconds=LOCK_SECONDS, clock=clock))
+        for path in await asyncio.to_thread(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
+            await stack.enter_async_context(_locked(path))
         left = await asyncio.to_thread(_erase, directory, prefix)
     if left:
         raise still_there(left, hosts)
+
+
+@contextlib.asynccontextmanager
+async def _locked(path: Path) -> AsyncIterator[None]:
+    from filelock import AsyncFileLock  # Deferred: most calls find a fresh token in memory.
+
+    seconds = LOCK_SECONDS + random.random() * SPREAD_SECONDS  # noqa: S311 - spreads load
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            await asyncio.to_thread(make_private, path.parent)
+            lock = AsyncFileLock(path, mode=0o600, timeout=seconds, poll_interval=POLL_SECONDS)
+            await stack.enter_async_context(lock)
+        except (
+            OSError,
+            NotImplementedError,
+        ) as error:  # Also a timeout. One exchange too many is better than none.
+            logger.warning("%s is not locked; another exchange may be under way: %s", path, error)
+        yield
 
 
 def _log_not_shared(error: StateError) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jumpseat.adapters.github.account import ask_github
 from jumpseat.adapters.github.errors import exchange_error, no_json
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.chat import ConfigError
 from jumpseat.http import HttpAnswer, HttpClient
 from jumpseat.system.clock import Clock
 from jumpseat.system.secrets import Secret, hidden
@@ -42,52 +41,23 @@ class CopilotToken:
 
     expires_at: float
     sku: str | None = None
-    chat_enabled: bool | None = field(default=None)
+    chat_enabled: bool | None = None
+    clock_offset: float
+    """The wall clock less the monotonic clock when this process got the token."""
 
-    def is_fresh(self, now: float) -> bool:
-        """Whether it can be used and need not be replaced; False if it was obtained in the future."""
-        return self.obtained_at - CLOCK_SLACK_SECONDS <= now < self.refresh_at
+    replaced_at: float | None = None
+    """When a daemon of this machine last replaced a refused token."""
 
-    def is_alive(self, now: float) -> bool:
-        """Whether it can be used."""
-        return self.obtained_at - CLOCK_SLACK_SECONDS <= now < self.expires_at
+    def is_valid(self, clock: Clock, *, until: float) -> bool:
+        """Whether `until` has not come yet. False if the token was obtained in the future."""
+        now = clock.now()
+        # By both clocks: the wall clock may have been set, the monotonic one may have stopped in sleep.
+        latest = max(now, clock.monotonic() + self.clock_offset)
+        return self.obtained_at - CLOCK_SLACK_SECONDS <= now and latest < until
 
-    def to_json(self) -> dict[str, Any]:
-        """The content of the private file that daemons share."""
-        return {
-            "token": self.secret.reveal(),
-            "data_host": self.data_host,
-            "obtained_at": self.obtained_at,
-            "refresh_at": self.refresh_at,
-            "expires_at": self.expires_at,
-            "sku": self.sku,
-            "chat_enabled": self.chat_enabled,
-        }
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any], hosts: GitHubHosts) -> CopilotToken | None:
-        """The token in such a file; None if it has none for these hosts."""
-        token, stored_host = content.get("token"), content.get("data_host")
-        times = [content.get(key) for key in ("obtained_at", "refresh_at", "expires_at")]
-        if not (isinstance(token, str) and token and isinstance(stored_host, str)):
-            return None
-        if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in times):
-            return None
-        try:
-            data_host = hosts.data_host(stored_host)
-        except ConfigError:
-            return None
-        obtained_at, refresh_at, expires_at = (float(each) for each in times if each is not None)
-        sku, chat = content.get("sku"), content.get("chat_enabled")
-        return cls(
-            secret=hidden(token, short_lived=True),
-            data_host=data_host,
-            obtained_at=obtained_at,
-            refresh_at=refresh_at,
-            expires_at=expires_at,
-            sku=sku if isinstance(sku, str) else None,
-            chat_enabled=chat if isinstance(chat, bool) else None,
-        )
+    def is_same(self, other: CopilotToken) -> bool:
+        """Whether both are one token."""
+        return self.secret.reveal() == other.secret.reveal()
 
 
 async def exchange(
@@ -119,10 +89,10 @@ async def exchange(
     answer = await ask_github(http, hosts, url, github_token, headers)
     if answer.status >= 400:
         raise exchange_error(answer, hosts, url=url, source=source)
-    return read_token(answer, hosts, now=clock.now(), jitter=jitter)
+    return read_token(answer, hosts, clock, jitter=jitter)
 
 
-def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: float = 0.0) -> CopilotToken:
+def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: float = 0.0) -> CopilotToken:
     """The token of an answer of 200.
 
     Raises:
@@ -138,6 +108,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: fl
         raise no_json(hosts)
     endpoints = body.get("endpoints")
     sku, chat = body.get("sku"), body.get("chat_enabled")
+    now = clock.now()
     life = _life(body, answer, now)
     # A short-lived token is not replaced at once, or every call would request one.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
@@ -149,6 +120,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: fl
         expires_at=now + life,
         sku=sku if isinstance(sku, str) else None,
         chat_enabled=chat if isinstance(chat, bool) else None,
+        clock_offset=now - clock.monotonic(),
     )
 
 

@@ -53,15 +53,11 @@ class SignIn:
         return self.source not in GENERAL_SOURCES
 
 
-def first_route(token: Secret) -> Route:
-    """The route to try first; `exchange` for an unknown prefix, as most tokens need it."""
+def routes_of(token: Secret) -> list[Route]:
+    """The routes in the order in which they are tried; `exchange` first for an unknown prefix."""
     text = token.reveal()
-    return next((route for prefix, route in _ROUTES if text.startswith(prefix)), "exchange")
-
-
-def other_route(route: Route) -> Route:
-    """The route to try if this one is refused."""
-    return "direct" if route == "exchange" else "exchange"
+    first = next((route for prefix, route in _ROUTES if text.startswith(prefix)), "exchange")
+    return ["exchange", "direct"] if first == "exchange" else ["direct", "exchange"]
 
 
 def is_usable(token: Secret) -> bool:

@@ -97,7 +97,7 @@ async def test_a_rejected_sign_in_of_an_editor_is_skipped_from_then_on(
     person.write_sign_in("apps.json", emulator.issue_token("octocat"))
     account = person.account()
 
-    credentials = [await account.credential() for _ in range(3)]
+    credentials = [await account.bearer() for _ in range(3)]
     status = await account.auth_status()
 
     assert len({each.token.reveal() for each, _ in credentials}) == 1
@@ -117,10 +117,10 @@ async def test_if_all_sign_ins_are_rejected_the_last_is_reported_without_another
     account = person.account()
 
     with pytest.raises(AuthenticationError, match=r"apps\.json"):
-        await account.credential()
+        await account.bearer()
     for _ in range(5):
         with pytest.raises(AuthenticationError):
-            await account.credential()
+            await account.bearer()
 
     assert len(emulator.requests(path=EXCHANGE)) == 2
     assert gh_runs() == 1
@@ -147,7 +147,7 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     account = person.account(**table)
 
     with pytest.raises(AuthenticationError, match=named):
-        await account.credential()
+        await account.bearer()
 
     status = await account.auth_status()
     assert (status.state, status.source) == ("expired", named)
@@ -166,7 +166,7 @@ async def test_an_account_without_a_plan_is_not_skipped_for_another(
     account = person.account()
 
     with pytest.raises(AuthorizationError):
-        await account.credential()
+        await account.bearer()
     assert (await account.auth_status()).state == "not_authorized"
     assert emulator.exchanges == 0
     await account.aclose()
@@ -243,7 +243,7 @@ async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
     store = token_store_of(here())
     await store.write(person.hosts, hidden(emulator.issue_token("octocat")))
     account = person.account()
-    await account.credential()
+    await account.bearer()
     assert len(list((home / "auth").glob("copilot_token.*.json"))) == 1
 
     await store.delete(person.hosts)
@@ -259,7 +259,7 @@ async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
 ) -> None:
     await token_store_of(here()).write(person.hosts, hidden(emulator.issue_token("octocat")))
     account = person.account()
-    await account.credential()
+    await account.bearer()
     other = Person(emulator, home, "work")
 
     await token_store_of(here()).write(other.hosts, hidden(emulator.issue_token("octocat")))
@@ -346,7 +346,7 @@ async def test_a_quota_is_reported_when_it_crosses_a_threshold_and_not_with_ever
 ) -> None:
     person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
     account = person.account()
-    _, tokens = await account.credential()
+    _, tokens = await account.bearer()
     for left in (50.0, 30.0, 19.0, 18.0, 4.0):
         tokens.served([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
 

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from jumpseat.adapters.github.copilot.token_cache import TokenCache
+from jumpseat.adapters.github.copilot import shared_token
+from jumpseat.adapters.github.copilot.credential import FINAL_SECONDS, CopilotCredential
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
-from jumpseat.adapters.github.shared_request import FINAL_SECONDS
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
 from jumpseat.http import HttpClient
@@ -27,7 +27,7 @@ from tests.unit.adapters.github.hand_clock import HandClock
 EXCHANGE = "/copilot_internal/v2/token"
 MANY = 50
 
-Make: TypeAlias = Callable[..., TokenCache]
+Make: TypeAlias = Callable[..., CopilotCredential]
 
 
 class Mint:
@@ -52,12 +52,12 @@ def mint(upstream: FakeUpstream) -> Mint:
 async def make(
     http: HttpClient, hosts: GitHubHosts, app_sign_in: SignIn, clock: HandClock, tmp_path: Path
 ) -> AsyncIterator[Make]:
-    made: list[TokenCache] = []
+    made: list[CopilotCredential] = []
 
-    def one(**changed: Any) -> TokenCache:
+    def one(**changed: Any) -> CopilotCredential:
         parts = {"hosts": hosts, "sign_in": app_sign_in, "clock": clock, **changed}
         directory = parts.pop("directory", tmp_path / "auth")
-        made.append(TokenCache(http, directory=directory, jitter=lambda: 0.0, **parts))
+        made.append(CopilotCredential(http, directory=directory, jitter=lambda: 0.0, **parts))
         return made[-1]
 
     yield one
@@ -65,9 +65,9 @@ async def make(
         await each.aclose()
 
 
-async def number(tokens: TokenCache, **options: Any) -> int:
+async def number(tokens: CopilotCredential, **options: Any) -> int:
     """The number in the current token."""
-    return int((await tokens.get(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary"))
+    return int((await tokens.bearer(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -105,6 +105,23 @@ async def test_a_cancelled_caller_does_not_cancel_the_exchange(make: Make, upstr
     assert len(upstream.requests) == 1
 
 
+@pytest.mark.requirement("8:exchange-lock")
+async def test_an_exchange_that_is_cancelled_does_not_block_the_next_daemon(
+    make: Make, upstream: FakeUpstream, mint: Mint
+) -> None:
+    upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
+    cancelled = make()
+    waiting = asyncio.ensure_future(cancelled.bearer())
+    await upstream.wait_for_request()
+
+    await cancelled.forget()
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    async with asyncio.timeout(shared_token.LOCK_SECONDS / 2):
+        assert await number(make()) == 1
+
+
 @pytest.mark.requirement("8:single-flight")
 async def test_a_failure_is_shared_and_repeated_only_after_a_pause(
     make: Make, upstream: FakeUpstream, clock: HandClock
@@ -112,19 +129,19 @@ async def test_a_failure_is_shared_and_repeated_only_after_a_pause(
     upstream.default(Reply.raw(b"", 503), path=EXCHANGE)
     tokens = make()
 
-    outcomes = await asyncio.gather(*(tokens.get() for _ in range(MANY)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(tokens.bearer() for _ in range(MANY)), return_exceptions=True)
     assert {type(each) for each in outcomes} == {ServerError}
     assert len(set(map(id, outcomes))) == MANY, "each caller gets its own exception object"
     for _ in range(MANY):
         with pytest.raises(ServerError):
-            await tokens.get()
+            await tokens.bearer()
     assert len(upstream.requests) == 1
 
     made = []
     for _ in range(600):  # Ten minutes of requests, one each second.
         clock.pass_time(1.0)
         with pytest.raises(ServerError):
-            await tokens.get()
+            await tokens.bearer()
         made.append(len(upstream.requests))
     assert made[-1] <= 20
     assert made[-1] - made[299] >= 4, "it retries about once a minute"
@@ -141,7 +158,7 @@ async def test_a_final_refusal_is_kept_for_a_while_unless_a_caller_insists(
 
     for insist in (False, False, True):
         with pytest.raises(kind):
-            await tokens.get(insist=insist)
+            await tokens.bearer(insist=insist)
     assert len(upstream.requests) == 2
     clock.pass_time(FINAL_SECONDS + 1)
     assert await number(tokens) == 1
@@ -157,7 +174,7 @@ async def test_a_rate_limit_of_github_is_respected(
     tokens = make()
     for _ in range(5):
         with pytest.raises(ChatError):
-            await tokens.get()
+            await tokens.bearer()
         clock.pass_time(50)
     assert len(upstream.requests) == 1
     clock.pass_time(51)
@@ -181,7 +198,7 @@ async def test_a_token_is_replaced_in_the_background(
     assert mint.made == 2
 
 
-async def until_number(tokens: TokenCache, expected: int) -> None:
+async def until_number(tokens: CopilotCredential, expected: int) -> None:
     async with asyncio.timeout(10):
         while await number(tokens) != expected:  # noqa: ASYNC110 - the exchange runs in the background
             await asyncio.sleep(0.001)
@@ -195,20 +212,20 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
     upstream.script(Reply.json(body), path=EXCHANGE)
     upstream.default(Reply.raw(b"", 502), path=EXCHANGE)
     tokens = make()
-    await tokens.get()
+    await tokens.bearer()
 
     clock.pass_time(1300)
     for _ in range(MANY):
         assert await number(tokens) == 1
     await upstream.wait_for_request(2)
-    await until(lambda: tokens._token_request.failure is not None)
+    await until(lambda: "exchange" in tokens._failures)
     for _ in range(MANY):
         assert await number(tokens) == 1
         await asyncio.to_thread(int)  # Time for an exchange that must not start.
     assert len(upstream.requests) == 2
     clock.pass_time(300)
     with pytest.raises(ServerError):
-        await tokens.get()
+        await tokens.bearer()
 
 
 @pytest.mark.requirement("8:refresh")
@@ -270,11 +287,11 @@ async def test_another_account_provider_or_plane_shares_nothing(
     make: Make, mint: Mint, upstream: FakeUpstream, hosts: GitHubHosts
 ) -> None:
     elsewhere = {"github_url": upstream.origin, "api_url": upstream.origin}
-    await make().get()
+    await make().bearer()
 
-    await make(sign_in=SignIn(Secret("ghu_another-account"), "file")).get()
-    await make(hosts=github_hosts(provider="work", **elsewhere)).get()
-    await make(hosts=github_hosts(provider="copilot", copilot_url=upstream.origin, **elsewhere)).get()
+    await make(sign_in=SignIn(Secret("ghu_another-account"), "file")).bearer()
+    await make(hosts=github_hosts(provider="work", **elsewhere)).bearer()
+    await make(hosts=github_hosts(provider="copilot", copilot_url=upstream.origin, **elsewhere)).bearer()
 
     assert mint.made == 4
 
@@ -285,7 +302,7 @@ async def test_a_broken_file_costs_one_exchange(
     make: Make, mint: Mint, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
-    await make().get()
+    await make().bearer()
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.write_text(content)
 
@@ -298,7 +315,7 @@ async def test_a_broken_file_costs_one_exchange(
 async def test_a_file_that_others_can_read_is_ignored(
     make: Make, mint: Mint, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await make().get()
+    await make().bearer()
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.chmod(0o644)
 
@@ -319,7 +336,7 @@ async def test_without_a_directory_tokens_work_and_are_not_shared(
 
 async def test_a_sign_out_leaves_no_token(make: Make, mint: Mint, tmp_path: Path) -> None:
     tokens = make()
-    await tokens.get()
+    await tokens.bearer()
 
     await tokens.forget()
 
@@ -336,8 +353,8 @@ async def test_no_token_is_logged_or_shown(
     upstream.script(echo, path=EXCHANGE)
     tokens = make()
     with pytest.raises(AuthorizationError) as caught:
-        await tokens.get()
-    token = await tokens.get(insist=True)
+        await tokens.bearer()
+    token = await tokens.bearer(insist=True)
 
     shown = f"{caplog.text}{token!r}{tokens!r}{caught.value!r}{caught.value.message}{caught.value.hint}"
     assert "canary" not in shown

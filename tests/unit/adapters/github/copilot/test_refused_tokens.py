@@ -9,12 +9,8 @@ from typing import TypeAlias
 
 import pytest
 
-from jumpseat.adapters.github.copilot.token_cache import (
-    REPLACEMENT_SECONDS,
-    CopilotCredential,
-    NoOtherCredential,
-    TokenCache,
-)
+from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
+from jumpseat.adapters.github.copilot.credential import REPLACEMENT_SECONDS, CopilotCredential
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError
@@ -27,7 +23,7 @@ MANY = 50
 
 pytestmark = pytest.mark.requirement("8:no-refresh-storm")
 
-Make: TypeAlias = Callable[[], TokenCache]
+Make: TypeAlias = Callable[[], CopilotCredential]
 
 
 @pytest.fixture
@@ -45,12 +41,12 @@ async def make(
         return Reply.json({"token": f"tid=canary{len(upstream.requests)};x=1", "refresh_in": 1500})
 
     upstream.default(mint, path=EXCHANGE)
-    made: list[TokenCache] = []
+    made: list[CopilotCredential] = []
 
-    def one() -> TokenCache:
+    def one() -> CopilotCredential:
         directory = tmp_path / "auth"
         made.append(
-            TokenCache(http, hosts, app_sign_in, clock=clock, directory=directory, jitter=lambda: 0.0)
+            CopilotCredential(http, hosts, app_sign_in, clock=clock, directory=directory, jitter=lambda: 0.0)
         )
         return made[-1]
 
@@ -59,20 +55,26 @@ async def make(
         await each.aclose()
 
 
-def number(credential: CopilotCredential) -> int:
+def shared_file(tmp_path: Path) -> Path:
+    """The file that the daemons share."""
+    (path,) = (tmp_path / "auth").glob("copilot_token.*.json")
+    return path
+
+
+def number(credential: Bearer) -> int:
     """The number in the token."""
     return int(credential.token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
 async def test_a_refused_token_is_not_taken_from_the_file_again(make: Make, upstream: FakeUpstream) -> None:
     first, second = make(), make()
-    shared = await first.get()
-    assert number(await second.get()) == 1
+    shared = await first.bearer()
+    assert number(await second.bearer()) == 1
 
-    assert await first.refused(shared) == "expired_token"
-    assert number(await first.get()) == 2
-    assert await second.refused(await second.get()) == "newer_token"
-    assert number(await second.get()) == 2
+    assert await first.refuse(shared) == "expired_token"
+    assert number(await first.bearer()) == 2
+    assert await second.refuse(await second.bearer()) == "newer_token"
+    assert number(await second.bearer()) == 2
     assert len(upstream.requests) == 2
 
 
@@ -80,74 +82,75 @@ async def test_a_refused_replacement_is_used_for_a_minute_and_then_replaced(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     tokens = make()
-    await tokens.refused(await tokens.get())
-    second = await tokens.get()
+    await tokens.refuse(await tokens.bearer())
+    second = await tokens.bearer()
 
     clock.pass_time(20)
     for _ in range(MANY):
-        with pytest.raises(NoOtherCredential) as caught:
-            await tokens.refused(second)
+        with pytest.raises(NoOtherBearer) as caught:
+            await tokens.refuse(second)
         assert caught.value.retry_after == pytest.approx(REPLACEMENT_SECONDS - 20)
-        assert number(await tokens.get()) == 2
+        assert number(await tokens.bearer()) == 2
     assert len(upstream.requests) == 2
 
     clock.pass_time(REPLACEMENT_SECONDS - 20)
-    assert await tokens.refused(second) == "expired_token"
-    assert number(await tokens.get()) == 3
+    assert await tokens.refuse(second) == "expired_token"
+    assert number(await tokens.bearer()) == 3
 
 
 async def test_all_daemons_of_a_machine_share_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()
-    await first.refused(await first.get())
-    refused = await first.get()
+    await first.refuse(await first.bearer())
+    refused = await first.bearer()
 
     for tokens in (second, make()):
-        assert number(await tokens.get()) == 2
-        with pytest.raises(NoOtherCredential):
-            await tokens.refused(refused)
+        assert number(await tokens.bearer()) == 2
+        with pytest.raises(NoOtherBearer):
+            await tokens.refuse(refused)
     assert len(upstream.requests) == 2
 
 
 async def test_a_newer_token_of_another_daemon_is_used_within_the_minute(
-    make: Make, upstream: FakeUpstream, clock: HandClock
+    make: Make, upstream: FakeUpstream, clock: HandClock, tmp_path: Path
 ) -> None:
-    first, second = make(), make()
-    await first.refused(await first.get())
-    refused = await first.get()
+    first = make()
+    await first.refuse(await first.bearer())
+    refused = await first.bearer()
     # As by a daemon that ignores the minute because of a wrong clock or an unreadable file.
     clock.pass_time(1)
-    await second._exchange()
+    shared_file(tmp_path).unlink()
+    await make().bearer()
 
-    assert await first.refused(refused) == "newer_token"
-    assert number(await first.get()) == 3
+    assert await first.refuse(refused) == "newer_token"
+    assert number(await first.bearer()) == 3
     assert len(upstream.requests) == 3
 
 
 async def test_an_older_token_that_a_stopped_daemon_stored_late_is_not_used(
-    make: Make, upstream: FakeUpstream, clock: HandClock
+    make: Make, upstream: FakeUpstream, clock: HandClock, tmp_path: Path
 ) -> None:
     first = make()
-    old = await first.get()
+    old = await first.bearer()
+    content = shared_file(tmp_path).read_text()
     clock.pass_time(1)
-    await first.refused(old)
-    new = await first.get()
-    assert old.exchanged is not None
-    await first._file.write(old.exchanged, None)
+    await first.refuse(old)
+    new = await first.bearer()
+    shared_file(tmp_path).write_text(content)
 
     clock.pass_time(REPLACEMENT_SECONDS)
-    assert await first.refused(new) == "expired_token"
-    assert number(await first.get()) == 3
+    assert await first.refuse(new) == "expired_token"
+    assert number(await first.bearer()) == 3
 
 
 async def test_fifty_simultaneous_refusals_cause_one_exchange(make: Make, upstream: FakeUpstream) -> None:
     tokens = make()
-    old = await tokens.get()
+    old = await tokens.bearer()
 
     async def turn() -> int:
-        await tokens.refused(old)
-        return number(await tokens.get())
+        await tokens.refuse(old)
+        return number(await tokens.bearer())
 
     assert await asyncio.gather(*(turn() for _ in range(MANY))) == [2] * MANY
     assert len(upstream.requests) == 2
@@ -157,10 +160,10 @@ async def test_a_token_is_not_used_after_github_rejected_its_sign_in(
     make: Make, upstream: FakeUpstream
 ) -> None:
     tokens = make()
-    first = await tokens.get()
+    first = await tokens.bearer()
 
     upstream.script(Reply.json({"message": "Bad credentials"}, 401), path="/copilot_internal/user")
     with pytest.raises(AuthenticationError):
         await tokens.refresh()
 
-    assert (await tokens.get()).token.reveal() != first.token.reveal()
+    assert (await tokens.bearer()).token.reveal() != first.token.reveal()

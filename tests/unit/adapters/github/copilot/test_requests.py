@@ -6,6 +6,7 @@ import pytest
 
 from jumpseat import __version__
 from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.github.copilot.bearer import Bearer
 from jumpseat.adapters.github.copilot.fitting import NOTE, fitted
 from jumpseat.adapters.github.copilot.headers import (
     INTERLEAVED_THINKING,
@@ -16,7 +17,6 @@ from jumpseat.adapters.github.copilot.headers import (
     signed,
 )
 from jumpseat.adapters.github.copilot.options import CopilotOptions
-from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import (
     ChatRequest,
     ImageBlock,
@@ -111,7 +111,7 @@ def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_reveal
     ],
 )
 def test_a_personal_token_is_sent_with_the_integration_id_that_accepts_it(token, options, expected):
-    credential = CopilotCredential(Secret(token), "https://api.githubcopilot.com")
+    credential = Bearer(Secret(token), "https://api.githubcopilot.com")
 
     headers = signed(identity_headers(options, None), credential, options)
 

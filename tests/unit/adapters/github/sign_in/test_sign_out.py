@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.adapters.github.copilot.credential import CopilotCredential
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
-from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.sign_in.store import FILE_NAME, TokenStore
 from jumpseat.adapters.github.sign_in.tokens import SignIn
@@ -144,12 +144,12 @@ async def test_a_linked_directory_is_refused_and_reported(
 
 
 @pytest.fixture
-def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[TokenCache]:
+def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[CopilotCredential]:
     """The token caches of two sign-ins of one provider and one of another, with shared files."""
     upstream.default(Reply.json({"token": "tid=canary;x=1", "refresh_in": 1500}), path=EXCHANGE)
     places = {"github_url": upstream.origin, "api_url": upstream.origin}
     return [
-        TokenCache(
+        CopilotCredential(
             http,
             github_hosts(provider=provider, **places),
             SignIn(Secret(token), "file"),
@@ -160,28 +160,28 @@ def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[To
 
 
 async def test_short_lived_tokens_of_every_sign_in_of_the_provider_are_removed(
-    hosts: GitHubHosts, shared: list[TokenCache], directory: Path
+    hosts: GitHubHosts, shared: list[CopilotCredential], directory: Path
 ) -> None:
-    for tokens in shared:
-        await tokens.get()
-    of_work = shared[2]._file.path
+    await shared[2].bearer()
+    (of_work,) = holders(directory, "tid=canary")
     for tokens in shared[:2]:
-        path = tokens._file.path
-        for copy in (f"{path.name}.broken-20260101T000000-abcdef", f".{path.name}.0123456789ab"):
+        await tokens.bearer()
+    for name in set(holders(directory, "tid=canary")) - {of_work}:
+        for copy in (f"{name}.broken-20260101T000000-abcdef", f".{name}.0123456789ab"):
             (directory / copy).write_text("tid=canary")
 
     await forget_shared_tokens(hosts, directory=directory)
 
-    assert holders(directory, "tid=canary") == [of_work.name]
+    assert holders(directory, "tid=canary") == [of_work]
 
 
 async def test_a_pending_exchange_leaves_no_token(
-    hosts: GitHubHosts, shared: list[TokenCache], directory: Path, upstream: FakeUpstream
+    hosts: GitHubHosts, shared: list[CopilotCredential], directory: Path, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
     body = json.dumps({"token": "tid=canary;x=1", "refresh_in": 1500}).encode()
     upstream.script(Reply((gate, body)), path=EXCHANGE)
-    exchange = asyncio.ensure_future(shared[0].get())
+    exchange = asyncio.ensure_future(shared[0].bearer())
     await upstream.wait_for_request()
 
     erasing = asyncio.ensure_future(forget_shared_tokens(hosts, directory=directory))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jumpseat.adapters.github.sign_in.tokens import check_usable, first_route, is_usable, other_route
+from jumpseat.adapters.github.sign_in.tokens import check_usable, is_usable, routes_of
 from jumpseat.chat import AuthenticationError
 from jumpseat.system.secrets import Secret
 
@@ -20,8 +20,8 @@ from jumpseat.system.secrets import Secret
     ],
 )
 def test_the_prefix_decides_the_route(token: str, route: str) -> None:
-    assert first_route(Secret(token)) == route
-    assert other_route(other_route(first_route(Secret(token)))) == route
+    assert routes_of(Secret(token))[0] == route
+    assert sorted(routes_of(Secret(token))) == ["direct", "exchange"]
     assert is_usable(Secret(token))
 
 

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import pytest
 
-from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, NoOtherCredential, TokenCache
+from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
+from jumpseat.adapters.github.copilot.credential import FINAL_SECONDS, CopilotCredential
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.shared_request import FINAL_SECONDS
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
 from jumpseat.http import HttpClient
@@ -24,7 +24,7 @@ NOT_FOUND = Reply.json({"message": "Not Found", "status": "404"}, 404)
 NO_PERSONAL = Reply.json({"message": "Resource not accessible by personal access token"}, 403)
 MANY = 50
 
-Make: TypeAlias = Callable[[str], TokenCache]
+Make: TypeAlias = Callable[[str], CopilotCredential]
 
 
 def minted(upstream: FakeUpstream) -> Reply:
@@ -38,7 +38,7 @@ def account(upstream: FakeUpstream, **changed: object) -> Reply:
     return Reply.json({**body, "endpoints": {"api": f"{upstream.origin}/direct"}, **changed})
 
 
-def route(credential: CopilotCredential) -> str:
+def route(credential: Bearer) -> str:
     return "direct" if credential.exchanged is None else "exchange"
 
 
@@ -48,11 +48,11 @@ def paths(upstream: FakeUpstream) -> list[str]:
 
 @pytest.fixture
 async def make(http: HttpClient, hosts: GitHubHosts, clock: HandClock, tmp_path: Path) -> AsyncIterator[Make]:
-    made: list[TokenCache] = []
+    made: list[CopilotCredential] = []
 
-    def one(token: str) -> TokenCache:
+    def one(token: str) -> CopilotCredential:
         sign_in = SignIn(hidden(token), "file", "stored-name")
-        made.append(TokenCache(http, hosts, sign_in, directory=tmp_path / "auth", clock=clock))
+        made.append(CopilotCredential(http, hosts, sign_in, directory=tmp_path / "auth", clock=clock))
         return made[-1]
 
     yield one
@@ -64,7 +64,7 @@ async def make(http: HttpClient, hosts: GitHubHosts, clock: HandClock, tmp_path:
 async def test_the_token_of_a_github_app_is_exchanged(make: Make, upstream: FakeUpstream) -> None:
     upstream.script(minted(upstream), path=EXCHANGE)
 
-    credential = await make("ghu_canary1").get()
+    credential = await make("ghu_canary1").bearer()
 
     assert (credential.token.reveal(), route(credential)) == ("tid=canary0;x=1", "exchange")
     assert credential.data_host == f"{upstream.origin}/exchanged"
@@ -79,7 +79,7 @@ async def test_other_tokens_are_used_directly_at_the_accounts_host(
     upstream.script(account(upstream), path=USER)
     credentials = make(token)
 
-    found = await asyncio.gather(*(credentials.get() for _ in range(MANY)))
+    found = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)))
 
     assert {(each.token.reveal(), each.data_host) for each in found} == {(token, f"{upstream.origin}/direct")}
     assert paths(upstream) == [USER]
@@ -95,8 +95,8 @@ async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
     upstream.script(account(upstream), path=USER)
     credentials = make(token)
 
-    found = await asyncio.gather(*(credentials.get() for _ in range(MANY)))
-    found.append(await credentials.get())
+    found = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)))
+    found.append(await credentials.bearer())
 
     assert {(each.token.reveal(), route(each)) for each in found} == {(token, "direct")}
     assert paths(upstream) == [EXCHANGE, USER]
@@ -109,11 +109,11 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     upstream.script(account(upstream), path=USER)
     upstream.script(minted(upstream), path=EXCHANGE)
     credentials = make("gho_canary1")
-    first = await credentials.get()
+    first = await credentials.bearer()
 
-    await credentials.refused(first)
-    await credentials.refused(first)  # Several turns may report the refusal.
-    second = await credentials.get()
+    await credentials.refuse(first)
+    await credentials.refuse(first)  # Several turns may report the refusal.
+    second = await credentials.bearer()
     assert (route(second), second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
     assert paths(upstream) == [USER, EXCHANGE]
 
@@ -123,17 +123,17 @@ async def test_each_route_is_tried_once(make: Make, upstream: FakeUpstream) -> N
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make("ghu_canary1")
-    direct = await credentials.get()
+    direct = await credentials.bearer()
 
     assert route(direct) == "direct"
-    with pytest.raises(NoOtherCredential):
-        await credentials.refused(direct)
+    with pytest.raises(NoOtherBearer):
+        await credentials.refuse(direct)
 
     other = make("gho_canary1")
-    await other.refused(await other.get())
+    await other.refuse(await other.bearer())
     for _ in range(5):
         with pytest.raises(AuthorizationError, match="has no Copilot"):
-            await other.get()
+            await other.bearer()
     assert paths(upstream).count(EXCHANGE) == 2
 
 
@@ -144,13 +144,13 @@ async def test_a_token_that_both_routes_refused_is_retried_later(
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make("gho_canary1")
-    await credentials.refused(await credentials.get())
+    await credentials.refuse(await credentials.bearer())
     with pytest.raises(AuthorizationError, match="has no Copilot"):
-        await credentials.get()
+        await credentials.bearer()
 
     clock.pass_time(FINAL_SECONDS)
 
-    assert route(await credentials.get()) == "direct"
+    assert route(await credentials.bearer()) == "direct"
     assert paths(upstream).count(EXCHANGE) == 1
 
 
@@ -164,12 +164,12 @@ async def test_an_account_without_copilot_causes_few_requests_and_recovers(
 
     for _ in range(MANY):
         with pytest.raises(AuthorizationError, match="has no Copilot"):
-            await credentials.get()
+            await credentials.bearer()
     assert paths(upstream) == [EXCHANGE, USER]
 
     clock.pass_time(60)
     upstream.script(minted(upstream), path=EXCHANGE)
-    assert route(await credentials.get()) == "exchange"
+    assert route(await credentials.bearer()) == "exchange"
 
 
 @pytest.mark.requirement("8:refresh")
@@ -178,12 +178,12 @@ async def test_a_refused_short_lived_token_is_replaced_once(make: Make, upstream
     upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
     credentials = make("ghu_canary1")
 
-    await credentials.refused(await credentials.get())
-    second = await credentials.get()
+    await credentials.refuse(await credentials.bearer())
+    second = await credentials.bearer()
     assert second.token.reveal() == "tid=canary1;x=1"
     assert second.data_host == "https://api.githubcopilot.com"
-    with pytest.raises(NoOtherCredential):
-        await credentials.refused(second)
+    with pytest.raises(NoOtherBearer):
+        await credentials.refuse(second)
 
 
 @pytest.mark.requirement("8:credential-host")
@@ -193,12 +193,12 @@ async def test_an_account_with_a_data_host_elsewhere_gets_no_credential(
     upstream.default(account(upstream, endpoints={"api": "https://evil.example"}), path=USER)
 
     with pytest.raises(ConfigError, match="not a part of this GitHub"):
-        await make("gho_canary1").get()
+        await make("gho_canary1").bearer()
 
 
 async def test_a_classic_token_is_sent_nowhere(make: Make, upstream: FakeUpstream) -> None:
     with pytest.raises(AuthenticationError, match="classic"):
-        await make("ghp_canary1").get()
+        await make("ghp_canary1").bearer()
     assert upstream.requests == []
 
 
@@ -207,7 +207,7 @@ async def test_the_accounts_host_is_kept_until_a_caller_insists(make: Make, upst
     upstream.script(one, two, path=USER)
     credentials = make("gho_canary1")
 
-    found = [await credentials.get(insist=insist) for insist in (False, False, True, False)]
+    found = [await credentials.bearer(insist=insist) for insist in (False, False, True, False)]
 
     names = [each.data_host.rpartition("/")[2] for each in found]
     assert names == ["one", "one", "two", "two"]
@@ -219,13 +219,13 @@ async def test_forget_drops_the_token_and_the_account(
     upstream.default(minted(upstream), path=EXCHANGE)
     upstream.default(account(upstream), path=USER)
     credentials = make("ghu_canary1")
-    await credentials.get()
+    await credentials.bearer()
     await credentials.refresh()
 
     await credentials.forget()
 
     assert list((tmp_path / "auth").glob("copilot_token.*.json")) == []
-    await credentials.get()
+    await credentials.bearer()
     await credentials.refresh()
     assert paths(upstream) == [EXCHANGE, USER] * 2
 
@@ -234,7 +234,7 @@ async def test_a_failure_of_the_account_is_shared(make: Make, upstream: FakeUpst
     upstream.default(Reply.raw(b"", 500), path=USER)
     credentials = make("gho_canary1")
 
-    outcomes = await asyncio.gather(*(credentials.get() for _ in range(MANY)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)), return_exceptions=True)
 
     assert {type(each) for each in outcomes} == {ServerError}
     assert len(upstream.requests) == 1

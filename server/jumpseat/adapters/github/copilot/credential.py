@@ -1,0 +1,395 @@
+"""The credential of one sign-in for requests to Copilot, and what is known about its account.
+
+A bearer is the GitHub token itself (the direct route) or a short-lived token that GitHub exchanges for it.
+The prefix of the GitHub token decides which of these routes is tried first; if it is refused, the other one
+is tried once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from jumpseat.adapters.base.account import Quota
+from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merged_quotas
+from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
+from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile
+from jumpseat.adapters.github.copilot.token import CopilotToken, exchange
+from jumpseat.adapters.github.errors import ExchangeClosedError
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.adapters.github.sign_in.tokens import Route, SignIn, check_usable, routes_of
+from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
+from jumpseat.http import HttpClient
+from jumpseat.system.clock import SYSTEM_CLOCK, Clock
+from jumpseat.system.single_flight import SingleFlight
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+REPLACEMENT_SECONDS = 60.0
+"""The shortest time between early replacements of a token by all daemons of the machine: more exchanges would
+look like abuse."""
+
+FIRST_BACKOFF_SECONDS = 0.25
+"""Shorter than the engine's first delay, so that its retries reach GitHub."""
+
+LONGEST_BACKOFF_SECONDS = 60.0
+FINAL_SECONDS = 30.0
+"""How long a failure is kept that is not retryable; the user may fix its cause meanwhile."""
+
+_MOST_DOUBLINGS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A failed request to GitHub, kept so that many failing chats do not cause many requests."""
+
+    error: ChatError
+    in_a_row: int
+    until: float
+    """By the monotonic clock."""
+
+
+class CopilotCredential:
+    """The bearers and the account of one sign-in, for any number of turns of any number of sessions."""
+
+    def __init__(
+        self,
+        http: HttpClient,
+        hosts: GitHubHosts,
+        sign_in: SignIn,
+        directory: Path,
+        *,
+        headers: Mapping[str, str] | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """
+        Args:
+            http: a client of its own; `aclose` closes it.
+            hosts: the GitHub of the sign-in.
+            sign_in: the sign-in.
+            directory: where daemons share tokens.
+            headers: the client's identity for an exchange: `editor-version` and similar.
+            clock: measures and waits.
+            jitter: a number from 0 to 1, for each token.
+        """
+        self._http = http
+        self._hosts = hosts
+        self.sign_in = sign_in
+        self._headers = dict(headers or {})
+        self._clock = clock
+        self._jitter = jitter
+
+        self._routes = routes_of(sign_in.token)
+        """The route in use, then the one that was not refused yet."""
+
+        self._reopen_at: float | None = None
+        """When a route is tried again after both were refused."""
+
+        self.facts: AccountFacts | None = None
+        """The last facts of the account from GitHub, with the quotas of later answers."""
+
+        self.failure: ChatError | None = None
+        """Why there is no bearer."""
+
+        self.denial: ChatError | None = None
+        """Why the data plane does not serve the account, although there is a bearer."""
+
+        self.listeners: set[Callable[[], None]] = set()
+        """Called when one of these three changed in a way that users should see."""
+
+        self._account: AccountFacts | None = None
+        self._token: CopilotToken | None = None
+        self._is_refused = False
+        """The token must be replaced, and is not taken from the shared file again."""
+
+        self._file = SharedTokenFile(hosts, sign_in.token, directory=directory, clock=clock)
+        self._exchanging: SingleFlight[CopilotToken] = SingleFlight()
+        self._fetching: SingleFlight[AccountFacts] = SingleFlight()
+        self._failures: dict[Route, _Failure] = {}
+
+    async def bearer(self, *, insist: bool = False) -> Bearer:
+        """The bearer for the next request.
+
+        Args:
+            insist: make a request to GitHub even if it has just refused one.
+
+        Raises:
+            AuthenticationError: this sign-in does not work; the hint says what to do.
+            ChatError: GitHub does not answer.
+        """
+        check_usable(self.sign_in.token, provider=self._hosts.provider, source=self.sign_in.source)
+        if self._reopen_at is not None and self._clock.monotonic() >= self._reopen_at:
+            self._routes, self._reopen_at = routes_of(self.sign_in.token), None
+        if self._routes[0] == "direct":
+            return await self._direct(insist=insist)
+        try:
+            token = await self._valid_token(insist=insist)
+        except ExchangeClosedError:
+            if not self._leave("exchange"):
+                raise
+            try:
+                return await self._direct(insist=insist)
+            except AuthenticationError:
+                # The kind of token is not the cause: the exchange may work once the account is in order.
+                self._routes = ["exchange", "direct"]
+                raise
+        return Bearer(token.secret, token.data_host, token)
+
+    async def refuse(self, bearer: Bearer) -> str:
+        """Note that the data plane answered 401 to a bearer.
+
+        Returns:
+            Why `bearer` gives another one, so that the request is worth repeating, once for each reason:
+            `newer_token` if this daemon or another already has one, else `expired_token`.
+
+        Raises:
+            NoOtherBearer: there is no other one now.
+        """
+        if bearer.exchanged is not None:
+            return await self._refuse(bearer.exchanged)
+        if not self._leave("direct"):
+            raise NoOtherBearer
+        return "expired_token"
+
+    async def recheck(self) -> None:
+        """Replace the short-lived token, unless that was done in the last minute.
+
+        GitHub may not give it any more: the service, or GitHub's answer about the account, denies the access.
+        """
+        if self._token is not None:
+            with contextlib.suppress(NoOtherBearer):
+                await self._refuse(self._token)
+
+    async def refresh(self) -> None:
+        """Request the account, then a bearer, which shows whether the account has access.
+
+        Raises:
+            ChatError: there is no bearer.
+        """
+        try:
+            await self._fetch(insist=True)
+        except AuthorizationError as error:
+            await self.recheck()
+            token = (await self.bearer(insist=True)).exchanged
+            if token is None:
+                raise
+            logger.info("plan and quotas are not known: %s", error.message)
+            self.facts = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
+        else:
+            await self.bearer(insist=True)
+
+    def note(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
+        """Set why there is no bearer, or why it does not work; None if it works."""
+        before, (self.failure, self.denial) = (self.failure, self.denial), (failure, denial)
+        if before != (failure, denial):
+            self.announce()
+
+    async def deny(self, error: ChatError) -> None:
+        """Note that the data plane does not serve the account, until it does or GitHub is asked again."""
+        await self.recheck()
+        self.note(failure=self.failure, denial=error)
+
+    def served(self, quotas: Sequence[Quota]) -> None:
+        """Note that the data plane serves the account; a quota that crosses a threshold is announced."""
+        self.note(failure=self.failure)
+        if not quotas:
+            return
+        facts = self.facts or AccountFacts()
+        self.facts = replace(facts, quotas=tuple(merged_quotas(facts.quotas, quotas)))
+        if crossed_thresholds(facts.quotas, self.facts.quotas):
+            self.announce()
+
+    def announce(self) -> None:
+        """Call the listeners."""
+        for listener in tuple(self.listeners):
+            listener()
+
+    async def forget(self) -> None:
+        """Drop what was derived from the sign-in, here and in the shared file."""
+        self._account = self.facts = None
+        await self._exchanging.aclose()
+        self._token, self._is_refused = None, False
+        await self._file.erase()
+
+    async def aclose(self) -> None:
+        """End requests under way."""
+        await self._fetching.aclose()
+        await self._exchanging.aclose()
+        await self._http.aclose()
+
+    # -- routes
+
+    def _leave(self, route: Route) -> bool:
+        """Use the other route from now on; False if that one was refused too."""
+        if self._routes[0] != route:
+            return True  # Another caller has switched before.
+        if len(self._routes) > 1:
+            del self._routes[0]
+            return True
+        # Both routes are closed, so the kind of token is not the cause; a failure of the service may be.
+        if self._reopen_at is None:
+            self._reopen_at = self._clock.monotonic() + FINAL_SECONDS
+        return False
+
+    async def _direct(self, *, insist: bool) -> Bearer:
+        account = self._account
+        if account is None or insist:
+            account = await self._fetch(insist=insist)
+        return Bearer(self.sign_in.token, self._hosts.data_host(account.endpoint))
+
+    async def _fetch(self, *, insist: bool) -> AccountFacts:
+        return await self._ask("direct", self._fetching, self._fetch_account, insist=insist)
+
+    async def _fetch_account(self) -> AccountFacts:
+        try:
+            self._account = self.facts = await fetch_account(
+                self._http, self._hosts, self.sign_in.token, source=self.sign_in.source
+            )
+        except ChatError as error:
+            # The short-lived token outlives the sign-in, and must not be used without it.
+            self._is_refused |= self._token is not None and error.status_code == 401
+            raise
+        return self._account
+
+    # -- the short-lived token
+
+    async def _valid_token(self, *, insist: bool) -> CopilotToken:
+        """A usable token.
+
+        Raises:
+            ExchangeClosedError: the exchange does not take this kind of token.
+            ChatError: there is none.
+        """
+        token = None if self._is_refused else self._token
+        if token is not None and token.is_valid(self._clock, until=token.refresh_at):
+            return token
+        if token is not None and token.is_valid(self._clock, until=token.expires_at):
+            if insist or self._kept_failure("exchange") is None:
+                self._exchanging.start(partial(self._attempt, "exchange", self._obtain))
+            return token
+        return await self._ask("exchange", self._exchanging, self._obtain, insist=insist)
+
+    async def _obtain(self) -> CopilotToken:
+        async with self._file.locked():
+            stored = await self._file.read()
+            if stored is not None and self._is_newer(stored, self._token):
+                token = stored
+            else:
+                token = await exchange(
+                    self._http,
+                    self._hosts,
+                    self.sign_in.token,
+                    source=self.sign_in.source,
+                    headers=self._headers,
+                    clock=self._clock,
+                    jitter=self._jitter(),
+                )
+                replaced_at = (
+                    token.obtained_at if self._is_refused else _last_replacement(self._token, stored)
+                )
+                token = replace(token, replaced_at=replaced_at)
+                await self._file.write(token)
+        self._token, self._is_refused = token, False
+        return token
+
+    def _is_newer(self, stored: CopilotToken, ours: CopilotToken | None) -> bool:
+        """Whether a token in the shared file is better than ours, which is refused or not fresh."""
+        is_fresh = stored.is_valid(self._clock, until=stored.refresh_at)
+        if ours is None or not is_fresh:
+            return is_fresh
+        # An older one was written late, by a daemon that was stopped; or a clock was set back.
+        is_older = stored.obtained_at < ours.obtained_at <= self._clock.now()
+        return not is_older and not stored.is_same(ours)
+
+    async def _refuse(self, token: CopilotToken) -> str:
+        """Discard a token; result and exception as for `refuse`."""
+        reason = self._why_replaced(token)
+        if reason is not None:
+            return reason
+        stored = await self._file.read()
+        reason = self._why_replaced(token)
+        if reason is not None:
+            return reason
+        if stored is not None and self._is_newer(stored, token):
+            self._token = stored
+            return "newer_token"
+        replaced_at = _last_replacement(token, stored)
+        age = REPLACEMENT_SECONDS if replaced_at is None else self._clock.now() - replaced_at
+        if 0 <= age < REPLACEMENT_SECONDS:
+            raise NoOtherBearer(REPLACEMENT_SECONDS - age)
+        self._token, self._is_refused = token, True
+        return "expired_token"
+
+    def _why_replaced(self, token: CopilotToken) -> str | None:
+        """The reason that `refuse` returns if another caller has discarded a token; else None."""
+        if self._is_refused:
+            return "expired_token"
+        return "newer_token" if self._token is not None and not self._token.is_same(token) else None
+
+    # -- requests to GitHub
+
+    async def _ask(
+        self, route: Route, flight: SingleFlight[T], work: Callable[[], Awaitable[T]], *, insist: bool
+    ) -> T:
+        """The result of a route's request, which concurrent callers share.
+
+        Raises:
+            ChatError: it failed, or failed shortly before.
+        """
+        failure = None if insist else self._kept_failure(route)
+        # Each caller gets a new object: a shared one would collect the tracebacks of all.
+        if failure is not None:
+            raise copy.copy(failure.error).with_traceback(None)
+        try:
+            return await flight.run(partial(self._attempt, route, work))
+        except ChatError as error:
+            raise copy.copy(error).with_traceback(None) from None
+
+    async def _attempt(self, route: Route, work: Callable[[], Awaitable[T]]) -> T:
+        try:
+            result = await work()
+        except ChatError as error:
+            before = self._failures.get(route)
+            self._keep_failure(
+                route, error, in_a_row=min(before.in_a_row + 1, _MOST_DOUBLINGS) if before else 0
+            )
+            # Of two findings about the sign-in the later one counts, whichever request made it. That the
+            # exchange is closed is about the kind of token.
+            if isinstance(error, AuthenticationError) and not isinstance(error, ExchangeClosedError):
+                other: Route = "direct" if route == "exchange" else "exchange"
+                earlier = self._kept_failure(other)
+                if earlier is not None:
+                    self._keep_failure(other, error, earlier.in_a_row)
+            raise
+        self._failures.pop(route, None)
+        return result
+
+    def _kept_failure(self, route: Route) -> _Failure | None:
+        """The route's last failure while it is kept; None if its request may be made."""
+        failure = self._failures.get(route)
+        return failure if failure is not None and self._clock.monotonic() < failure.until else None
+
+    def _keep_failure(self, route: Route, error: ChatError, in_a_row: int) -> None:
+        seconds = FINAL_SECONDS
+        if error.retryable:
+            backoff = FIRST_BACKOFF_SECONDS * 2.0 ** min(in_a_row, _MOST_DOUBLINGS)
+            seconds = (
+                min(backoff, LONGEST_BACKOFF_SECONDS) if error.retry_after is None else error.retry_after
+            )
+        self._failures[route] = _Failure(error, in_a_row, self._clock.monotonic() + seconds)
+
+
+def _last_replacement(*tokens: CopilotToken | None) -> float | None:
+    """When a refused token was last replaced, as far as these tokens show it."""
+    moments = [each.replaced_at for each in tokens if each is not None and each.replaced_at is not None]
+    return max(moments, default=None)
