@@ -15,7 +15,7 @@ import pytest
 
 from jumpseat.chat import Message
 from jumpseat.config import Config, load_config
-from jumpseat.providers import BUILT_IN, KINDS, Registry, default_provider, resolve_model
+from jumpseat.providers import BUILT_IN, KINDS, Registry, ensure_default_provider, resolve_model
 from jumpseat.system.environment import environment_of_process
 from jumpseat.testing.answers.anthropic_messages import Words, message_stream
 from jumpseat.testing.answers.chat_completions import completion_stream
@@ -92,7 +92,7 @@ async def test_a_recipe_is_read_without_a_warning_and_makes_a_provider(
 
     assert caplog.messages == []
     assert registry.adapter(name).provider_name == name
-    assert await default_provider(registry) == name
+    assert await ensure_default_provider(registry) == name
     if name not in SIGNED_IN:
         target = await resolve_model(registry, None)
         assert (target.provider, target.model) == (name, registry.table(name).default_model)

@@ -2,18 +2,12 @@
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.providers.commands import in_words_of_client
+from jumpseat.providers.default_choice import ensure_default_provider, no_default, save_default_provider
 from jumpseat.providers.descriptions import ProviderDescription, describe
 from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
 from jumpseat.providers.listing import ProviderFailure, list_all_models
-from jumpseat.providers.names import (
-    ResolvedModel,
-    choose_default,
-    default_provider,
-    fault_of_model,
-    fault_of_new_default,
-    no_default,
-    resolve_model,
-)
+from jumpseat.providers.mistyped_names import fault_of_model, fault_of_new_default
+from jumpseat.providers.names import ResolvedModel, resolve_model
 from jumpseat.providers.registry import Registry
 
 __all__ = [
@@ -28,13 +22,13 @@ __all__ = [
     "ProvidersChanged",
     "Registry",
     "ResolvedModel",
-    "choose_default",
-    "default_provider",
     "describe",
+    "ensure_default_provider",
     "fault_of_model",
     "fault_of_new_default",
     "in_words_of_client",
     "list_all_models",
     "no_default",
     "resolve_model",
+    "save_default_provider",
 ]

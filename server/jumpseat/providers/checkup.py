@@ -20,7 +20,8 @@ from jumpseat.config.reading import read, sound_part
 from jumpseat.config.suggestions import alternatives
 from jumpseat.providers.checkup_values import faults_of_values, located, warnings_of_values
 from jumpseat.providers.kinds import KINDS
-from jumpseat.providers.names import configured_provider, fault_of_model
+from jumpseat.providers.mistyped_names import fault_of_model
+from jumpseat.providers.names import configured_provider
 from jumpseat.providers.registry import Registry
 from jumpseat.system.environment import Environment
 

@@ -1,4 +1,4 @@
-"""Detects misspelled providers in model names: `antropic:claude-x` is one, `qwen3:4b` is a model with a tag.
+"""Splits model names at their providers: `antropic:claude-x` has a misspelled one, `qwen3:4b` a tag.
 
 A misspelled provider is refused, because the prompt would go to another vendor.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from os.path import commonprefix
 
 from jumpseat.config import ProviderConfig
@@ -34,6 +34,21 @@ _TAG = re.compile(
 def has_tag(name: str) -> bool:
     """Whether the part after the first colon is a tag, as in `qwen3:4b`."""
     return _TAG.fullmatch(name.partition(":")[2]) is not None
+
+
+def split_name(name: str | None, ids: Collection[str]) -> tuple[str | None, str | None]:
+    """The provider and the model in a name; only a configured provider's id counts as a prefix.
+
+    Args:
+        name: `provider:model` or a bare model name; None for the default.
+        ids: The configured providers.
+    """
+    if name is None:
+        return None, None
+    prefix, colon, rest = name.partition(":")
+    if colon and prefix in ids:
+        return prefix, rest or None
+    return None, name
 
 
 async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> str | None:

@@ -11,7 +11,7 @@ import pytest
 from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus
 from jumpseat.chat import ConfigError, RequestError
 from jumpseat.config import SavedSettings
-from jumpseat.providers import Registry, choose_default, default_provider, resolve_model
+from jumpseat.providers import Registry, ensure_default_provider, resolve_model, save_default_provider
 from tests.unit.scripted import ScriptedAdapter, ScriptedRegistry, registry_of
 
 Start = Callable[..., ScriptedRegistry]
@@ -47,10 +47,10 @@ async def saved_default(registry: Registry) -> str | None:
 
 @pytest.mark.requirement("4:saved-default")
 async def test_a_choice_stays_when_providers_are_added(start: Start) -> None:
-    assert await default_provider(start("a")) == "a"
+    assert await ensure_default_provider(start("a")) == "a"
 
-    assert await default_provider(start("a", "b")) == "a"
-    assert await default_provider(start("a", "b", local="not_required")) == "a"
+    assert await ensure_default_provider(start("a", "b")) == "a"
+    assert await ensure_default_provider(start("a", "b", local="not_required")) == "a"
 
 
 @pytest.mark.requirement("4:configured-default")
@@ -71,7 +71,7 @@ async def test_a_signed_in_provider_precedes_the_only_configured_one_and_that_th
 ) -> None:
     registry = start(*names, local=local)
 
-    assert await default_provider(registry) == chosen
+    assert await ensure_default_provider(registry) == chosen
     assert await saved_default(start()) == chosen
 
 
@@ -80,7 +80,7 @@ async def test_a_signed_in_provider_precedes_the_only_configured_one_and_that_th
 async def test_copilot_is_the_first_choice_with_a_sign_in(
     start: Start, names: list[str], chosen: str
 ) -> None:
-    assert await default_provider(start(*names, copilot="signed_in", local="not_required")) == chosen
+    assert await ensure_default_provider(start(*names, copilot="signed_in", local="not_required")) == chosen
 
 
 class SignedInElsewhere(Account):
@@ -119,7 +119,7 @@ async def test_another_programs_sign_in_comes_last_and_is_not_checked_if_a_provi
     registry = registry_of(*(ScriptedAdapter(name=name) for name in names), local=local)
     registry.use("copilot", copilot)
 
-    assert await default_provider(registry) == chosen
+    assert await ensure_default_provider(registry) == chosen
     assert account.asked == asked
 
 
@@ -137,20 +137,20 @@ async def test_a_named_provider_needs_no_choice() -> None:
 async def test_the_configuration_takes_precedence_over_the_saved_default_and_keeps_it(start: Start) -> None:
     await save(start("a", "b"), default_provider="a")
 
-    assert await default_provider(start("a", "b", default_provider="b")) == "b"
-    assert await default_provider(start("a", "b")) == "a"
+    assert await ensure_default_provider(start("a", "b", default_provider="b")) == "b"
+    assert await ensure_default_provider(start("a", "b")) == "a"
     with pytest.raises(ConfigError):
-        await default_provider(start("a", default_provider="unknown"))
+        await ensure_default_provider(start("a", default_provider="unknown"))
 
 
 @pytest.mark.requirement("4:saved-default-gone")
 async def test_the_daemons_choice_of_a_removed_provider_is_made_again_and_logged_once(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await default_provider(start("a"))
+    await ensure_default_provider(start("a"))
     registry = start("b")
 
-    assert [await default_provider(registry) for _ in range(2)] == ["b", "b"]
+    assert [await ensure_default_provider(registry) for _ in range(2)] == ["b", "b"]
     assert await saved_default(start("a", "b")) == "b"
     assert caplog.text.count("saved default provider a does not exist here") == 1
 
@@ -159,20 +159,20 @@ async def test_the_daemons_choice_of_a_removed_provider_is_made_again_and_logged
 async def test_a_persons_choice_of_a_removed_provider_is_skipped_and_never_replaced(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await default_provider(start("b"))
+    await ensure_default_provider(start("b"))
     await save(start("a", "b"), default_provider="a")
 
-    assert await default_provider(start("b")) == "b"
+    assert await ensure_default_provider(start("b")) == "b"
     assert "saved default provider a does not exist here" in caplog.text
-    assert await default_provider(start("a", "b")) == "a"
+    assert await ensure_default_provider(start("a", "b")) == "a"
 
 
 @pytest.mark.requirement("4:saved-default-gone")
 async def test_confirming_the_daemons_choice_makes_it_a_persons(start: Start) -> None:
-    await default_provider(start("a"))
+    await ensure_default_provider(start("a"))
     await save(start("a"), default_provider="a")
 
-    assert await default_provider(start("b")) == "b"
+    assert await ensure_default_provider(start("b")) == "b"
     assert await saved_default(start()) == "a"
 
 
@@ -181,17 +181,17 @@ async def test_confirming_the_daemons_choice_makes_it_a_persons(start: Start) ->
 async def test_a_choice_among_a_clients_own_providers_is_not_saved(
     start: Start, names: list[str], chosen: str
 ) -> None:
-    assert await default_provider(start(*names, from_client="ws", local="not_required")) == chosen
+    assert await ensure_default_provider(start(*names, from_client="ws", local="not_required")) == chosen
 
     assert await saved_default(start()) is None
 
 
 @pytest.mark.requirement("4:overlay-default")
 async def test_a_saved_default_holds_next_to_a_clients_own_providers(start: Start) -> None:
-    await default_provider(start("a"))
+    await ensure_default_provider(start("a"))
 
-    assert await default_provider(start("a", "ws", from_client="ws")) == "a"
-    assert await default_provider(start("ws", from_client="ws")) == "ws"
+    assert await ensure_default_provider(start("a", "ws", from_client="ws")) == "a"
+    assert await ensure_default_provider(start("ws", from_client="ws")) == "ws"
     assert await saved_default(start()) == "a"
 
 
@@ -200,9 +200,9 @@ async def test_settings_that_a_client_has_for_a_built_in_provider_change_no_choi
     table = {"local": {"kind": "local", "default_model": "m"}}
     registry = start("a", tables=table, from_client="local", local="not_required")
 
-    assert await default_provider(registry) == "a"
+    assert await ensure_default_provider(registry) == "a"
     assert await saved_default(start()) == "a"
-    await choose_default(registry, "local")
+    await save_default_provider(registry, "local")
     assert await saved_default(start()) == "local"
 
 
@@ -212,8 +212,8 @@ async def test_of_two_concurrent_choices_the_first_one_is_saved(start: Start) ->
     for each in (first, second):
         await each.saved.loaded()
 
-    assert await default_provider(first) == "b"
-    assert await default_provider(second) == "b"
+    assert await ensure_default_provider(first) == "b"
+    assert await ensure_default_provider(second) == "b"
     assert await saved_default(start()) == "b"
 
 
@@ -225,14 +225,14 @@ async def test_a_choice_that_cannot_be_saved_is_used_and_tried_once(
         ScriptedAdapter(name="a"), saved=SavedSettings(tmp_path / "file" / "settings.json")
     )
 
-    assert [await default_provider(registry) for _ in range(3)] == ["a", "a", "a"]
+    assert [await ensure_default_provider(registry) for _ in range(3)] == ["a", "a", "a"]
     assert caplog.text.count("is not saved") == 1
 
 
 async def test_a_built_in_provider_without_a_known_state_is_not_chosen(start: Start) -> None:
     broken = ScriptedAdapter(name="local", state=ConfigError("Wrong."))
 
-    assert await default_provider(registry_of(broken, tables={"a": {}})) is None
+    assert await ensure_default_provider(registry_of(broken, tables={"a": {}})) is None
 
 
 @pytest.mark.requirement("4:saved-default-model")
@@ -287,22 +287,22 @@ async def test_values_of_the_configuration_take_precedence_over_saved_ones(start
 @pytest.mark.requirement("4:sign-in-default")
 async def test_signing_in_makes_the_default_and_forgets_another_providers_model(start: Start) -> None:
     await save(start("a", "b"), default_provider="a", default_model="a:m")
-    await choose_default(start("a", "b"), "b")
+    await save_default_provider(start("a", "b"), "b")
 
     target = await resolve_model(start("a", "b"), None)
     assert f"{target.provider}/{target.model}" == "b/b-own"
-    assert await default_provider(start("a")) == "a"
+    assert await ensure_default_provider(start("a")) == "a"
     assert await saved_default(start()) == "b"
 
 
 @pytest.mark.requirement("4:sign-in-default")
 async def test_signing_in_keeps_a_model_of_that_provider_and_the_configured_default(start: Start) -> None:
     await save(start("a", "b"), default_provider="a", default_model="b:m")
-    await choose_default(start("a", "b", default_provider="a"), "b")
-    await choose_default(start("a", "b", from_client="b"), "b")
+    await save_default_provider(start("a", "b", default_provider="a"), "b")
+    await save_default_provider(start("a", "b", from_client="b"), "b")
     assert await saved_default(start()) == "a"
 
-    await choose_default(start("a", "b"), "b")
+    await save_default_provider(start("a", "b"), "b")
     assert (await resolve_model(start("a", "b"), None)).model == "m"
 
 
@@ -311,7 +311,7 @@ async def test_a_sign_in_does_not_fail_because_its_default_cannot_be_saved(
 ) -> None:
     (tmp_path / "file").touch()
     saved = SavedSettings(tmp_path / "file" / "settings.json")
-    await choose_default(registry_of(ScriptedAdapter(name="a"), saved=saved), "a")
+    await save_default_provider(registry_of(ScriptedAdapter(name="a"), saved=saved), "a")
 
     assert "a is not saved as the default provider" in caplog.text
 

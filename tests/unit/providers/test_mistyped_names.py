@@ -10,7 +10,7 @@ from jumpseat.chat import ConfigError, InvalidRequestError, RequestError, Unknow
 from jumpseat.config import SavedSettings
 from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.engine import run_turn
-from jumpseat.providers import Registry, default_provider, fault_of_model, resolve_model
+from jumpseat.providers import Registry, ensure_default_provider, fault_of_model, resolve_model
 from jumpseat.providers.checkup import check_file
 from jumpseat.system.environment import environment_of_process
 from tests.unit.scripted import RecordingSink, ScriptedAdapter, ask, registry_of
@@ -192,7 +192,7 @@ async def test_an_unknown_provider_and_an_unknown_kind_are_reported_with_the_nea
 
     registry.config.default_provider = "gruq"
     with pytest.raises(ConfigError, match=r"'gruq', which does not exist; did you mean groq\?"):
-        await default_provider(registry)
+        await ensure_default_provider(registry)
 
 
 @pytest.mark.requirement("4:nearest-names")

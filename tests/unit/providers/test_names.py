@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, RequestError
-from jumpseat.providers import Registry, default_provider, list_all_models, resolve_model
+from jumpseat.providers import Registry, ensure_default_provider, list_all_models, resolve_model
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
@@ -54,14 +54,15 @@ async def test_the_default_is_the_configured_else_the_only_one_else_the_built_in
     adapters = [ScriptedAdapter(name=name) for name in names]
 
     assert (
-        await default_provider(registry_of(*adapters, local=local, default_provider=configured)) == expected
+        await ensure_default_provider(registry_of(*adapters, local=local, default_provider=configured))
+        == expected
     )
 
 
 @pytest.mark.requirement("4:default-provider", "6:config")
 async def test_a_default_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
     with pytest.raises(ConfigError, match=r"'c'.*copilot, local, a, b"):
-        await default_provider(two(default_provider="c"))
+        await ensure_default_provider(two(default_provider="c"))
 
 
 @pytest.mark.requirement("4:provider-prefix")

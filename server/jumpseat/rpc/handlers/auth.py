@@ -8,7 +8,7 @@ from typing import Any
 
 from jumpseat.adapters.base import AuthStatus
 from jumpseat.adapters.base.account import SignInPrompt
-from jumpseat.providers import SIGN_IN_PROVIDER, choose_default, default_provider, no_default
+from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_default, save_default_provider
 from jumpseat.rpc.encode import object_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
@@ -19,7 +19,7 @@ from jumpseat.rpc.wording import name_commands
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
     """Whether a provider can be used, with which account, and the next step."""
     registry = session.registry
-    provider = call.params.provider or await default_provider(registry)
+    provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
         why = no_default(registry)
         # The provider that a sign-in without a provider uses; signed in, it would be the default.
@@ -54,7 +54,7 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
         for task in opening:
             task.cancel()
     if status.state == "signed_in":
-        await choose_default(registry, provider)
+        await save_default_provider(registry, provider)
     return _status(session, status)
 
 

@@ -8,7 +8,13 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ModelInfo
-from jumpseat.providers import ProviderFailure, Registry, default_provider, list_all_models, resolve_model
+from jumpseat.providers import (
+    ProviderFailure,
+    Registry,
+    ensure_default_provider,
+    list_all_models,
+    resolve_model,
+)
 from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
@@ -80,7 +86,7 @@ async def _default_model_id(session: Session, listed: str | None = None) -> str 
         if listed is not None:
             await registry.saved.loaded()
             named = registry.config.default_model or registry.saved.default_model(registry.ids)
-            if named is None and await default_provider(registry) != listed:
+            if named is None and await ensure_default_provider(registry) != listed:
                 return None
         target = await resolve_model(registry, None)
     except ChatError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.chat import ChatError
-from jumpseat.providers import default_provider, describe
+from jumpseat.providers import describe, ensure_default_provider
 from jumpseat.rpc.encode import provider_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ProvidersDiagnoseParams, ProvidersListParams
@@ -17,7 +17,7 @@ async def providers_list(session: Session, call: MethodCall[ProvidersListParams]
     """Every provider, with its capabilities and its sign-in."""
     registry = session.registry
     try:
-        default = await default_provider(registry)
+        default = await ensure_default_provider(registry)
     except ChatError:
         default = None  # A faulty default is an error of chats only: the list shows what to choose.
     rows = await describe(registry, default, probe=call.params.probe)

@@ -1,0 +1,110 @@
+"""The default provider: the configured or saved one, else a choice, which is saved."""
+
+from __future__ import annotations
+
+import logging
+
+from jumpseat.adapters.base import AuthState
+from jumpseat.chat import AuthenticationError, ChatError, ConfigError, RequestError
+from jumpseat.config.suggestions import alternatives
+from jumpseat.providers.kinds import BUILT_IN
+from jumpseat.providers.prefixes import split_name
+from jumpseat.providers.registry import Registry
+from jumpseat.providers.services import WITH_KEY
+
+logger = logging.getLogger(__name__)
+
+
+async def ensure_default_provider(registry: Registry) -> str | None:
+    """Return the provider for names without one; None if the user must choose one or set one up.
+
+    It is the configuration's, else the saved one. If there is neither, one is chosen and saved.
+
+    Raises:
+        ConfigError: `default_provider` names a provider that does not exist.
+    """
+    named = registry.config.default_provider
+    if named is not None:
+        if named not in registry.ids:
+            in_file = registry.config.setting_values_of_file.get("default_provider") == named
+            raise ConfigError(
+                f"default_provider is {named!r}, which does not exist{alternatives(named, registry.ids)}.",
+                hint=f"Correct default_provider in {registry.config.file}." if in_file else None,
+            )
+        return named
+    await registry.saved.loaded()
+    saved = registry.saved.default_provider
+    if saved in registry.ids:
+        return saved
+    if saved is not None:
+        registry.note_missing_default(saved)
+    chosen = await _choice(registry)
+    # Saved, so that it stays the same when providers are added. A choice among the providers of a client's
+    # overlay is not: other workspaces have other overlays.
+    if chosen is not None and not registry.from_client:
+        await registry.saved.choose(chosen, registry.ids)
+        kept = registry.saved.default_provider  # Another daemon may have saved its choice first.
+        return kept if kept in registry.ids else chosen
+    return chosen
+
+
+async def _choice(registry: Registry) -> str | None:
+    """A built-in provider with its own sign-in, else the user's only provider, else a usable built-in one."""
+    for provider in BUILT_IN:
+        if await _is_signed_in(registry, provider):
+            return provider
+    if len(registry.user_defined) == 1:
+        return registry.user_defined[0]
+    states = {provider: await _state(registry, provider) for provider in BUILT_IN}
+    usable = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
+    # A sign-in of another program comes last: it may not work here, and conversations would go to a vendor
+    # that the user has not set up.
+    return min(usable, key=lambda provider: states[provider] == "signed_in", default=None)
+
+
+async def _is_signed_in(registry: Registry, provider: str) -> bool:
+    try:
+        return await registry.account(provider).is_signed_in_for_this()
+    except ChatError as error:
+        logger.info("%s is not considered as the default: %s", provider, error.message)
+        return False
+
+
+async def _state(registry: Registry, provider: str) -> AuthState:
+    try:
+        return (await registry.auth_status(provider)).state
+    except ChatError as error:
+        logger.info("%s is not considered as the default: %s", provider, error.message)
+        return "signed_out"
+
+
+async def save_default_provider(registry: Registry, provider: str) -> None:
+    """Save a provider as the default after a sign-in, unless one is configured; a failure is logged."""
+    if registry.config.default_provider is not None or provider in registry.from_client:
+        return
+    await registry.saved.loaded()
+    patch: dict[str, str | None] = {"default_provider": provider}
+    model = registry.saved.default_model(registry.ids)
+    if model is not None and split_name(model, registry.ids)[0] != provider:
+        patch["default_model"] = None  # Chats would still go to its provider.
+    try:
+        await registry.saved.save(patch, await registry.settings_schemas())
+    except ConfigError as error:  # The sign-in itself was successful.
+        logger.warning("%s is not saved as the default provider: %s", provider, error.message)
+
+
+def no_default(registry: Registry) -> ChatError:
+    """The error for a name without a provider if there is no default one."""
+    if registry.user_defined:
+        return RequestError(
+            f"No default provider is chosen among {', '.join(registry.user_defined)}.",
+            hint="Name the model as provider:model, or run "
+            f"`jumpseat settings set default_provider {registry.user_defined[0]}`.",
+        )
+    return AuthenticationError(
+        "No provider is set up yet.",
+        hint="For GitHub Copilot, run `jumpseat login`. For a small local model, "
+        "run `jumpseat local install`. "
+        f"For {', '.join(WITH_KEY)}, run `jumpseat keys set NAME`. For others, run `jumpseat config edit` "
+        f"and add a provider to {registry.config.file}.",
+    )

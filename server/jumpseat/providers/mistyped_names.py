@@ -1,0 +1,89 @@
+"""Finds mistyped model names: one whose prefix is no provider, and a new default that no list has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from jumpseat.chat import ChatError, ConfigError, RequestError
+from jumpseat.config.suggestions import nearest
+from jumpseat.providers.default_choice import ensure_default_provider
+from jumpseat.providers.prefixes import fault_of_prefix, nearest_service, split_name
+from jumpseat.providers.registry import Registry
+from jumpseat.providers.services import how_to_add
+from jumpseat.providers.spellings import candidates
+
+LIST_SECONDS = 5.0
+"""How long a list may take that is requested before a default model is refused."""
+
+
+def listed_models(registry: Registry, provider: str) -> list[str]:
+    """The models of the provider's fetched list, else of its configuration."""
+    known = registry.known_models(provider)
+    return registry.table(provider).model_names if known is None else [row.model for row in known]
+
+
+async def fault_of_model(registry: Registry, name: str) -> str | None:
+    """Why a chat would refuse a model's name, as the end of a sentence; None if it would not."""
+    provider, model = split_name(name, registry.ids)
+    if provider is not None or model is None:
+        return None
+    if any(model in listed_models(registry, each) for each in registry.ids):
+        return None
+    return await fault_of_prefix(model, {each: registry.table(each) for each in registry.ids})
+
+
+async def fault_of_new_default(registry: Registry, name: str, provider: str | None) -> str | None:
+    """Why a name may not become the default model, as the end of a sentence; None if it may.
+
+    A chat may use a model that its provider does not list, but a wrong default would break the chats of all
+    clients. If no list is known, any model may become the default.
+
+    Args:
+        registry: The connection's providers.
+        name: The name of the model.
+        provider: The new default provider; None if it does not change.
+    """
+    fault = await fault_of_model(registry, name)
+    named, model = split_name(name, registry.ids)
+    if fault is not None or model is None:
+        return fault
+    if named is None and any(candidates(model, listed_models(registry, each)) for each in registry.ids):
+        return None
+    with contextlib.suppress(ConfigError):
+        named = named or provider or await ensure_default_provider(registry)
+    if named is None or named not in registry.ids or not registry.known_models(named):
+        return None
+    if not _offers(registry, named, model):
+        # The model may be newer than the list.
+        with contextlib.suppress(ChatError, TimeoutError):
+            async with asyncio.timeout(LIST_SECONDS):
+                await registry.list_models(named, refresh=True)
+    if _offers(registry, named, model):
+        return None
+    near = nearest(model, listed_models(registry, named), most=3)
+    meant = f"; did you mean {' or '.join(f'{named}:{each}' for each in near)}?" if near else ""
+    return f"is not a model of {named}{meant}"
+
+
+def _offers(registry: Registry, provider: str, model: str) -> bool:
+    table = registry.table(provider)
+    return model == table.default_model or bool(candidates(model, listed_models(registry, provider)))
+
+
+async def check_prefix(registry: Registry, name: str, *, is_default: bool) -> None:
+    """Refuse a model name whose prefix is a misspelled provider.
+
+    Raises:
+        RequestError: it is; the message names the nearest providers.
+    """
+    fault = await fault_of_model(registry, name)
+    if fault is None:
+        return
+    subject = "default model" if is_default else "model"
+    prefix = name.partition(":")[0]
+    what_to_do = how_to_add(nearest_service(prefix) or prefix, registry.config.file) or "Correct it."
+    raise RequestError(
+        f"The {subject} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
+        hint=f"{what_to_do} If it is a model's own name, write PROVIDER:{name}.",
+    )
