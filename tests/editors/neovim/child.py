@@ -194,10 +194,6 @@ class Child:
         """Wait until no chat and no edit runs."""
         self.wait("require('jumpseat.display.view').status(vim.api.nvim_get_current_buf()).state == nil")
 
-    def names_its_conversation(self) -> None:
-        """Wait until the front matter names the kept conversation; the daemon renders it during the turn."""
-        self.wait("vim.fn.search('^conversation: ', 'nw') > 0")
-
     def has_a_person(self) -> None:
         """Show messages, and ask at menus and for ENTER, as Neovim does for a person at a terminal."""
         self.lua("vim.notify = function(text) vim.api.nvim_echo({ { text } }, true, {}) end")

@@ -9,7 +9,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
-from tests.editors.neovim.child import running_neovim
+from tests.editors.neovim.child import WAIT_MS, running_neovim
 from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -212,7 +212,6 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(home, provider
     with running_neovim(home) as first:
         first.command("Jumpseat")
         chats.about_the_sky(first, provider)
-        first.names_its_conversation()
         first.command(f"saveas {file}")
         saved = first.text + "\n"
     assert file.read_text("utf-8") == saved
@@ -222,6 +221,41 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(home, provider
         assert second.text.startswith(saved.rstrip("\n"))
     (kept,) = chats.kept(home)
     assert f"\nconversation: {kept}\n" in saved
+
+
+def is_busy_until_the_turn_is_over(child, home):
+    """Let Neovim read nothing of its next turn before the daemon has kept all of it."""
+    child.lua(
+        """
+        local pattern, wait_ms = ...
+        local function is_kept()
+          local files = vim.fn.glob(pattern, true, true)
+          return files[1] and table.concat(vim.fn.readfile(files[1])):find('Hello there.', 1, true)
+        end
+        local function wait()
+          local last = vim.uv.now() + wait_ms
+          while not is_kept() and vim.uv.now() < last do
+            vim.uv.sleep(5)
+            vim.uv.update_time()
+          end
+        end
+        vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatTurnStarted', once = true,
+          callback = function() vim.schedule(wait) end })
+        """,
+        f"{home}/conversations/*.jsonl",
+        WAIT_MS,
+    )
+
+
+def test_a_chat_that_is_saved_when_its_turn_ends_names_its_conversation(child, provider, home):
+    provider.script(Reply.events(WORDS))
+    is_busy_until_the_turn_is_over(child, home)
+    child.command("autocmd User JumpseatTurnEnded ++nested write | let g:is_saved = v:true")
+    child.ask("Hello.")
+    child.wait("vim.g.is_saved")
+    (file,) = (home / "nvim-data").rglob("chats/*.md")
+    (kept,) = chats.kept(home)
+    assert f"\nconversation: {kept}\n" in file.read_text("utf-8")
 
 
 def test_a_new_chat_is_saved_by_its_own_name(child, provider, home):
@@ -281,11 +315,9 @@ def test_a_chat_without_its_line_of_the_kept_conversation_begins_another_one(chi
     provider.default(Reply.events(WORDS))
     child.ask("First.")
     child.idle()
-    child.names_its_conversation()
     child.command("g/^conversation: /delete")
     child.ask("Second.")
     child.idle()
-    child.names_its_conversation()
     assert len(list((home / "conversations").glob("*.jsonl"))) == 2
 
 

@@ -139,7 +139,6 @@ def test_neovim_ends_without_a_question_about_a_chat_that_is_kept(home, provider
         assert child.lua(MODIFIED) is True
         child.wait("not vim.bo.modified")
         child.idle()
-        child.names_its_conversation()
         child.ask("What is in @buffer?")
         child.sees("x = 1")
         child.wait("not vim.bo.modified")

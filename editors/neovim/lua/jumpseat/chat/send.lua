@@ -82,13 +82,21 @@ local function begin(chat, params, headings, is_sent)
   -- The conversation goes on with the model that it began with, also when the default changes, and in the same kept
   -- conversation, also from another editor.
   local head = { model = params.model, conversationId = params.conversationId }
+  local rendering, outcome = 0, nil
+  -- Whoever saves the chat at `TurnEnded` gets its front matter too.
+  local function finish_if_complete()
+    if outcome and rendering == 0 then finish(chat, written, headings, outcome, is_sent) end
+  end
   local function pin()
     local model = head.model or written.model
     local conversation = written.conversation or head.conversationId
     if model == head.model and conversation == head.conversationId then return end
     head = { model = model, conversationId = conversation }
+    rendering = rendering + 1
     transcript.set_front_matter(chat.buf, vim.tbl_extend('force', params, head), function(err)
       if err then log.write('The front matter was not written: %s', err.message) end
+      rendering = rendering - 1
+      finish_if_complete()
     end, function(change) written:edit(change) end)
   end
   chat.answer = written
@@ -100,7 +108,10 @@ local function begin(chat, params, headings, is_sent)
       return log.notify('The answer was removed from the chat, so it was stopped.')
     end
     if written.model then pin() end
-  end, function(outcome) finish(chat, written, headings, outcome, is_sent) end)
+  end, function(result)
+    outcome = result
+    finish_if_complete()
+  end)
   end_preparation(chat)
 end
 

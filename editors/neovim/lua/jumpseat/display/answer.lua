@@ -16,7 +16,6 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@field model string? the provider and model that answer
 ---@field usage table?
 ---@field conversation string? the kept conversation that the turn belongs to
----@field is_kept boolean? the daemon keeps all of the chat, the answer included
 ---@field private notices string[]
 ---@field private is_unkept boolean? the daemon could not keep the turn
 local Answer = {}
@@ -141,15 +140,10 @@ function Answer:remove()
   self.writer:replace('')
 end
 
---- Change the buffer in the undo step of the answer, also after its end.
+--- Change the buffer in the undo step of the answer, unless the user has undone the answer.
 ---@param change fun()
 function Answer:edit(change)
-  if not vim.api.nvim_buf_is_loaded(self.buf) then return end
-  -- The change would hide that the user has undone the answer.
-  self.writer:is_valid()
-  if self.writer.lost then return end
-  self.writer:edit(change)
-  if self.is_kept then vim.bo[self.buf].modified = false end
+  if self.writer:is_valid() then self.writer:edit(change) end
 end
 
 --- Let Neovim end without a question about a chat that the daemon keeps as it is in the buffer, unless it has a file.
@@ -157,7 +151,6 @@ function Answer:mark_kept()
   if not vim.api.nvim_buf_is_loaded(self.buf) then return end
   local is_kept = self.conversation and not self.is_unkept and self.writer:is_alone()
   if not is_kept or vim.uv.fs_stat(vim.api.nvim_buf_get_name(self.buf)) then return end
-  self.is_kept = true
   vim.bo[self.buf].modified = false
 end
 
