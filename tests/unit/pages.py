@@ -12,9 +12,13 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README, BUILT = ROOT / "README.md", ROOT / "server" / "README.md"
-PROTOCOL, CONFIGURATION, CLIENT = (DOCS / f"{name}.md" for name in ("protocol", "configuration", "client"))
-COMMAND_LINE = DOCS / "command-line.md"
-PAGES = [README, BUILT, *sorted(DOCS.glob("*.md"))]
+CONFIGURATION, CLIENT, COMMAND_LINE = (
+    DOCS / f"{name}.md" for name in ("configuration", "client", "command-line")
+)
+PROTOCOL = DOCS / "protocol"
+"""A directory, whose pages count as one."""
+
+PAGES = [README, BUILT, *sorted(DOCS.rglob("*.md"))]
 EDITOR_PAGES = {page.parent.name: page for page in sorted((ROOT / "editors").glob("*/README.md"))}
 SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 
@@ -26,8 +30,13 @@ WAIT_SECONDS = 30.0
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
 
 
+def files(page: Path) -> list[Path]:
+    """Return the file of a page, or the files of a directory."""
+    return sorted(page.glob("*.md")) if page.is_dir() else [page]
+
+
 def read(page: Path) -> str:
-    return page.read_text("utf-8")
+    return "\n".join(file.read_text("utf-8") for file in files(page))
 
 
 class Block(NamedTuple):
@@ -44,10 +53,10 @@ class Block(NamedTuple):
 
 def blocks(page: Path, language: str | None = None) -> list[Block]:
     """The blocks of a page, all of them or those that are marked with this language."""
-    tokens = MarkdownIt().parse(read(page))
     found = [
-        Block(page, range(*token.map), token.info.strip(), token.content)
-        for token in tokens
+        Block(file, range(*token.map), token.info.strip(), token.content)
+        for file in files(page)
+        for token in MarkdownIt().parse(read(file))
         if token.type in ("fence", "code_block") and token.map
     ]
     return [block for block in found if language in (None, block.language)]
@@ -72,9 +81,12 @@ def exchange() -> list[tuple[str, Any]]:
 
 def prose(page: Path) -> str:
     """A page without its blocks."""
-    code = {number for block in blocks(page) for number in block.lines}
+    code = {(block.page, number) for block in blocks(page) for number in block.lines}
     return "".join(
-        line for number, line in enumerate(read(page).splitlines(keepends=True)) if number not in code
+        line
+        for file in files(page)
+        for number, line in enumerate(read(file).splitlines(keepends=True))
+        if (file, number) not in code
     )
 
 

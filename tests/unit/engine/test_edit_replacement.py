@@ -15,7 +15,7 @@ from jumpseat.engine.replacement import replacement_in, requested_fence
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "edits.json").read_text("utf-8"))
 
-PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
+PAGE = Path(__file__).parents[3] / "docs" / "protocol" / "chat.md"
 
 NASTY = st.lists(
     st.sampled_from(
@@ -48,7 +48,7 @@ def test_the_replacement_is_the_code_of_the_answer(vector: dict[str, Any]) -> No
 
 
 def test_the_example_of_the_protocol_page_holds() -> None:
-    section = PAGE.read_text("utf-8").partition("### Edits")[2].partition("\n### ")[0]
+    section = PAGE.read_text("utf-8").partition("## Edits")[2].partition("\n## ")[0]
     request, result = map(json.loads, re.findall(r"^```json\n(.*?)^```$", section, re.M | re.S))
     target = request["params"]["target"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.providers import KINDS
 
-PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
+PAGE = Path(__file__).parents[3] / "docs" / "protocol" / "providers.md"
 
 
 def documented_rows() -> dict[str, list[str]]:

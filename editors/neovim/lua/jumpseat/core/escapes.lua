@@ -1,4 +1,4 @@
---- Removes the backslashes by which a transcript escapes lines and words, as docs/protocol.md describes it.
+--- Removes the backslashes by which a transcript escapes lines and words, as docs/protocol/transcripts.md describes it.
 local M = {}
 
 local BLOCKS = {

@@ -1,5 +1,5 @@
 /**
- * The part of the wire contract that this extension uses: `docs/protocol.md` of the repository, protocol version 1.
+ * The part of the wire contract that this extension uses: `docs/protocol/` in the repository, protocol version 1.
  * New keys, types and codes may appear at any time; a reader ignores what it does not know.
  */
 import type { ChatDelta, ChatParams, ChatResult, EditParams, EditResult, WireError } from './content';
