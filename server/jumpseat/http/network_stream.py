@@ -36,10 +36,10 @@ class AsyncioBackend(httpcore2.AsyncNetworkBackend):
         loop = asyncio.get_running_loop()
         with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
             async with asyncio.timeout(timeout):
-                _, stream = await loop.create_connection(
+                pair = await loop.create_connection(
                     AsyncioStream, host, port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS
                 )
-        return stream
+        return pair[1]
 
 
 class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
