@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from typing import TYPE_CHECKING, cast
 
 from jumpseat.chat import ChatError
-from jumpseat.http.failures import httpx2_failures
+from jumpseat.http.failures import connection_failures
 from jumpseat.http.packing import unpacker_for
 
 if TYPE_CHECKING:
-    import httpx2
+    import httpcore2
 
     from jumpseat.http.client import HttpClient
 
@@ -24,10 +24,10 @@ DRAIN_BYTES = 64 * 1024
 
 
 class Body:
-    """The body of a response whose headers were read."""
+    """A response whose headers were read, and its body."""
 
     def __init__(
-        self, response: httpx2.Response, provider: str, error_of: Callable[[Exception], ChatError]
+        self, response: httpcore2.Response, provider: str, error_of: Callable[[Exception], ChatError]
     ) -> None:
         """
         Args:
@@ -35,13 +35,21 @@ class Body:
             provider: the configured provider's id, for errors.
             error_of: maps a failure of the connection to our error.
         """
+        import httpx2
+
+        self.status = response.status
+        self.headers: Mapping[str, str] = httpx2.Headers(response.headers)
+        """Looked up by names in any case."""
+
+        self.connection: httpcore2.AsyncNetworkStream = response.extensions["network_stream"]
         self._provider = provider
         self._error_of = error_of
         self.answered = False
         """The end mark of the dialect was read and its event yielded; the rest is ignored."""
 
         self._response = response
-        self._raw = response.aiter_raw()
+        self._raw = cast(AsyncGenerator[bytes], aiter(cast(AsyncIterable[bytes], response.stream)))
+        self._ended = False
 
     async def pieces(self) -> AsyncGenerator[bytes]:
         """The content as it arrives, in bounded pieces; a body that is cut off ends without an error.
@@ -49,9 +57,9 @@ class Body:
         Raises:
             ChatError: the connection failed, or the content cannot be decompressed (`ProtocolError`).
         """
-        import httpx2
+        import httpcore2
 
-        unpacker = unpacker_for(self._response.headers.get("content-encoding", ""), self._provider)
+        unpacker = unpacker_for(self.headers.get("content-encoding", ""), self._provider)
         try:
             async for raw in self._raw:
                 if unpacker is None:
@@ -62,26 +70,25 @@ class Body:
                         await asyncio.sleep(0)
                     if piece:
                         yield piece
-        except httpx2.RemoteProtocolError:
+            self._ended = True
+        except httpcore2.RemoteProtocolError:
             # The length differs from the announced one. The decoder knows whether the answer is complete.
             return
-        except httpx2_failures() as failure:
+        except connection_failures() as failure:
             raise self._error_of(failure) from failure
 
     async def release(self, client: HttpClient) -> None:
         """Release the connection. After an end mark, the rest of the answer is read in the background first,
         because only then the connection can be used again."""
-        if self.answered and not self._response.is_closed:
+        if self.answered and not self._ended:
             client.run_aside(self._drained())
         else:
             await self._closed()
 
     async def _drained(self) -> None:
-        import httpx2
-
         left = DRAIN_BYTES
         try:
-            with contextlib.suppress(TimeoutError, httpx2.HTTPError, httpx2.StreamError, OSError):
+            with contextlib.suppress(*connection_failures()):
                 async with asyncio.timeout(DRAIN_SECONDS):
                     while left > 0:
                         left -= len(await anext(self._raw))

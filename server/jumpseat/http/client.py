@@ -90,7 +90,7 @@ class HttpClient:
         """
         network = await self.network_of(url)
         pool = self._connections.pool(network)
-        if pool.transport is None:
+        if pool.connections is None:
             await asyncio.to_thread(pool.open, self._provider)
         origin = origin_of(url) or UrlOrigin("", "", 0)
         # Not before `open`: after a failure, the next request reads the files again.

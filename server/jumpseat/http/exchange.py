@@ -6,6 +6,7 @@ Closing the iterator of events early closes the connection.
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -30,10 +31,10 @@ from jumpseat.http.body import Body
 from jumpseat.http.client import HttpClient
 from jumpseat.http.decoding import decoded, run_decoding
 from jumpseat.http.failures import (
+    connection_failures,
     error_from_exception,
     error_from_response,
     host_of,
-    httpx2_failures,
     request_id_of,
 )
 from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, HeadLimit, Passage, refused_by_proxy
@@ -42,7 +43,7 @@ from jumpseat.http.request_body import serialize
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 if TYPE_CHECKING:
-    import httpx2
+    import httpcore2
 
 logger = logging.getLogger(__name__)
 
@@ -126,13 +127,13 @@ async def stream_events(
     if (await client.for_url(call.url)).slots.locked():
         message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
         yield WarningEvent("waiting_for_room", message)
-    async with _opened(client, call, provider) as (response, body):
-        request_id = request_id_of(response.headers)
-        if response.status_code >= 300:
-            raise await _refused(response, body, call, provider, refine)
+    async with _opened(client, call, provider) as body:
+        request_id = request_id_of(body.headers)
+        if body.status >= 300:
+            raise await _refused(body, call, provider, refine)
         if on_headers is not None:
-            on_headers(response.headers)
-        answer = decoded(body.pieces(), response.headers, decoder, provider)
+            on_headers(body.headers)
+        answer = decoded(body.pieces(), body.headers, decoder, provider)
         async with contextlib.aclosing(answer) as batches:
             async for batch in batches:
                 for number, event in enumerate(batch, 1):
@@ -151,9 +152,9 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     Raises:
         ChatError: the request failed, or the answer is not JSON (`ProtocolError`).
     """
-    async with _opened(client, call, provider) as (response, body):
-        if response.status_code >= 300:
-            raise await _refused(response, body, call, provider, refine)
+    async with _opened(client, call, provider) as body:
+        if body.status >= 300:
+            raise await _refused(body, call, provider, refine)
         content = await _whole_body(body, provider)
     try:
         return await run_decoding(len(content) > LARGE_JSON_BYTES, lambda: read_large_json(content))
@@ -171,11 +172,11 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
     Raises:
         ChatError: the request failed, or was redirected.
     """
-    async with _opened(client, call, provider) as (response, body):
-        if 300 <= response.status_code < 400:
-            raise await _refused(response, body, call, provider, None)
+    async with _opened(client, call, provider) as body:
+        if 300 <= body.status < 400:
+            raise await _refused(body, call, provider, None)
         content = await _whole_body(body, provider)
-        return HttpAnswer(response.status_code, response.headers, content)
+        return HttpAnswer(body.status, body.headers, content)
 
 
 async def head_of(client: HttpClient, call: HttpCall, *, provider: str) -> tuple[int, Mapping[str, str], Any]:
@@ -184,10 +185,8 @@ async def head_of(client: HttpClient, call: HttpCall, *, provider: str) -> tuple
     Raises:
         ChatError: the request failed.
     """
-    async with _opened(client, call, provider) as (response, _):
-        stream = response.extensions.get("network_stream")
-        tls = None if stream is None else stream.get_extra_info("ssl_object")
-        return response.status_code, response.headers, tls
+    async with _opened(client, call, provider) as body:
+        return body.status, body.headers, body.connection.get_extra_info("ssl_object")
 
 
 async def _whole_body(body: Body, provider: str) -> bytes:
@@ -201,16 +200,12 @@ async def _whole_body(body: Body, provider: str) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def _opened(
-    client: HttpClient, call: HttpCall, provider: str
-) -> AsyncIterator[tuple[httpx2.Response, Body]]:
+async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
     """The response after its headers were read; leaving releases its connection."""
     destination = await client.for_url(call.url)
-    import httpx2
-
-    transport, proxy = destination.pool.transport, destination.proxy
-    assert transport is not None  # noqa: S101 - `for_url` has opened the pool
-    content = None if call.body is None else await serialize(call.body, provider)
+    connections, proxy = destination.pool.connections, destination.proxy
+    assert connections is not None  # noqa: S101 - `for_url` has opened the pool
+    content = b"" if call.body is None else await serialize(call.body, provider)
     async with destination.slots:
         passage: Passage | None = None
         head: HeadLimit | None = None
@@ -222,20 +217,10 @@ async def _opened(
                     passage = Passage(proxy, destination.origin, limit, client.connect_seconds)
                     passage.check(provider, [*headers, *_names_in_url(call.url)])
                 head = HeadLimit(limit, call.idle_seconds, passage)
-                timeout = httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None)
-                request = httpx2.Request(
-                    call.method,
-                    call.url,
-                    content=content,
-                    headers=headers,
-                    extensions={"timeout": timeout.as_dict(), "trace": head},
-                )
-                if not request.url.host:
-                    raise httpx2.InvalidURL("The URL has no host.")
-                if request.url.userinfo:
-                    next(httpx2.BasicAuth(request.url.username, request.url.password).auth_flow(request))
-                response = await transport.handle_async_request(request)
-        except httpx2_failures() as failure:
+                request = _request(call, headers, content, client.connect_seconds)
+                request.extensions["trace"] = head
+                response = await connections.handle_async_request(request)
+        except connection_failures() as failure:
             if head is not None and head.is_running and limit.expired():
                 server = f"{provider} ({host_of(call.url)})"
                 raise ConnectionError(
@@ -244,13 +229,37 @@ async def _opened(
             raise _mapped(failure, call, provider, passage) from failure
         body = Body(response, provider, lambda failure: _mapped(failure, call, provider))
         try:
-            if passage is not None and response.status_code == PROXY_WANTS_CREDENTIALS:
-                raise refused_by_proxy(
-                    passage.proxy, response.status_code, provider=provider, host=host_of(call.url)
-                )
-            yield response, body
+            if passage is not None and body.status == PROXY_WANTS_CREDENTIALS:
+                raise refused_by_proxy(passage.proxy, body.status, provider=provider, host=host_of(call.url))
+            yield body
         finally:
             await body.release(client)
+
+
+def _request(
+    call: HttpCall, headers: Mapping[str, str], content: bytes, connect_seconds: float
+) -> httpcore2.Request:
+    # Not by httpx2's client, which adds redirects, cookies and layers of streams to every request.
+    import httpcore2
+    import httpx2
+
+    url = httpx2.URL(call.url)
+    if not url.host:
+        raise httpx2.InvalidURL("The URL has no host.")
+    headers = {"host": url.netloc.decode("ascii"), **headers}
+    if url.userinfo:
+        user = f"{url.username}:{url.password}"
+        headers["authorization"] = f"Basic {base64.b64encode(user.encode()).decode('ascii')}"
+    if content or call.method != "GET":
+        headers["content-length"] = str(len(content))
+    idle = call.idle_seconds
+    return httpcore2.Request(
+        call.method,
+        httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        headers=[(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()],
+        content=content,
+        extensions={"timeout": {"connect": connect_seconds, "read": idle, "write": idle, "pool": None}},
+    )
 
 
 def _mapped(failure: Exception, call: HttpCall, provider: str, passage: Passage | None = None) -> ChatError:
@@ -275,15 +284,13 @@ def _headers(call: HttpCall, provider: str) -> dict[str, str]:
 
 
 def _names_in_url(url: str) -> list[str]:
-    """The names of the query's parameters, and of the header that httpx2 adds for a user in the URL."""
+    """The names of the query's parameters, and of the header that is added for a user in the URL."""
     parts = urlsplit(url)
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return [*names, "authorization"] if "@" in parts.netloc else names
 
 
-async def _refused(
-    response: httpx2.Response, body: Body, call: HttpCall, provider: str, refine: Refine | None
-) -> Exception:
+async def _refused(body: Body, call: HttpCall, provider: str, refine: Refine | None) -> Exception:
     content = b""
     # A body that fails or stalls must not hide or delay the status.
     with contextlib.suppress(TimeoutError, ChatError):
@@ -293,7 +300,5 @@ async def _refused(
                 if len(content) > MAX_ERROR_BODY_BYTES:
                     break
     content = error_in(content)
-    error = error_from_response(
-        response.status_code, response.headers, content, provider=provider, url=call.url
-    )
+    error = error_from_response(body.status, body.headers, content, provider=provider, url=call.url)
     return error if refine is None else refine(read_fault(content), error)

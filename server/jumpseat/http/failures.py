@@ -15,7 +15,6 @@ from jumpseat.chat import (
     ChatError,
     ConfigError,
     ConnectionError,
-    ProtocolError,
     QuotaExceededError,
     RequestError,
 )
@@ -40,15 +39,18 @@ _EPOCH = 1e9
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def httpx2_failures() -> tuple[type[Exception], ...]:
+def connection_failures() -> tuple[type[Exception], ...]:
     """The exceptions of opening a connection and of reading from it."""
+    import httpcore2
     import httpx2
 
     return (
-        httpx2.HTTPError,
+        httpcore2.TimeoutException,
+        httpcore2.NetworkError,
+        httpcore2.ProtocolError,
+        httpcore2.ProxyError,
+        httpcore2.UnsupportedProtocol,
         httpx2.InvalidURL,
-        httpx2.StreamError,
-        httpx2.CookieConflict,
         OSError,
         UnicodeError,
     )
@@ -200,8 +202,8 @@ def _moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-# Names of httpx2's classes, so that this module does not import it. The first entry in an exception's MRO is
-# used. A test fails if httpx2 gains a class without an entry.
+# Names of the classes of httpcore2, so that this module does not import it. The first entry in an exception's
+# MRO is used. A test fails if a class has no entry.
 EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
     "ConnectTimeout": (ConnectionError, "{host} did not accept a connection in time"),
     "ReadTimeout": (ConnectionError, "{provider} ({host}) sent nothing for {idle} s"),
@@ -222,12 +224,6 @@ EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
         ConfigError,
         "the request to {host} cannot be sent: a header under providers.{provider} is not ASCII",
     ),
-    "TooManyRedirects": (RequestError, "{host} redirects endlessly"),
-    "DecodingError": (ProtocolError, "{provider} sent an answer that cannot be decompressed"),
-    "SSEError": (ProtocolError, "{provider} sent an invalid event stream"),
-    "HTTPError": (ConnectionError, "the exchange with {host} failed{cause}"),
-    "CookieConflict": (ProtocolError, "{provider} sent cookies that contradict each other"),
-    "StreamError": (ConnectionError, "the answer of {host} was closed before it was read"),
     "OSError": (ConnectionError, "the connection to {host} broke{cause}"),
 }
 
@@ -240,7 +236,7 @@ def error_from_exception(
     idle_seconds: float | None = None,
     passage: Passage | None = None,
 ) -> ChatError:
-    """The error for an exception of httpx2, or of a socket.
+    """The error for an exception of httpcore2, or of a socket.
 
     Args:
         failure: the exception.
@@ -253,7 +249,7 @@ def error_from_exception(
         EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS
     )
     host = host_of(url)
-    if passage is not None and type(failure) is TimeoutError:  # Raised by the passage, not by httpx2.
+    if passage is not None and type(failure) is TimeoutError:  # Raised by the passage, not by httpcore2.
         sentence = "{host} did not connect in time"
     if passage is not None and type(failure).__name__ == "ProxyError":
         return refused_by_proxy(passage.proxy, _leading_status(failure), provider=provider, host=host)
@@ -277,6 +273,6 @@ def error_from_exception(
 
 
 def _leading_status(failure: BaseException) -> int | None:
-    """The status at the start of httpx2's message: `407 Proxy Authentication Required`."""
+    """The status at the start of httpcore2's message: `407 Proxy Authentication Required`."""
     match = re.match(r"\d{3}\b", str(failure))
     return int(match[0]) if match else None

@@ -1,6 +1,6 @@
 """Follows the steps of a request: time limits, requests through a proxy, and the errors of a proxy.
 
-The steps are those that httpx2 reports to the extension `trace` of a request (its page "Extensions").
+The steps are those that httpcore2 reports to the extension `trace` of a request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROXY_WANTS_CREDENTIALS = 407
 
 # Longer than an event loop is busy with other work: if both limits have expired, only this one is seen.
 HEAD_GRACE_SECONDS = 1.0
-"""httpx2 detects silence first, and reports it as such; this limit is for a slow answer."""
+"""httpcore2 detects silence first, and reports it as such; this limit is for a slow answer."""
 
 _REFUSALS = range(400, 500)
 """The statuses of a proxy that refuses; others mean that it could not connect."""
@@ -66,7 +66,7 @@ class Passage:
             )
 
     async def __call__(self, step: str, info: dict[str, Any]) -> None:
-        """Take one step of the request, as httpx2 reports it."""
+        """Take one step of the request, as httpcore2 reports it."""
         if step == "connection.connect_tcp.started":
             self.at_proxy = True
             self._end_in(self._seconds)
@@ -85,7 +85,7 @@ class Passage:
 class HeadLimit:
     """The `trace` of a request that limits the time for the headers of the answer.
 
-    The limit of httpx2 is for the time between two bytes, so headers that arrive slowly would not reach it.
+    The limit of httpcore2 is for the time between two bytes; headers that arrive slowly would not reach it.
     """
 
     def __init__(self, limit: asyncio.Timeout, seconds: float, passage: Passage | None) -> None:
@@ -103,7 +103,7 @@ class HeadLimit:
         self._passage = passage
 
     async def __call__(self, step: str, info: dict[str, Any]) -> None:
-        """Take one step of the request, as httpx2 reports it."""
+        """Take one step of the request, as httpcore2 reports it."""
         if self._passage is not None:
             await self._passage(step, info)
             if self._passage.at_proxy:

@@ -14,7 +14,7 @@ from jumpseat.system.shared import Held, Shared
 if TYPE_CHECKING:
     import ssl
 
-    from jumpseat.http.transport import PooledTransport
+    import httpcore2
 
 MAX_CONNECTIONS = 512
 """Of one session in one pool; every running chat uses one.
@@ -84,42 +84,40 @@ class Pool:
         self._context = context
         self._proxy_context = proxy_context
         self._lock = threading.Lock()  # As that of `TlsContext`.
-        self.transport: PooledTransport | None = None
+        self.connections: httpcore2.AsyncConnectionPool | None = None
         """None until `open`, and after `aclose`."""
 
     def open(self, provider: str) -> None:
-        """Build the transport at the first call, which blocks.
+        """Build the pool at the first call, which blocks.
 
         Raises:
             ConfigError: as `TlsContext.get` raises it.
         """
+        import ssl
+
+        from jumpseat.http.open_pool import open_pool
+
         with self._lock:
-            if self.transport is None:
-                self.transport = self._new_transport(provider)
+            if self.connections is not None:
+                return
+            if self._context is None:
+                # Without certificate authorities: cheap, and any TLS connection would fail.
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            else:
+                context = self._context.get(provider)
+            self.connections = open_pool(
+                self._proxy,
+                context=context,
+                proxy_context=None if self._proxy_context is None else self._proxy_context.get(provider),
+                idle_connections=KEEPALIVE_CONNECTIONS,
+                idle_seconds=KEEPALIVE_SECONDS,
+            )
 
     async def aclose(self) -> None:
         """Close the connections."""
-        transport, self.transport = self.transport, None
-        if transport is not None:
-            await transport.aclose()
-
-    def _new_transport(self, provider: str) -> PooledTransport:
-        import ssl
-
-        from jumpseat.http.transport import PooledTransport
-
-        if self._context is None:
-            # Without certificate authorities: cheap, and any TLS connection would fail.
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        else:
-            context = self._context.get(provider)
-        return PooledTransport(
-            self._proxy,
-            context=context,
-            proxy_context=None if self._proxy_context is None else self._proxy_context.get(provider),
-            idle_connections=KEEPALIVE_CONNECTIONS,
-            idle_seconds=KEEPALIVE_SECONDS,
-        )
+        connections, self.connections = self.connections, None
+        if connections is not None:
+            await connections.aclose()
 
 
 class Connections:

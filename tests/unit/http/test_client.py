@@ -43,7 +43,7 @@ def test_loopback_is_recognized_by_name_and_address(url, expected):
 async def test_one_pool_is_built_for_concurrent_requests():
     http = HttpClient()
     ways = await asyncio.gather(*(http.for_url("https://example.com/") for _ in range(20)))
-    assert len({id(way.pool.transport) for way in ways}) == 1
+    assert len({id(way.pool.connections) for way in ways}) == 1
     await http.aclose()
 
 
@@ -62,11 +62,11 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
     clients = [shared.for_provider(name, table) for name, table in tables.items()]
     ways = [await client.for_url("https://example.com/") for client in clients]
 
-    assert ways[0].pool.transport is ways[1].pool.transport
-    assert ways[5].pool.transport is ways[6].pool.transport
-    assert len({id(way.pool.transport) for way in ways}) == 5
+    assert ways[0].pool.connections is ways[1].pool.connections
+    assert ways[5].pool.connections is ways[6].pool.connections
+    assert len({id(way.pool.connections) for way in ways}) == 5
     await shared.aclose()
-    assert ways[0].pool.transport is None
+    assert ways[0].pool.connections is None
 
 
 async def test_plain_http_needs_no_certificates_and_shares_one_pool():
@@ -74,7 +74,7 @@ async def test_plain_http_needs_no_certificates_and_shares_one_pool():
     shared = HttpClient("acme", ProviderConfig().within(environment))
     ways = [await shared.for_url(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
 
-    assert ways[0].pool.transport is ways[1].pool.transport
+    assert ways[0].pool.connections is ways[1].pool.connections
     with pytest.raises(ConfigError, match="SSL_CERT_FILE"):
         await shared.for_url("https://example.com/")
     await shared.aclose()

@@ -142,5 +142,5 @@ async def test_double_cancels_leave_no_connection_behind(upstream, http):
         asyncio.get_running_loop().call_soon(task.cancel)
         await asyncio.wait({task}, timeout=WAIT)
         await upstream.wait_for_disconnect(number)
-    transport = (await http.for_url(upstream.base_url)).pool.transport
-    assert transport._pool.connections == []
+    pool = (await http.for_url(upstream.base_url)).pool
+    assert pool.connections.connections == []

@@ -1,6 +1,6 @@
-"""Sends requests over pooled connections, directly or through a proxy.
+"""Builds the pools of httpcore2: connections to hosts, or through a proxy.
 
-This module imports httpx2, so `pools.py` imports it late.
+This module imports httpcore2, so `pools.py` imports it late.
 """
 
 from __future__ import annotations
@@ -8,56 +8,48 @@ from __future__ import annotations
 import ssl
 
 import httpcore2
-import httpx2
 
 from jumpseat.http.network_stream import AsyncioBackend
 from jumpseat.http.proxies import Proxy
 
 
-class PooledTransport(httpx2.AsyncHTTPTransport):
-    """httpx2's transport with a pool of our own."""
+def open_pool(
+    proxy: Proxy | None,
+    *,
+    context: ssl.SSLContext,
+    proxy_context: ssl.SSLContext | None,
+    idle_connections: int,
+    idle_seconds: float,
+) -> httpcore2.AsyncConnectionPool:
+    """Build a pool; it opens connections when they are needed.
 
-    # Used without httpx2's client, which adds redirects, cookies and a second time limit to each request.
-
-    def __init__(
-        self,
-        proxy: Proxy | None,
-        *,
-        context: ssl.SSLContext,
-        proxy_context: ssl.SSLContext | None,
-        idle_connections: int,
-        idle_seconds: float,
-    ) -> None:
-        """
-        Args:
-            proxy: the proxy of every request, if any.
-            context: for TLS with the host.
-            proxy_context: for TLS with the proxy itself; None if that is plain HTTP.
-            idle_connections: how many unused connections are kept.
-            idle_seconds: how long they are kept.
-        """
-        super().__init__(verify=context, trust_env=False)
-        # No `max_connections`: a limit would hold for all sessions together, and one of them could use it up.
-        if proxy is None:
-            self._pool = httpcore2.AsyncConnectionPool(
-                ssl_context=context,
-                max_connections=None,
-                max_keepalive_connections=idle_connections,
-                keepalive_expiry=idle_seconds,
-                network_backend=AsyncioBackend(),
-            )
-            return
-        user, password = proxy.auth or ("", "")
-        self._pool = _ProxyPool(
-            f"{proxy.scheme}://{proxy.address}",
-            proxy_auth=(user.encode(), password.encode()) if proxy.auth else None,
+    Args:
+        proxy: the proxy of every request, if any.
+        context: for TLS with the host.
+        proxy_context: for TLS with the proxy itself; None if that is plain HTTP.
+        idle_connections: how many unused connections are kept.
+        idle_seconds: how long they are kept.
+    """
+    # No `max_connections`: a limit would hold for all sessions together, and one of them could use it up.
+    if proxy is None:
+        return httpcore2.AsyncConnectionPool(
             ssl_context=context,
-            proxy_ssl_context=proxy_context,
             max_connections=None,
             max_keepalive_connections=idle_connections,
             keepalive_expiry=idle_seconds,
             network_backend=AsyncioBackend(),
         )
+    user, password = proxy.auth or ("", "")
+    return _ProxyPool(
+        f"{proxy.scheme}://{proxy.address}",
+        proxy_auth=(user.encode(), password.encode()) if proxy.auth else None,
+        ssl_context=context,
+        proxy_ssl_context=proxy_context,
+        max_connections=None,
+        max_keepalive_connections=idle_connections,
+        keepalive_expiry=idle_seconds,
+        network_backend=AsyncioBackend(),
+    )
 
 
 class _ProxyPool(httpcore2.AsyncHTTPProxy):
