@@ -44,7 +44,8 @@ LINES_OF_A_SCREEN = 40
 RAW_EXAMPLE = fences(CLIENT, "python")[-1]
 """The client without the library."""
 
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK = re.compile(r"\]\((?!https://)([^)\s]+)\)")
+"""A link to a file of the project: no test makes requests to other sites."""
 
 
 def test_the_readme_fits_on_a_screen_up_to_its_links() -> None:
