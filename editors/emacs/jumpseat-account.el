@@ -10,7 +10,7 @@
 
 ;;; Code:
 
-(require 'jumpseat-models)
+(require 'jumpseat-send)
 
 (defvar jumpseat-account--sign-in nil
   "The sign-in that waits, a property list.
@@ -104,7 +104,6 @@ Offer only those for which FITS returns non-nil, if it is given."
                                 (completion-table-dynamic ids)))))
     (unless (string-empty-p id) id)))
 
-;;;###autoload
 (defun jumpseat-login (&optional provider)
   "Sign in to PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
@@ -138,7 +137,6 @@ With a prefix argument, read its name."
   (format "%s: %s." (plist-get account :provider)
           (jumpseat-account--words (plist-get account :state))))
 
-;;;###autoload
 (defun jumpseat-logout (&optional provider)
   "Sign out of PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
@@ -166,16 +164,18 @@ With a prefix argument, read its name."
       (format "%s: %d %% left" (jumpseat-account--words (plist-get least :name))
               (floor (plist-get least :percentRemaining))))))
 
-(defun jumpseat-account-show-quota (model)
-  "Show the quota of the provider of MODEL in the header line of this chat."
-  (when (and model (string-match "\\`[^:]+" model))
-    (let ((buffer (current-buffer)))
-      (jumpseat-rpc-request
-       "auth/status" (list :provider (match-string 0 model))
-       (lambda (err account)
-         (when (and (not err) (buffer-live-p buffer))
-           (with-current-buffer buffer
-             (jumpseat-view-update :quota (jumpseat-account--quota account)))))))))
+(defun jumpseat-account--show-quota (err _reason)
+  "Show what the turn of this chat left of a quota, unless it ended with ERR."
+  (when-let ((model (and (not err) (jumpseat-view-get :model)))
+             (buffer (current-buffer)))
+    (jumpseat-rpc-request
+     "auth/status" (list :provider (car (split-string model ":")))
+     (lambda (failure account)
+       (when (and (not failure) (buffer-live-p buffer))
+         (with-current-buffer buffer
+           (jumpseat-view-update :quota (jumpseat-account--quota account))))))))
+
+(add-hook 'jumpseat-turn-ended-functions #'jumpseat-account--show-quota -90)
 
 (defun jumpseat-account--changed (account)
   "Report that ACCOUNT changed, and show its quota in its chats."
@@ -221,7 +221,6 @@ With a prefix argument, read its name."
      (when (plist-get auth :message) (list (concat "    " (plist-get auth :message))))
      (mapcar #'jumpseat-account--quota-line (plist-get auth :quotas)))))
 
-;;;###autoload
 (defun jumpseat-status ()
   "Show providers, accounts, quotas and the daemon."
   (interactive)
@@ -237,7 +236,6 @@ With a prefix argument, read its name."
                 (seq-mapcat #'jumpseat-account--provider-lines providers))
         #'jumpseat-status)))))
 
-;;;###autoload
 (defun jumpseat-log ()
   "Show the log of this package and that of the daemon."
   (interactive)
@@ -254,13 +252,12 @@ With a prefix argument, read its name."
   "The mark of a check that is OK, is not, or could not be made."
   (cond ((jumpseat-true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
-;;;###autoload
 (defun jumpseat-doctor (provider)
   "Let the daemon check what PROVIDER needs, and show what it found."
   (interactive (list (jumpseat-account--provider "Check the provider")))
   (jumpseat-models-providers
    (lambda (err providers)
-     (let ((id (or provider (plist-get (jumpseat-models--provider nil providers) :id))))
+     (let ((id (or provider (plist-get (jumpseat-models-provider nil providers) :id))))
        (cond
         (err (jumpseat-say-error err))
         ((null id) (jumpseat-say "There is no default provider: name one."))

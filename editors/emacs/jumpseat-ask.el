@@ -10,17 +10,16 @@
 
 ;;; Code:
 
-(require 'jumpseat-region)
-(require 'jumpseat-send)
+(require 'jumpseat-chat)
 
 (defun jumpseat-ask--refuse ()
   "Signal a `user-error' if the last chat is being answered.
 A question would come into the middle of the answer."
   (when-let ((chat (car (jumpseat-chat-list))))
     (with-current-buffer chat
-      (when (jumpseat-chat-running-p)
+      (when (jumpseat-send-running-p)
         (user-error "%s is being answered: %s stops that, %s opens another chat"
-                    chat (jumpseat-keys 'jumpseat-stop)
+                    chat (substitute-command-keys "\\[jumpseat-stop]")
                     (substitute-command-keys "\\[universal-argument] \\[jumpseat]"))))))
 
 (defun jumpseat-ask--add (text)
@@ -39,7 +38,6 @@ A question would come into the middle of the answer."
     (insert (if (bobp) "" "\n\n") text "\n")
     (goto-char (point-max))))
 
-;;;###autoload
 (defun jumpseat-ask (question &optional beg end)
   "Ask QUESTION in the last chat, about the region if it is active.
 An empty question only puts the region, from BEG to END, into the chat."

@@ -10,27 +10,13 @@
 
 ;;; Code:
 
-(require 'jumpseat-answer)
-(require 'jumpseat-transcript)
-(require 'jumpseat-turn)
+(require 'jumpseat-check)
+(require 'jumpseat-complete)
+(require 'jumpseat-send)
 
-(declare-function jumpseat-complete-at-point "jumpseat-complete")
-(declare-function jumpseat-check-flymake "jumpseat-check")
-(declare-function jumpseat-open "jumpseat-file")
-(declare-function jumpseat-save "jumpseat-file")
-(declare-function jumpseat-send "jumpseat-send")
-(declare-function jumpseat-stop "jumpseat")
-(declare-function jumpseat-copy-code "jumpseat-ask")
-(declare-function jumpseat-insert-code "jumpseat-ask")
-(declare-function jumpseat-model "jumpseat-models")
-(declare-function jumpseat-settings "jumpseat-models")
 (declare-function markdown-mode "ext:markdown-mode")
 
-(defvar jumpseat-file-is-chat)
-(defvar-local jumpseat-chat-turn nil "The turn that runs in this chat.")
 (defvar-local jumpseat-chat--modes nil "The minor modes that being a chat has switched on here.")
-(defvar-local jumpseat-chat-preparing nil
-  "While the question of this chat is being read, an object that stands for it.")
 
 ;;; Modes
 
@@ -56,49 +42,9 @@
   "Switch to the major mode of chats."
   (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode)))
 
-(defvar jumpseat-chat-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "C-c RET") #'jumpseat-send)
-    ;; The last one is shown in the header line.
-    (define-key map (kbd "C-c C-c") #'jumpseat-send)
-    (define-key map (kbd "C-c C-k") #'jumpseat-stop)
-    (define-key map (kbd "C-c C-n") #'jumpseat-next-turn)
-    (define-key map (kbd "C-c C-p") #'jumpseat-previous-turn)
-    (define-key map (kbd "C-c C-t") #'jumpseat-toggle-thinking)
-    (define-key map (kbd "C-c C-v") #'jumpseat-model)
-    (define-key map (kbd "C-c C-o") #'jumpseat-settings)
-    (define-key map (kbd "C-c C-w") #'jumpseat-copy-code)
-    (define-key map (kbd "C-c C-i") #'jumpseat-insert-code)
-    ;; In text modes this key completes words of a dictionary.
-    (define-key map (kbd "C-M-i") #'completion-at-point)
-    (define-key map [remap save-buffer] #'jumpseat-save)
-    map)
-  "Keys in chats.")
+(defvar jumpseat-chat-mode-map (make-sparse-keymap)
+  "Keys in chats; the file jumpseat.el binds them.")
 
-(easy-menu-define jumpseat-chat-menu jumpseat-chat-mode-map
-  "Menu in chats."
-  '("Jumpseat"
-    ["Send" jumpseat-send :active (not (jumpseat-chat-running-p))]
-    ["Stop" jumpseat-stop :active (jumpseat-chat-running-p)]
-    "---"
-    ["Choose Model..." jumpseat-model]
-    ["Choose Setting..." jumpseat-settings]
-    "---"
-    ["Next Heading" jumpseat-next-turn]
-    ["Previous Heading" jumpseat-previous-turn]
-    ["Show or Hide Thinking" jumpseat-toggle-thinking]
-    ["Copy Code Block" jumpseat-copy-code]
-    ["Insert Code Block into Last File" jumpseat-insert-code]
-    "---"
-    ["New Chat" (jumpseat t)]
-    ["Open Saved Chat..." jumpseat-open]
-    ["Kept Conversations..." jumpseat-history]
-    "---"
-    ["Status" jumpseat-status]
-    ["Logs" jumpseat-log]
-    ["Options" (customize-group 'jumpseat)]))
-
-;;;###autoload
 (define-minor-mode jumpseat-chat-mode
   "Make a chat of this buffer: its text is a conversation with a model.
 
@@ -106,12 +52,10 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
 \\[jumpseat-stop] stops the answer; the partial answer stays.
 
 \\{jumpseat-chat-mode-map}"
+  :variable jumpseat-chat-mode
   :lighter (:eval (jumpseat-view-lighter))
   (cond
    (jumpseat-chat-mode
-    ;; All of it: its keys and hooks are in other files.
-    (require 'jumpseat)
-    (setq jumpseat-file-is-chat t)
     (setq header-line-format '(:eval (jumpseat-view-header)))
     ;; Half a page of jump whenever the text grows below the window would be hard to read.
     (setq-local scroll-conservatively 101)
@@ -119,8 +63,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (setq-local sentence-end-double-space nil)
     (add-hook 'completion-at-point-functions #'jumpseat-complete-at-point nil t)
     (add-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake nil t)
-    (add-hook 'kill-buffer-hook #'jumpseat-chat-stop nil t)
-    (add-hook 'change-major-mode-hook #'jumpseat-chat-stop nil t)
+    (add-hook 'kill-buffer-hook #'jumpseat-send-stop nil t)
+    (add-hook 'change-major-mode-hook #'jumpseat-send-stop nil t)
     ;; `revert-buffer' sets the major mode again, which ends this one.
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat-view-update :model (jumpseat-transcript-model))
@@ -130,19 +74,25 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
         (funcall mode)))
     (jumpseat-chat-fold))
    (t
-    (setq jumpseat-file-is-chat nil)
     (mapc #'kill-local-variable '(header-line-format scroll-conservatively buffer-offer-save
                                                      sentence-end-double-space))
     (remove-hook 'completion-at-point-functions #'jumpseat-complete-at-point t)
     (remove-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake t)
-    (remove-hook 'kill-buffer-hook #'jumpseat-chat-stop t)
-    (remove-hook 'change-major-mode-hook #'jumpseat-chat-stop t)
+    (remove-hook 'kill-buffer-hook #'jumpseat-send-stop t)
+    (remove-hook 'change-major-mode-hook #'jumpseat-send-stop t)
     (remove-hook 'after-revert-hook #'jumpseat-chat-mode t)
-    (jumpseat-chat-stop)
+    (jumpseat-send-stop)
     (dolist (mode jumpseat-chat--modes)
       (funcall mode -1))
     (setq jumpseat-chat--modes nil)
     (mapc #'jumpseat-view-clear '(message heading fold)))))
+
+(defun jumpseat-send ()
+  "Send the chat in this buffer."
+  (interactive)
+  (barf-if-buffer-read-only)
+  (unless jumpseat-chat-mode (jumpseat-chat-mode))
+  (jumpseat-send-start))
 
 (defun jumpseat-chat-fold ()
   "Fold the thinking in this chat, at the lines that the daemon names."
@@ -163,22 +113,6 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
                                       (plist-get lines :endLine))))))))))))
 
 ;;; Opening
-
-(defun jumpseat-chat-list ()
-  "The chats, the last used first."
-  (seq-filter (lambda (each) (buffer-local-value 'jumpseat-chat-mode each)) (buffer-list)))
-
-(defun jumpseat-chat-source ()
-  "The buffer that `@buffer' means, or nil.
-It is the last one that is not a chat and not the log of the daemon."
-  (seq-find (lambda (each)
-              (with-current-buffer each
-                (and (not jumpseat-chat-mode) (not (minibufferp))
-                     (not (equal buffer-file-name (expand-file-name (jumpseat-log-file))))
-                     (or buffer-file-name
-                         (and (not (string-match-p "\\`[ *]" (buffer-name)))
-                              (> (buffer-size) 0))))))
-            (buffer-list)))
 
 (defun jumpseat-chat-new (text)
   "A new chat with TEXT."
@@ -229,7 +163,6 @@ Does nothing if a person has changed that line."
   (pop-to-buffer buffer)
   (goto-char (point-max)))
 
-;;;###autoload
 (defun jumpseat (&optional new)
   "Open the last chat, or with a prefix argument NEW a new one."
   (interactive "P")
@@ -242,7 +175,7 @@ Does nothing if a person has changed that line."
     ;; The chat does not wait for the daemon.
     (unless chat (jumpseat-chat--name-heading))))
 
-;;; Moving, and stopping
+;;; Moving
 
 (defun jumpseat-next-turn (&optional count)
   "Move to the next heading, or the COUNTth."
@@ -256,37 +189,6 @@ Does nothing if a person has changed that line."
   (interactive "p")
   (beginning-of-line)
   (re-search-backward (jumpseat-transcript-heading-regexp) nil 'end (or count 1)))
-
-(defun jumpseat-chat-running-p ()
-  "Whether an answer is requested or written in this buffer."
-  (or jumpseat-chat-turn jumpseat-chat-preparing))
-
-(defun jumpseat-chat-stop ()
-  "Stop the answer of this buffer, and return whether there was one."
-  (cond (jumpseat-chat-turn
-         (jumpseat-view-update :state 'stopping)
-         (jumpseat-turn-stop jumpseat-chat-turn)
-         t)
-        (jumpseat-chat-preparing
-         (setq jumpseat-chat-preparing nil)
-         (jumpseat-view-update :state nil)
-         t)))
-
-(defun jumpseat-chat--progress (params)
-  "Show a wait that is not for the model, such as loading it, from PARAMS."
-  (dolist (buffer (jumpseat-chat-list))
-    (with-current-buffer buffer
-      (when (and jumpseat-chat-turn
-                 (equal (jumpseat-turn-id jumpseat-chat-turn) (plist-get params :token)))
-        (let* ((value (plist-get params :value))
-               (text (or (plist-get value :message) (plist-get value :title)))
-               (percentage (plist-get value :percentage)))
-          (jumpseat-view-update
-           :detail (cond ((equal (plist-get value :kind) "end") nil)
-                         ((and text percentage) (format "%s %d %%" text percentage))
-                         (t text))))))))
-
-(jumpseat-rpc-on '$/progress #'jumpseat-chat--progress)
 
 (provide 'jumpseat-chat)
 ;;; jumpseat-chat.el ends here

@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'flymake)
-(require 'jumpseat-chat)
+(require 'jumpseat-transcript)
 
 (defun jumpseat-check--position (position)
   "The position in this buffer of POSITION as LSP counts."

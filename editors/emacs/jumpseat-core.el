@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; What all other files of jumpseat use: the options, the daemon's program, errors as property
-;; lists in the shape of the daemon's, the log, and messages to the user.
+;; What all other files of jumpseat use: the options, errors as property lists in the shape of the
+;; daemon's, the log, messages to the user, the list of chats, and the daemon's program.
 
 ;;; Code:
 
@@ -152,9 +152,27 @@ Texts of chats do not belong there."
   "Show the sentence of ERR."
   (jumpseat-say "%s" (jumpseat-sentence err)))
 
-(defun jumpseat-keys (command)
-  "The key of COMMAND here, or else how it is called by its name."
-  (substitute-command-keys (format "\\[%s]" command)))
+;;; Chats
+
+(defvar-local jumpseat-chat-mode nil
+  "Non-nil if this buffer is a chat.
+Use the command `jumpseat-chat-mode' to change this variable.")
+
+(defun jumpseat-chat-list ()
+  "The chats, the last used first."
+  (seq-filter (lambda (each) (with-current-buffer each jumpseat-chat-mode)) (buffer-list)))
+
+(defun jumpseat-chat-source ()
+  "The buffer that `@buffer' means, or nil.
+It is the last one that is not a chat and not the log of the daemon."
+  (seq-find (lambda (each)
+              (with-current-buffer each
+                (and (not jumpseat-chat-mode) (not (minibufferp))
+                     (not (equal buffer-file-name (expand-file-name (jumpseat-log-file))))
+                     (or buffer-file-name
+                         (and (not (string-match-p "\\`[ *]" (buffer-name)))
+                              (> (buffer-size) 0))))))
+            (buffer-list)))
 
 ;;; The program
 

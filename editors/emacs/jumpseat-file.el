@@ -52,7 +52,12 @@ in a file in `jumpseat-directory'."
                              "\\(?:.+\n\\)\\{0,20\\}---\n\n*## ")
                      'utf-8)))
 
-;;;###autoload
+(defun jumpseat-file--note ()
+  "Note whether this buffer is a chat, also after a change of its major mode."
+  (setq jumpseat-file-is-chat jumpseat-chat-mode))
+
+(add-hook 'jumpseat-chat-mode-hook #'jumpseat-file--note)
+
 (defun jumpseat-file-mode ()
   "Make a chat of this buffer, which visits a saved one."
   (jumpseat-chat-text-mode)
@@ -64,7 +69,6 @@ in a file in `jumpseat-directory'."
        (when (buffer-live-p buffer)
          (with-current-buffer buffer (font-lock-flush)))))))
 
-;;;###autoload
 (defun jumpseat-open (file)
   "Open the chat that was saved in FILE."
   (interactive

@@ -10,7 +10,8 @@
 
 ;;; Code:
 
-(require 'jumpseat-models)
+(require 'jumpseat-chat)
+(require 'jumpseat-ui)
 
 (defun jumpseat-history--item (row)
   "ROW of a list of conversations as an item for `jumpseat-ui-choose'."
@@ -142,7 +143,6 @@
                   (jumpseat-history--pick (append (list :cursor cursor) params))
                 (jumpseat-history--act row))))))))))
 
-;;;###autoload
 (defun jumpseat-history (&optional words here)
   "Pick a kept conversation: continue it, preview, fork, rename or delete it.
 With a prefix argument, read WORDS that it must have; with two, only those of

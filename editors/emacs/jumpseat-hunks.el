@@ -167,7 +167,7 @@ Nil stands for a line that is new."
   "Show HUNKS of the text NEW and of the text of this buffer from START on."
   (jumpseat-view-clear 'preview)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
-    (let ((overlay (jumpseat-view--overlay (+ start old-beg) (+ start old-end) 'preview)))
+    (let ((overlay (jumpseat-view-overlay (+ start old-beg) (+ start old-end) 'preview)))
       ;; The face of the whole text would hide it otherwise.
       (overlay-put overlay 'priority 1)
       (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))

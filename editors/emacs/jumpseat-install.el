@@ -11,9 +11,7 @@
 
 ;;; Code:
 
-(require 'jumpseat-models)
-
-(declare-function jumpseat-login "jumpseat-account")
+(require 'jumpseat-account)
 
 (defvar jumpseat-install--running nil "Whether an installation runs.")
 
@@ -68,7 +66,7 @@ It works only in its own place."
                " %s has all of it.")
    (jumpseat-install--package)
    (replace-regexp-in-string "[^.!?]\\'" "\\&." (car (last (split-string output "\n"))))
-   (jumpseat-keys 'jumpseat-log)))
+   (substitute-command-keys "\\[jumpseat-log]")))
 
 (defun jumpseat-install--step (directory commands number)
   "Run command NUMBER, from 1, of the list COMMANDS, which fill DIRECTORY."
@@ -85,7 +83,6 @@ It works only in its own place."
              (jumpseat-install--step directory commands (1+ number))
            (jumpseat-install--failed directory output)))))))
 
-;;;###autoload
 (defun jumpseat-install (&optional again)
   "Install the daemon into a virtual environment of its own.
 With a prefix argument AGAIN, also if this version is installed."
@@ -125,9 +122,10 @@ With a prefix argument AGAIN, also if this version is installed."
   (let ((choices (append items '(("Not now" ignore)))))
     (jumpseat-ui-choose (jumpseat-ui-prompt prompt choices) choices 'jumpseat-action #'funcall)))
 
-(defun jumpseat-offer-after (err)
+(defun jumpseat-install--offer-after (err _reason)
   "Offer what helps after ERR, if no provider is ready or the program is missing."
   (cond
+   ((null err))
    (jumpseat-install--running
     (jumpseat-say "jumpseat is being installed: send the question again afterwards."))
    ((null (jumpseat-program))
@@ -142,6 +140,9 @@ With a prefix argument AGAIN, also if this version is installed."
          (jumpseat-install--offer "No provider is ready"
                                   '("Sign in" jumpseat-login)
                                   '("Install the local model" jumpseat-install--local-model))))))))
+
+;; The offer is made before functions of the user are called, which may fail.
+(add-hook 'jumpseat-turn-ended-functions #'jumpseat-install--offer-after -90)
 
 (provide 'jumpseat-install)
 ;;; jumpseat-install.el ends here

@@ -11,8 +11,9 @@
 
 ;;; Code:
 
-(require 'jumpseat-chat)
+(require 'jumpseat-transcript)
 (require 'jumpseat-ui)
+(require 'jumpseat-view)
 
 (defvar jumpseat-models--cache nil "An alist of methods and their results.")
 (defvar jumpseat-models--fetching nil "The methods that were requested for completion.")
@@ -76,7 +77,7 @@ For completion, which cannot wait."
 (jumpseat-rpc-on 'ready #'jumpseat-models--fetch-prompts)
 (jumpseat-rpc-on 'prompts/didChange #'jumpseat-models--fetch-prompts)
 
-(defun jumpseat-models--provider (model providers)
+(defun jumpseat-models-provider (model providers)
   "The one of PROVIDERS that MODEL names, or the default one."
   (or (seq-find (lambda (each) (and model (string-prefix-p (concat (plist-get each :id) ":") model)))
                 providers)
@@ -115,7 +116,7 @@ For completion, which cannot wait."
   "Use the model ID in the chat in BUFFER, or as the default if it is not a chat."
   (cond
    ((not (buffer-live-p buffer)))
-   ((buffer-local-value 'jumpseat-chat-mode buffer)
+   ((with-current-buffer buffer jumpseat-chat-mode)
     (with-current-buffer buffer
       (jumpseat-transcript-set-model id (lambda () (jumpseat-view-update :model id)))))
    (t
@@ -138,7 +139,6 @@ For completion, which cannot wait."
          (lambda (err _result)
            (if err (jumpseat-say-error err) (jumpseat-models--use buffer id))))))))
 
-;;;###autoload
 (defun jumpseat-model (&optional name)
   "Choose the model of this chat, or elsewhere the default of all clients.
 NAME is the model; without it all models are offered."
@@ -181,8 +181,8 @@ NAME is the model; without it all models are offered."
 (defun jumpseat-models-rows ()
   "The settings of the provider of this chat, as far as they are known."
   (jumpseat-list
-   (plist-get (jumpseat-models--provider (jumpseat-transcript-model)
-                                         (jumpseat-models-known-providers))
+   (plist-get (jumpseat-models-provider (jumpseat-transcript-model)
+                                        (jumpseat-models-known-providers))
               :settingsSchema)))
 
 (defun jumpseat-models--text (value)
@@ -276,12 +276,11 @@ the user starts from the present value."
                                     (jumpseat-models--text value) wrong)
            (jumpseat-models--put buffer conversation key value)))))))
 
-;;;###autoload
 (defun jumpseat-settings ()
   "Choose a setting of this chat, and set it in its front matter."
   (interactive)
   (unless jumpseat-chat-mode
-    (user-error "This is not a chat; %s opens one" (jumpseat-keys 'jumpseat)))
+    (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
   (let ((buffer (current-buffer)))
     (jumpseat-transcript-parse
      (jumpseat-transcript-text)

@@ -13,8 +13,8 @@
 ;;; Code:
 
 (require 'flymake)
-(require 'jumpseat-chat)
 (require 'jumpseat-region)
+(require 'jumpseat-transcript)
 
 (defvar flycheck-current-errors)
 (declare-function flycheck-error-line "ext:flycheck")

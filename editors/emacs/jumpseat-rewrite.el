@@ -89,17 +89,14 @@ Redisplay would look them up often, and that is expensive.")
 
 (defun jumpseat-rewrite--hint (hunks)
   "The keys for a rewrite with this number of HUNKS, nil while it is written."
-  (let ((words (lambda (format &rest commands)
-                 (apply #'format format (mapcar #'jumpseat-keys commands)))))
-    (pcase hunks
-      ('nil (funcall words "%s stops" 'jumpseat-rewrite-reject))
-      (1 (funcall words "%s accept, %s reject, %s again, %s diff"
-                  'jumpseat-rewrite-accept 'jumpseat-rewrite-reject
-                  'jumpseat-rewrite-again 'jumpseat-rewrite-diff))
-      (_ (funcall words "%s accept, %s reject; all: %s, %s; %s again, %s diff"
-                  'jumpseat-rewrite-accept-change 'jumpseat-rewrite-reject-change
-                  'jumpseat-rewrite-accept 'jumpseat-rewrite-reject
-                  'jumpseat-rewrite-again 'jumpseat-rewrite-diff)))))
+  (substitute-command-keys
+   (pcase hunks
+     ('nil "\\[jumpseat-rewrite-reject] stops")
+     (1 "\\[jumpseat-rewrite-accept] accept, \\[jumpseat-rewrite-reject] reject, \
+\\[jumpseat-rewrite-again] again, \\[jumpseat-rewrite-diff] diff")
+     (_ "\\[jumpseat-rewrite-accept-change] accept, \\[jumpseat-rewrite-reject-change] reject; \
+all: \\[jumpseat-rewrite-accept], \\[jumpseat-rewrite-reject]; \
+\\[jumpseat-rewrite-again] again, \\[jumpseat-rewrite-diff] diff"))))
 
 ;;; The preview
 
@@ -261,7 +258,6 @@ OUTCOME has no text that could replace it."
            (lambda (deltas) (jumpseat-rewrite--stream buffer edit deltas))
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))))
 
-;;;###autoload
 (defun jumpseat-rewrite (beg end instruction)
   "Rewrite the text from BEG to END by INSTRUCTION: the region, else this line.
 The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-rewrite-accept]."
@@ -286,7 +282,7 @@ Signals a `user-error' if there is none, or if it is still being written."
   (let ((edit (jumpseat-rewrite--open)))
     (unless (jumpseat-edit-replacement edit)
       (user-error "The rewrite is still being written; %s stops it"
-                  (jumpseat-keys 'jumpseat-rewrite-reject)))
+                  (substitute-command-keys "\\[jumpseat-rewrite-reject]")))
     edit))
 
 (defun jumpseat-rewrite--put-beside ()

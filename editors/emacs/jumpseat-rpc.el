@@ -93,8 +93,8 @@ with the error after a process ended."
                         (format-message "Correct `jumpseat-command', or set it to nil."))
     (jumpseat-failure
      "config" "The program jumpseat was not found."
-     (format-message "Run %s, or install it with `pipx install jumpseat', or set `jumpseat-command'."
-                     (jumpseat-keys 'jumpseat-install)))))
+     (substitute-command-keys "Run \\[jumpseat-install], or install it with \
+`pipx install jumpseat', or set `jumpseat-command'."))))
 
 (defun jumpseat-rpc--too-old (link lacks)
   "The error for the program of LINK, which LACKS something."
@@ -104,11 +104,11 @@ with the error after a process ended."
      (format "jumpseat %sat %s is too old for this package (it lacks %s)."
              (if version (concat version " ") "")
              (string-join (jumpseat-rpc--link-command link) " ") lacks)
-     (if jumpseat-command
-         (format-message "Upgrade it to %s, or set `jumpseat-command' to nil and run %s."
-                         jumpseat-version (jumpseat-keys 'jumpseat-install))
-       (format "%s installs jumpseat %s for this package." (jumpseat-keys 'jumpseat-install)
-               jumpseat-version)))))
+     (substitute-command-keys
+      (format (if jumpseat-command
+                  "Upgrade it to %s, or set `jumpseat-command' to nil and run \\[jumpseat-install]."
+                "\\[jumpseat-install] installs jumpseat %s for this package.")
+              jumpseat-version)))))
 
 (defun jumpseat-rpc--resume-garbage ()
   "Let Emacs collect garbage if no answer is awaited."
@@ -143,8 +143,8 @@ with the error after a process ended."
              "connection"
              (format "jumpseat ended with code %d before it was ready%s." code
                      (if (string-empty-p reason) "" (concat ": " reason)))
-             (format-message "See %s, or run `%s attach' in a terminal."
-                             (jumpseat-keys 'jumpseat-log) (string-join command " "))))))))))
+             (concat (substitute-command-keys "See \\[jumpseat-log], or run ")
+                     (format-message "`%s attach' in a terminal." (string-join command " ")))))))))))
 
 (defun jumpseat-rpc--crashed (link code)
   "Report that LINK ended with CODE, and start another one within the budget."
@@ -156,8 +156,8 @@ with the error after a process ended."
            (err (jumpseat-failure
                  "connection" (format "jumpseat ended unexpectedly (code %d)." code)
                  (if again "It was started again."
-                   (format "It ended too often to be started again by itself: see %s."
-                           (jumpseat-keys 'jumpseat-log))))))
+                   (substitute-command-keys
+                    "It ended too often to be started again by itself: see \\[jumpseat-log].")))))
       (jumpseat-say-error err)
       (when again (jumpseat-rpc-start))
       (jumpseat-rpc--fail-all link err))))
@@ -229,7 +229,7 @@ of its request; jsonrpc.el would drop it, and the request would never end."
      (when (looking-at "{\"jsonrpc\": ?\"2.0\", ?\"id\": ?\\([0-9]+\\)")
        (list :id (string-to-number (match-string 1))
              :error (jumpseat-failure "protocol" "Emacs could not read the answer of jumpseat."
-                                      (format "See %s." (jumpseat-keys 'jumpseat-log))))))))
+                                      (substitute-command-keys "See \\[jumpseat-log].")))))))
 
 (defun jumpseat-rpc--filter (filter process text)
   "Call FILTER, that of jsonrpc.el, with PROCESS and TEXT.
@@ -302,7 +302,7 @@ Returns an error if it cannot be started; later ones reach the requests."
                 "connection"
                 (format "jumpseat did not answer within %d seconds."
                         jumpseat-rpc--initialize-seconds)
-                (format "See %s." (jumpseat-keys 'jumpseat-log)))
+                (substitute-command-keys "See \\[jumpseat-log]."))
                nil))
 
 (defun jumpseat-rpc--leave ()
@@ -321,7 +321,6 @@ and a daemon that does not read would hold up Emacs."
                            :success-fn #'ignore :error-fn #'ignore :timeout nil)
     (jsonrpc-notify (jumpseat-rpc--link-connection link) 'exit nil)))
 
-;;;###autoload
 (defun jumpseat-restart ()
   "Start the connection to the daemon again."
   (interactive)

@@ -10,12 +10,10 @@
 
 ;;; Code:
 
-(require 'jumpseat-chat)
+(require 'jumpseat-answer)
+(require 'jumpseat-models)
 (require 'jumpseat-references)
-
-(declare-function jumpseat-account-show-quota "jumpseat-account")
-(declare-function jumpseat-offer-after "jumpseat-install")
-(declare-function jumpseat-model "jumpseat-models")
+(require 'jumpseat-turn)
 
 (defvar jumpseat-turn-started-hook nil
   "Functions that are called without arguments in a chat when a turn starts.")
@@ -24,20 +22,54 @@
   "Functions that are called in a chat when a turn has ended.
 Their arguments are the error or nil, and the stop reason or nil.")
 
+(defvar-local jumpseat-send--turn nil "The turn that runs in this chat.")
+(defvar-local jumpseat-send--preparing nil
+  "While the question of this chat is being read, an object that stands for it.")
 (defvar-local jumpseat-send--answer nil "The answer that is being written in this chat.")
 (defvar-local jumpseat-send--failed nil "Whether the last answer of this chat ended with an error.")
+
+(defun jumpseat-send-running-p ()
+  "Whether an answer is requested or written in this buffer."
+  (or jumpseat-send--turn jumpseat-send--preparing))
+
+(defun jumpseat-send-stop ()
+  "Stop the answer of this buffer, and return whether there was one."
+  (cond (jumpseat-send--turn
+         (jumpseat-view-update :state 'stopping)
+         (jumpseat-turn-stop jumpseat-send--turn)
+         t)
+        (jumpseat-send--preparing
+         (setq jumpseat-send--preparing nil)
+         (jumpseat-view-update :state nil)
+         t)))
+
+(defun jumpseat-send--progress (params)
+  "Show a wait that is not for the model, such as loading it, from PARAMS."
+  (dolist (buffer (jumpseat-chat-list))
+    (with-current-buffer buffer
+      (when (and jumpseat-send--turn
+                 (equal (jumpseat-turn-id jumpseat-send--turn) (plist-get params :token)))
+        (let* ((value (plist-get params :value))
+               (text (or (plist-get value :message) (plist-get value :title)))
+               (percentage (plist-get value :percentage)))
+          (jumpseat-view-update
+           :detail (cond ((equal (plist-get value :kind) "end") nil)
+                         ((and text percentage) (format "%s %d %%" text percentage))
+                         (t text))))))))
+
+(jumpseat-rpc-on '$/progress #'jumpseat-send--progress)
 
 (defun jumpseat-send--watch (&rest _)
   "Stop an answer that the user has undone or deleted: the rest is not wanted."
   (when (and jumpseat-send--answer
              (not (jumpseat-writer-live-p (jumpseat-answer-writer jumpseat-send--answer))))
     (setq jumpseat-send--answer nil)
-    (jumpseat-chat-stop)))
+    (jumpseat-send-stop)))
 
 (defun jumpseat-send--idle ()
   "Show that this chat is idle."
-  (setq jumpseat-chat-turn nil
-        jumpseat-chat-preparing nil)
+  (setq jumpseat-send--turn nil
+        jumpseat-send--preparing nil)
   (remove-hook 'after-change-functions #'jumpseat-send--watch t)
   (jumpseat-view-update :state nil :detail nil))
 
@@ -51,7 +83,6 @@ Their arguments are the error or nil, and the stop reason or nil.")
       (goto-char (point-max))
       (skip-chars-backward " \t\n")
       (jumpseat-view-error (point) err)))
-  (jumpseat-offer-after err)
   (run-hook-with-args 'jumpseat-turn-ended-functions err nil))
 
 (defun jumpseat-send--step (preparing next)
@@ -61,7 +92,7 @@ preparation.  It does nothing if the user has stopped it."
   (let ((buffer (current-buffer)))
     (lambda (err result)
       (when (and (buffer-live-p buffer)
-                 (eq preparing (buffer-local-value 'jumpseat-chat-preparing buffer)))
+                 (eq preparing (buffer-local-value 'jumpseat-send--preparing buffer)))
         (with-current-buffer buffer
           (if err (jumpseat-send--refuse err) (funcall next result)))))))
 
@@ -75,9 +106,7 @@ OUTCOME is that of the turn, and ERR its error or nil."
     (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
                            err (plist-get outcome :cancelled))
     (jumpseat-send--idle)
-    (jumpseat-view-update :usage (jumpseat-answer-usage answer))
-    (when err (jumpseat-offer-after err))
-    (jumpseat-account-show-quota (jumpseat-answer-model answer))))
+    (jumpseat-view-update :usage (jumpseat-answer-usage answer))))
 
 (defun jumpseat-send--finish (buffer turn answer headings outcome)
   "End TURN of the chat in BUFFER with OUTCOME, ANSWER and the next of HEADINGS."
@@ -88,7 +117,7 @@ OUTCOME is that of the turn, and ERR its error or nil."
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         ;; A buffer that was reverted may have another turn already.
-        (when (eq turn jumpseat-chat-turn)
+        (when (eq turn jumpseat-send--turn)
           (jumpseat-send--close answer headings outcome err))
         (run-hook-with-args 'jumpseat-turn-ended-functions err (plist-get result :stopReason))))))
 
@@ -137,8 +166,8 @@ the user has changed since stays."
                (setq pinned t)
                (jumpseat-send--pin answer conversation head)))
            (lambda (outcome) (jumpseat-send--finish buffer turn answer headings outcome)))
-          jumpseat-chat-turn turn
-          jumpseat-chat-preparing nil)
+          jumpseat-send--turn turn
+          jumpseat-send--preparing nil)
     (run-hooks 'jumpseat-turn-started-hook)))
 
 (defun jumpseat-send--section (conversation)
@@ -179,7 +208,7 @@ One step of undo brings it back."
       (delete-region answer (point-max)))
     (undo-boundary)
     (jumpseat-send--idle)
-    (jumpseat-send)))
+    (jumpseat-send-start)))
 
 (defun jumpseat-send--read (conversation step)
   "Go on with CONVERSATION, which is the text of this chat.
@@ -202,17 +231,14 @@ STEP makes the callbacks of requests; see `jumpseat-send--step'."
           (plist-get expanded :model)
           (funcall step (lambda (headings) (jumpseat-send--begin expanded headings))))))))))
 
-;;;###autoload
-(defun jumpseat-send ()
-  "Send the chat in this buffer."
-  (interactive)
-  (barf-if-buffer-read-only)
-  (unless jumpseat-chat-mode (jumpseat-chat-mode))
-  (if (jumpseat-chat-running-p)
-      (jumpseat-say "An answer is being written; %s stops it." (jumpseat-keys 'jumpseat-stop))
+(defun jumpseat-send-start ()
+  "Send this chat, unless it is being answered."
+  (if (jumpseat-send-running-p)
+      (jumpseat-say "An answer is being written; %s stops it."
+                    (substitute-command-keys "\\[jumpseat-stop]"))
     (jumpseat-view-update :state 'preparing)
     (let ((step (apply-partially #'jumpseat-send--step
-                                 (setq jumpseat-chat-preparing (list 'question)))))
+                                 (setq jumpseat-send--preparing (list 'question)))))
       (jumpseat-transcript-parse
        (jumpseat-transcript-text)
        (funcall step (lambda (conversation) (jumpseat-send--read conversation step)))))))

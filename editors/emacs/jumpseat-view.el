@@ -63,9 +63,9 @@ up."
                       (jumpseat-view--state)
                       (jumpseat-view-tokens (jumpseat-view-get :usage))
                       (jumpseat-view-get :quota)))
-         (hint (if (jumpseat-view-get :state)
-                   (concat (jumpseat-keys 'jumpseat-stop) " stops ")
-                 (concat (jumpseat-keys 'jumpseat-send) " sends ")))
+         (hint (substitute-command-keys
+                (if (jumpseat-view-get :state) "\\[jumpseat-stop] stops "
+                  "\\[jumpseat-send] sends ")))
          (left (concat " " (string-join (delq nil parts) " · "))))
     ;; A header line is a construct in which a percent sign has a meaning.
     (replace-regexp-in-string
@@ -85,10 +85,10 @@ up."
 
 ;;; Overlays
 
-(defun jumpseat-view--overlay (beg end kind)
+(defun jumpseat-view-overlay (beg end kind)
   "An overlay from BEG to END of the KIND that `jumpseat-view-clear' knows."
   (let ((overlay (make-overlay beg end nil t)))
-    (overlay-put overlay 'jumpseat kind)
+    (overlay-put overlay 'jumpseat-kind kind)
     (overlay-put overlay 'evaporate (< beg end))
     overlay))
 
@@ -99,7 +99,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
 (defun jumpseat-view-heading (position text &optional overlay)
   "Show TEXT behind the heading at POSITION, by OVERLAY if there is one."
   (let ((overlay (or overlay
-                     (jumpseat-view--overlay
+                     (jumpseat-view-overlay
                       position (save-excursion (goto-char position) (line-end-position))
                       'heading))))
     (overlay-put overlay 'after-string
@@ -113,7 +113,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
                    (insert text)
                    (let ((fill-column 76)) (fill-region (point-min) (point-max)))
                    (string-trim (buffer-string))))
-         (overlay (jumpseat-view--overlay at at 'message)))
+         (overlay (jumpseat-view-overlay at at 'message)))
     (overlay-put overlay 'after-string
                  (concat jumpseat-view-cursor (propertize (concat "\n" filled) 'face face)))))
 
@@ -125,7 +125,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
   "Remove the overlays of KIND, `message' by default; others stay."
   (save-restriction
     (widen)
-    (remove-overlays (point-min) (point-max) 'jumpseat (or kind 'message))))
+    (remove-overlays (point-min) (point-max) 'jumpseat-kind (or kind 'message))))
 
 ;;; Folds
 
@@ -139,7 +139,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
 (defun jumpseat-view-fold (beg end)
   "Fold the thinking from the line at BEG to the end of the line before END."
   (let* ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point))))
-         (overlay (jumpseat-view--overlay beg end 'fold)))
+         (overlay (jumpseat-view-overlay beg end 'fold)))
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
     (overlay-put overlay 'keymap jumpseat-view-fold-map)
     ;; The markup is four lines: the two of `<details>', and a blank one within each.
@@ -159,7 +159,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
 
 (defun jumpseat-view--folds (beg end)
   "The folds between BEG and END, in the order of the text."
-  (sort (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat) 'fold)) (overlays-in beg end))
+  (sort (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat-kind) 'fold)) (overlays-in beg end))
         (lambda (a b) (< (overlay-start a) (overlay-start b)))))
 
 (defun jumpseat-toggle-thinking (&optional all)

@@ -39,20 +39,26 @@
 
 ;;; Code:
 
-(require 'jumpseat-account)
 (require 'jumpseat-ask)
-(require 'jumpseat-check)
-(require 'jumpseat-complete)
 (require 'jumpseat-file)
 (require 'jumpseat-history)
 (require 'jumpseat-install)
 (require 'jumpseat-rewrite)
 
+;; Each command loads all of the package: chats have keys and a menu for commands of many files.
 ;;;###autoload
+(dolist (command '(jumpseat jumpseat-ask jumpseat-chat-mode jumpseat-doctor jumpseat-history
+                   jumpseat-install jumpseat-log jumpseat-login jumpseat-logout jumpseat-model
+                   jumpseat-open jumpseat-restart jumpseat-rewrite jumpseat-send
+                   jumpseat-settings jumpseat-status jumpseat-stop))
+  (autoload command "jumpseat" nil t))
+;;;###autoload
+(autoload 'jumpseat-file-mode "jumpseat")
+
 (defun jumpseat-stop ()
   "Stop the answer or the rewrite of this buffer; a partial answer stays."
   (interactive)
-  (unless (or (jumpseat-chat-stop) (jumpseat-rewrite-stop))
+  (unless (or (jumpseat-send-stop) (jumpseat-rewrite-stop))
     (jumpseat-say "Nothing runs in this buffer.")))
 
 ;;;###autoload (autoload 'jumpseat-command-map "jumpseat" nil nil 'keymap)
@@ -70,6 +76,48 @@
     map)
   "Commands of jumpseat, for a prefix key.")
 (fset 'jumpseat-command-map jumpseat-command-map)
+
+;;; Keys and the menu of chats
+
+(pcase-dolist (`(,key . ,command)
+               '(("C-c RET" . jumpseat-send)
+                 ;; The last one is shown in the header line.
+                 ("C-c C-c" . jumpseat-send)
+                 ("C-c C-k" . jumpseat-stop)
+                 ("C-c C-n" . jumpseat-next-turn)
+                 ("C-c C-p" . jumpseat-previous-turn)
+                 ("C-c C-t" . jumpseat-toggle-thinking)
+                 ("C-c C-v" . jumpseat-model)
+                 ("C-c C-o" . jumpseat-settings)
+                 ("C-c C-w" . jumpseat-copy-code)
+                 ("C-c C-i" . jumpseat-insert-code)
+                 ;; In text modes this key completes words of a dictionary.
+                 ("C-M-i" . completion-at-point)
+                 ("<remap> <save-buffer>" . jumpseat-save)))
+  (define-key jumpseat-chat-mode-map (kbd key) command))
+
+(easy-menu-define jumpseat-chat-menu jumpseat-chat-mode-map
+  "Menu in chats."
+  '("Jumpseat"
+    ["Send" jumpseat-send :active (not (jumpseat-send-running-p))]
+    ["Stop" jumpseat-stop :active (jumpseat-send-running-p)]
+    "---"
+    ["Choose Model..." jumpseat-model]
+    ["Choose Setting..." jumpseat-settings]
+    "---"
+    ["Next Heading" jumpseat-next-turn]
+    ["Previous Heading" jumpseat-previous-turn]
+    ["Show or Hide Thinking" jumpseat-toggle-thinking]
+    ["Copy Code Block" jumpseat-copy-code]
+    ["Insert Code Block into Last File" jumpseat-insert-code]
+    "---"
+    ["New Chat" (jumpseat t)]
+    ["Open Saved Chat..." jumpseat-open]
+    ["Kept Conversations..." jumpseat-history]
+    "---"
+    ["Status" jumpseat-status]
+    ["Logs" jumpseat-log]
+    ["Options" (customize-group 'jumpseat)]))
 
 (provide 'jumpseat)
 ;;; jumpseat.el ends here

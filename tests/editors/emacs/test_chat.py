@@ -47,7 +47,7 @@ def test_an_answer_that_is_stopped_while_the_question_is_read_leaves_the_questio
     assert provider.requests == []
 
     child.send()
-    child.wait("jumpseat-chat-turn")
+    child.wait("jumpseat-send--turn")
     child.idle()
     assert child.text.count("## Assistant") == 1
 
@@ -248,7 +248,7 @@ def test_a_question_whose_answer_failed_halfway_is_sent_again_by_the_same_key(ch
 
 
 def test_a_chat_has_a_menu(child, provider):
-    child.sees("Text Jumpseat")
+    child.sees("Jumpseat Help")
     child.keys("^[`")
     child.sees("Menu bar")
     child.keys("jN")

@@ -73,7 +73,7 @@ def test_the_end_of_an_answer_in_a_chat_that_was_read_again_leaves_the_next_answ
         child.eval("(progn (revert-buffer t t) (jumpseat-send))")
         child.sees("Other")
         child.wait("ended")
-        assert child.eval("(jumpseat-chat-running-p)")
+        assert child.eval("(jumpseat-send-running-p)")
         provider.open(gate)
         child.idle()
         assert child.text.endswith("\n\n## Me\n\nQuestion?\n\n## Assistant\n\nOther End.\n\n## Me\n\n")

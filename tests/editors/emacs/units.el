@@ -315,7 +315,7 @@
     (cl-letf (((symbol-function 'jumpseat-program) #'ignore)
               ((symbol-function 'jumpseat-ui-choose) (lambda (&rest _) (push 'offer said)))
               ((symbol-function 'jumpseat-say) (lambda (text &rest _) (push text said))))
-      (jumpseat-offer-after (jumpseat-rpc--missing)))
+      (jumpseat-install--offer-after (jumpseat-rpc--missing) nil))
     (should (equal said '("jumpseat is being installed: send the question again afterwards.")))))
 
 (defun units-run (&rest command)
