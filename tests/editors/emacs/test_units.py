@@ -61,6 +61,15 @@ def test_the_autoloads_have_the_commands_and_load_nothing(tmp_path):
     assert named <= found
 
 
+def test_a_chat_of_an_autoloaded_command_has_its_keys_and_menu(tmp_path):
+    file = write_autoloads(tmp_path)
+    found = """(with-temp-buffer
+      (jumpseat-chat-mode)
+      (print (list (key-binding (kbd "C-c C-w")) (keymapp (key-binding [menu-bar Jumpseat])))))"""
+    ran = batch("-L", str(tmp_path), "-l", str(file), "--eval", found)
+    assert ran.stdout.strip() == "(jumpseat-copy-code t)", ran.stderr
+
+
 def test_every_file_is_short_and_in_the_package(tmp_path):
     for file in PACKAGE.glob("*.el"):
         text = file.read_text("utf-8")
