@@ -23,6 +23,7 @@ from jumpseat.adapters.github.copilot.sign_in_search import SignInSearch
 from jumpseat.adapters.github.errors import not_signed_in
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
+from jumpseat.adapters.github.sign_in.editors import sign_in_files
 from jumpseat.adapters.github.sign_in.store import token_store_of
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError, ModelInfo
@@ -199,8 +200,8 @@ class CopilotAccount(Account):
         return await self._catalogue.accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """The file that every sign-in and sign-out on this machine changes."""
-        return [self._store.path]
+        """The files that sign-ins and sign-outs on this machine change, also those of editors."""
+        return [self._store.path, *sign_in_files(self._config.origin.environment)]
 
     async def files_changed(self) -> None:
         """Search again, and report what is new: another session or process may have signed in or out."""

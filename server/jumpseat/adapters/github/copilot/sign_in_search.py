@@ -18,7 +18,7 @@ LOOK_AGAIN_SECONDS = 5.0
 
 
 class SignInSearch:
-    """Searches at its first use, and again when the store has changed."""
+    """Searches at its first use, and again when the store or an editor's file has changed."""
 
     def __init__(self, hosts: GitHubHosts, config: ProviderConfig, store: TokenStore) -> None:
         """
@@ -34,11 +34,13 @@ class SignInSearch:
         self._store = store
 
         self._one_at_a_time = asyncio.Lock()
-        self._found: FoundSignIns | None = None
+        self._found: dict[bool, FoundSignIns] = {}
+        """What was found, with and without sources of tokens for GitHub in general."""
+
         self._store_stamp: object = None
         self._search_again_at = 0.0
-        self._seen: tuple[object, SignIn | None] | None = None
-        """The store's stamp and the best sign-in at the last `best_has_changed`."""
+        self._seen: list[SignIn | None] = []
+        """The best sign-in at the first search, or at the last `best_has_changed`."""
 
         self._rejected: dict[str, SignIn] = {}
         """Sign-ins of other programs that GitHub does not accept any more, by token; the last one is last."""
@@ -46,7 +48,8 @@ class SignInSearch:
     @property
     def known_best(self) -> SignIn | None:
         """The best sign-in of the last search."""
-        return self._found.best if self._found is not None else None
+        found = self._found.get(True)
+        return found.best if found is not None else None
 
     async def search(self) -> FoundSignIns:
         """The existing sign-ins, without those that GitHub has rejected.
@@ -54,19 +57,13 @@ class SignInSearch:
         Raises:
             ChatError: one that the user named for Copilot cannot be used, or the store cannot be read.
         """
-        async with self._one_at_a_time:
-            stamp = await asyncio.to_thread(self._store.stamp)
-            now = asyncio.get_running_loop().time()
-            is_old = self._found is not None and not self._found.sign_ins and now >= self._search_again_at
-            if self._found is None or stamp != self._store_stamp or is_old:
-                self._found = await self._find()
-                self._store_stamp, self._search_again_at = stamp, now + LOOK_AGAIN_SECONDS
-            usable = [each for each in self._found.sign_ins if each.token.reveal() not in self._rejected]
-            # If all were rejected, the last one stays, so that its error is reported.
-            found = replace(self._found, sign_ins=usable or list(self._rejected.values())[-1:])
-            if self._seen is None:
-                self._seen = stamp, found.best
-            return found
+        found = await self._remembered(general=True)
+        usable = [each for each in found.sign_ins if each.token.reveal() not in self._rejected]
+        # If all were rejected, the last one stays, so that its error is reported.
+        found = replace(found, sign_ins=usable or list(self._rejected.values())[-1:])
+        if not self._seen:
+            self._seen = [found.best]
+        return found
 
     async def has_one_for_copilot(self) -> bool:
         """Whether there is a sign-in that was made for Copilot; does not run `gh`.
@@ -74,22 +71,22 @@ class SignInSearch:
         Raises:
             ChatError: as `search` raises it.
         """
-        found = self._found or await self._find(general=False)
+        found = self._found.get(True) or await self._remembered(general=False)
         return found.best is not None and found.best.is_for_copilot
 
     async def best_has_changed(self) -> bool:
-        """Whether the store has another best sign-in than at the last call.
+        """Whether there is another best sign-in than at the last call; searches again if it was ever used.
 
         Raises:
             ChatError: as `search` raises it.
         """
-        if self._seen is None or await asyncio.to_thread(self._store.stamp) == self._seen[0]:
+        self._found.clear()
+        if not self._seen:
             return False
         # Compared with the last call, not with the last search, which a chat may have made.
-        before = self._seen[1]
-        after = (await self.search()).best
-        self._seen = self._store_stamp, after
-        return before is None or after is None or before.key != after.key
+        before, after = self._seen[0], (await self.search()).best
+        self._seen = [after]
+        return (before and before.key) != (after and after.key)
 
     async def reject(self, sign_in: SignIn) -> bool:
         """Leave out a sign-in of another program; returns whether there is another one.
@@ -99,17 +96,34 @@ class SignInSearch:
         """
         token = sign_in.token.reveal()
         if self._rejected.pop(token, None) is None:
-            self._found = None  # Search also the places that were skipped because of this one.
+            self._found.clear()  # Search also the places that were skipped because of this one.
         self._rejected[token] = sign_in
         return any(each.token.reveal() not in self._rejected for each in (await self.search()).sign_ins)
 
     def forget(self) -> None:
         """Search again at the next use, also for what was rejected."""
-        self._found = self._seen = None
+        self._found.clear()
+        self._seen.clear()
         self._rejected.clear()
         self._values.forget()  # It caches what a `cmd:` has printed.
 
-    async def _find(self, *, general: bool = True) -> FoundSignIns:
+    async def _remembered(self, *, general: bool) -> FoundSignIns:
+        """What was found since the last change of the store or of a watched file."""
+        async with self._one_at_a_time:
+            stamp = await asyncio.to_thread(self._store.stamp)
+            if stamp != self._store_stamp:
+                self._found.clear()
+                self._store_stamp = stamp
+            now = asyncio.get_running_loop().time()
+            found = self._found.get(general)
+            # Other programs may have signed in, and `gh` has no file to watch.
+            is_old = found is not None and general and not found.sign_ins and now >= self._search_again_at
+            if found is None or is_old:
+                found = self._found[general] = await self._find(general=general)
+                self._search_again_at = now + LOOK_AGAIN_SECONDS
+            return found
+
+    async def _find(self, *, general: bool) -> FoundSignIns:
         raw = self._github_token
         configured = None if raw is None else await self._values.resolve("github_token", raw)
         environment = self._config.origin.environment

@@ -21,6 +21,8 @@ from jumpseat.wire import read_json
 if TYPE_CHECKING:
     import sqlite3
 
+JSON_FILES = ("hosts.json", "apps.json")
+DATABASE = "auth.db"
 MAX_FILE_BYTES = 1_000_000
 DATABASE_SECONDS = 1.0
 """How long to wait while a plug-in writes."""
@@ -45,6 +47,14 @@ def copilot_directory(environment: Environment, platform: str = sys.platform) ->
     return environment.directory / base / "github-copilot" if base is not None else None
 
 
+def sign_in_files(environment: Environment) -> list[Path]:
+    """The plug-ins' files, which need not exist."""
+    directory = copilot_directory(environment)
+    return (
+        [] if directory is None else [directory / name for name in (*JSON_FILES, DATABASE, f"{DATABASE}-wal")]
+    )
+
+
 def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list[str]]:
     """The sign-ins for one host, and a note for each file that could not be used.
 
@@ -54,7 +64,7 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list
     """
     found: list[SignIn] = []
     notes: list[str] = []
-    for name in ("hosts.json", "apps.json"):
+    for name in JSON_FILES:
         try:
             found += _from_json(directory / name, authority)
         except FileNotFoundError:
@@ -62,9 +72,9 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list
         except (OSError, ValueError, RecursionError):
             notes.append(f"{name} in {directory} cannot be read.")
     try:
-        found += _from_database(directory / "auth.db", authority, notes)
+        found += _from_database(directory / DATABASE, authority, notes)
     except (OSError, ValueError):
-        notes.append(f"auth.db in {directory} cannot be read.")
+        notes.append(f"{DATABASE} in {directory} cannot be read.")
     return found, notes
 
 

@@ -14,7 +14,7 @@ skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from jumpseat.adapters.github.hosts import DOTCOM, GitHubHosts
@@ -38,8 +38,6 @@ class FoundSignIns:
 
     sign_ins: Sequence[SignIn]
     notes: Sequence[str] = ()
-    signed_out: bool = False
-    """The user has signed out: only sources that they named count."""
 
     @property
     def best(self) -> SignIn | None:
@@ -70,83 +68,66 @@ async def find_sign_ins(
         AuthenticationError: the kind of a token that the user named for Copilot does not work, or our own
             sign-in cannot be read.
     """
-    named = list(_named(hosts, configured, environment))
-    if named:
+    if configured is not None:
+        named = [SignIn(configured, "config")]
+    elif hosts.trusts_found_sign_ins:
+        named = _of_environment(hosts, environment, ["COPILOT_GITHUB_TOKEN"])
+    else:
+        named = []
+    for sign_in in named:
+        check_usable(sign_in.token, provider=hosts.provider, source=sign_in.source)
         return FoundSignIns(named)
     stored = await store.read(hosts)
     if stored.token is not None:
         return FoundSignIns([SignIn(stored.token, stored.storage or "file", stored.login)])
-    if stored.signed_out:
-        return FoundSignIns((), signed_out=True)
     # The others are credentials for one host, and must not be sent to planes on other hosts.
-    if not hosts.trusts_found_sign_ins:
+    if stored.signed_out or not hosts.trusts_found_sign_ins:
         return FoundSignIns(())
     notes: list[str] = []
-    found = list(_of_the_environment(hosts, environment, notes)) if general else []
-    found += await _of_editors(hosts, environment, notes)
-    found = [each for each in found if each.token.reveal() not in rejected]
-    if not found and general:
+    candidates: list[SignIn] = []
+    if general:
+        is_codespace = environment.get(CODESPACES_VARIABLE).lower() not in ("", "false", "0")
+        names = ["GH_TOKEN", "GITHUB_TOKEN"] if is_codespace else ["GH_TOKEN"]
+        candidates += _of_environment(hosts, environment, names)
+    candidates += await _of_editors(hosts, environment, notes)
+    found = _usable(candidates, rejected, notes)
+    if general and not found:
         token = await gh_token(hosts.authority, environment)
-        if token is not None and token.reveal() not in rejected:
-            found += _if_usable(SignIn(token, "gh"), notes)
-    # A token may have several sources; the first one is shown.
-    once: dict[str, SignIn] = {}
-    for each in found:
-        once.setdefault(each.token.reveal(), each)
-    return FoundSignIns(tuple(once.values()), notes)
+        found = _usable([SignIn(token, "gh")], rejected, notes) if token is not None else []
+    return FoundSignIns(found, notes)
 
 
-def _named(hosts: GitHubHosts, configured: Secret | None, environment: Environment) -> Iterator[SignIn]:
-    candidates = [("config", configured)]
-    if hosts.trusts_found_sign_ins and hosts.authority == _environment_host(environment):
-        candidates.append(("env:COPILOT_GITHUB_TOKEN", _variable(environment, "COPILOT_GITHUB_TOKEN")))
-    for source, token in candidates:
-        if token is not None:
-            check_usable(token, provider=hosts.provider, source=source)
-            yield SignIn(token, source)
-            return
+def _of_environment(hosts: GitHubHosts, environment: Environment, names: Sequence[str]) -> list[SignIn]:
+    # By the rule of `gh`, `GH_HOST` names the host of the tokens in variables.
+    if hosts.authority != (environment.get("GH_HOST").strip().lower() or DOTCOM):
+        return []
+    values = {name: environment.get(name).strip() for name in names}
+    return [SignIn(hidden(value), f"env:{name}") for name, value in values.items() if value]
 
 
-def _of_the_environment(hosts: GitHubHosts, environment: Environment, notes: list[str]) -> Iterator[SignIn]:
-    if hosts.authority != _environment_host(environment):
-        return
-    names = ["GH_TOKEN"]
-    if environment.get(CODESPACES_VARIABLE).lower() not in ("", "false", "0"):
-        names.append("GITHUB_TOKEN")
-    for name in names:
-        token = _variable(environment, name)
-        if token is None:
-            continue
-        yield from _if_usable(SignIn(token, f"env:{name}"), notes)
-
-
-async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[str]) -> list[SignIn]:
+async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[str]) -> Sequence[SignIn]:
     directory = copilot_directory(environment)
     if directory is None:
         return []
     try:
-        editors, more = await in_time(
+        found, more = await in_time(
             lambda: editor_sign_ins(directory, hosts.authority), EDITORS_SECONDS, "editors' sign-ins"
         )
     except TimeoutError:
         notes.append(f"The files in {directory} cannot be read in time.")
         return []
     notes += more
-    return [usable for each in editors for usable in _if_usable(each, notes)]
+    return found
 
 
-def _if_usable(sign_in: SignIn, notes: list[str]) -> Iterator[SignIn]:
-    if is_usable(sign_in.token):
-        yield sign_in
-    else:
-        notes.append(f"{sign_in.source} has a kind of token that Copilot does not accept.")
-
-
-def _environment_host(environment: Environment) -> str:
-    """The host of tokens in the environment, by the rule of `gh`."""
-    return environment.get("GH_HOST").strip().lower() or DOTCOM
-
-
-def _variable(environment: Environment, name: str) -> Secret | None:
-    value = environment.get(name).strip()
-    return hidden(value) if value else None
+def _usable(candidates: Sequence[SignIn], rejected: Collection[str], notes: list[str]) -> Sequence[SignIn]:
+    """The sign-ins to try, with a note for each one of an unsuitable kind."""
+    found: dict[str, SignIn] = {}
+    for each in candidates:
+        token = each.token.reveal()
+        if not is_usable(each.token):
+            notes.append(f"{each.source} has a kind of token that Copilot does not accept.")
+        elif token not in rejected:
+            # A token may have several sources; the first one is shown.
+            found.setdefault(token, each)
+    return list(found.values())

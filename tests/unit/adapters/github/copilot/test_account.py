@@ -217,6 +217,43 @@ async def test_fifty_callers_at_once_cause_one_search_for_sign_ins(
     await account.aclose()
 
 
+@pytest.mark.requirement("4:general-sign-in")
+async def test_a_sign_in_for_copilot_is_remembered_until_a_file_changes(
+    person: Person, emulator: CopilotEmulator
+) -> None:
+    person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
+    account = person.account()
+    assert await account.is_signed_in_for_this()
+
+    file = person.directory / "hosts.json"
+    file.unlink()
+    assert await account.is_signed_in_for_this()
+    assert file in account.watched_files()
+    await account.files_changed()
+
+    assert not await account.is_signed_in_for_this()
+    await account.aclose()
+
+
+@pytest.mark.requirement("8:other-process")
+async def test_a_sign_in_and_a_sign_out_in_an_editor_are_reported(
+    person: Person, emulator: CopilotEmulator
+) -> None:
+    account = person.account()
+    assert (await account.auth_status()).state == "signed_out"
+
+    person.write_sign_in("apps.json", emulator.issue_token("octocat"))
+    await account.files_changed()
+    (person.directory / "apps.json").unlink()
+    await account.files_changed()
+
+    assert [(each.state, each.source) for each in person.reported] == [
+        ("signed_in", "apps.json"),
+        ("signed_out", None),
+    ]
+    await account.aclose()
+
+
 @pytest.mark.requirement("8:other-process")
 async def test_a_store_that_another_process_changed_is_read_again(
     person: Person, emulator: CopilotEmulator
