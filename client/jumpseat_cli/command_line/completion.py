@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
 from jumpseat_cli.command_line.options import daemon_command_of
+from jumpseat_cli.daemon.conversations import LARGEST_PAGE, list_rows
+from jumpseat_cli.daemon.rows import has_sign_in
+from jumpseat_cli.daemon.session import daemon
+from jumpseat_cli.terminal.text import clean_line
+from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError
-
-if TYPE_CHECKING:
-    from jumpseat_client.client import Client
 
 COMPLETION_SECONDS = 5.0
 """A shell waits for no longer."""
 
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Row: TypeAlias = Mapping[str, Any]
+Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def completing(
@@ -31,8 +34,6 @@ def completing(
     """
 
     async def ask(command: list[str], incomplete: str) -> list[CompletionItem]:
-        from jumpseat_cli.daemon.session import daemon
-
         async with asyncio.timeout(COMPLETION_SECONDS), daemon(command) as client:
             return await find(client, incomplete)
 
@@ -46,6 +47,15 @@ def completing(
     return complete
 
 
+def beginning(incomplete: str, pairs: Iterable[tuple[str, str | None]]) -> list[CompletionItem]:
+    """The items for those of the values that begin so, each with its help."""
+    return [
+        CompletionItem(value, help=None if about is None else clean_line(about))
+        for value, about in pairs
+        if value.startswith(incomplete)
+    ]
+
+
 def complete_file(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
@@ -54,84 +64,71 @@ def complete_file(
 
 
 async def _providers(client: Client, incomplete: str) -> list[CompletionItem]:
-    return _provider_items(await client.list_providers(), incomplete)
+    return _providers_among(await client.list_providers(), incomplete)
 
 
 async def _providers_with_sign_in(client: Client, incomplete: str) -> list[CompletionItem]:
-    from jumpseat_cli.daemon.rows import has_sign_in
-
-    return _provider_items(filter(has_sign_in, await client.list_providers()), incomplete)
+    return _providers_among(filter(has_sign_in, await client.list_providers()), incomplete)
 
 
-def _provider_items(rows: Iterable[Mapping[str, Any]], incomplete: str) -> list[CompletionItem]:
-    from jumpseat_cli.terminal.text import clean_line
-
-    return [
-        CompletionItem(row["id"], help=clean_line(f"{row['name']} ({row['kind']})"))
-        for row in rows
-        if row["id"].startswith(incomplete)
-    ]
+def _providers_among(rows: Iterable[Row], incomplete: str) -> list[CompletionItem]:
+    return beginning(incomplete, ((row["id"], f"{row['name']} ({row['kind']})") for row in rows))
 
 
 async def _models(client: Client, incomplete: str) -> list[CompletionItem]:
-    return _items((await client.list_models())["models"], incomplete)
+    return _models_among((await client.list_models())["models"], incomplete)
 
 
 async def _models_with_terms(client: Client, incomplete: str) -> list[CompletionItem]:
     rows = (await client.list_models())["models"]
-    return _items([row for row in rows if row.get("policy") in ("disabled", "unconfigured")], incomplete)
+    return _models_among(
+        [row for row in rows if row.get("policy") in ("disabled", "unconfigured")], incomplete
+    )
 
 
-def _items(rows: Sequence[Mapping[str, Any]], incomplete: str) -> list[CompletionItem]:
-    from jumpseat_cli.terminal.text import clean_line
-
-    named = [row for row in rows if row["id"].startswith(incomplete)]
+def _models_among(rows: Sequence[Row], incomplete: str) -> list[CompletionItem]:
     # A bare name, too: shells insert the whole of it.
-    named = named or [row for row in rows if row["model"].startswith(incomplete)]
-    return [CompletionItem(row["id"], help=clean_line(row["name"])) for row in named]
+    bare = ((row["id"], row["name"]) for row in rows if row["model"].startswith(incomplete))
+    return beginning(incomplete, ((row["id"], row["name"]) for row in rows)) or beginning("", bare)
 
 
 async def _prompts(client: Client, incomplete: str) -> list[CompletionItem]:
-    from jumpseat_cli.terminal.text import clean_line
-
     rows = await client.list_prompts()
-    return [
-        CompletionItem(row["name"], help=clean_line(row.get("description", "")))
-        for row in rows
-        if row["name"].startswith(incomplete)
-    ]
+    return beginning(incomplete, ((row["name"], row.get("description", "")) for row in rows))
 
 
 async def _conversations(client: Client, incomplete: str) -> list[CompletionItem]:
-    from jumpseat_cli.daemon.conversations import LARGEST_PAGE, list_rows
-    from jumpseat_cli.terminal.text import clean_line
-
     rows = (await list_rows(client, limit=LARGEST_PAGE)).rows
-    return [
-        CompletionItem(row["id"], help=clean_line(row["title"]))
-        for row in rows
-        if row["id"].startswith(incomplete)
-    ]
+    return beginning(incomplete, ((row["id"], row["title"]) for row in rows))
 
 
 async def _saved_keys(client: Client, incomplete: str) -> list[CompletionItem]:
-    items = [
-        CompletionItem("default_provider", help="The provider of chats that name none"),
-        CompletionItem("default_model", help="The model of chats that name none"),
-        CompletionItem("max_tokens", help="The limit for all answers"),
+    keys = [
+        ("default_provider", "The provider of chats that name none"),
+        ("default_model", "The model of chats that name none"),
+        ("max_tokens", "The limit for all answers"),
     ]
-    items += [
-        CompletionItem(f"providers.{provider['id']}.{row['key']}", help=row["description"])
+    keys += [(key, row["description"]) for key, row in await _rows_by_saved_key(client)]
+    return beginning(incomplete, keys)
+
+
+async def _rows_by_saved_key(client: Client) -> list[tuple[str, Row]]:
+    return [
+        (f"providers.{provider['id']}.{row['key']}", row)
         for provider in await client.list_providers()
         for row in provider.get("settingsSchema") or ()
     ]
-    return [item for item in items if item.value.startswith(incomplete)]
+
+
+def values_of(row: Row) -> Sequence[str]:
+    """The values of a setting, if there are few."""
+    return ("true", "false") if row["type"] == "boolean" else [str(each) for each in row.get("choices") or ()]
 
 
 def complete_saved_value(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the value of a saved setting, where there are few."""
+    """Complete the value of a saved setting, if there are few."""
     key = str(context.params.get("key") or "")
     if key == "default_provider":
         return complete_provider(context, parameter, incomplete)
@@ -139,13 +136,8 @@ def complete_saved_value(
         return complete_model(context, parameter, incomplete)
 
     async def find(client: Client, incomplete: str) -> list[CompletionItem]:
-        values: list[str] = []
-        for provider in await client.list_providers():
-            for row in provider.get("settingsSchema") or ():
-                if key == f"providers.{provider['id']}.{row['key']}":
-                    boolean = ("true", "false") if row["type"] == "boolean" else ()
-                    values += [str(each) for each in row.get("choices") or boolean]
-        return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+        rows = [row for saved, row in await _rows_by_saved_key(client) if saved == key]
+        return beginning(incomplete, ((value, None) for row in rows for value in values_of(row)))
 
     return completing(find)(context, parameter, incomplete)
 

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from jumpseat_cli.command_line.completion import (
+    beginning,
     complete_conversation,
     complete_file,
     complete_model,
     complete_prompt,
     completing,
+    values_of,
 )
 from jumpseat_cli.command_line.options import daemon_options, json_option
 from jumpseat_cli.daemon.settings import THINKING_LEVELS
 from jumpseat_cli.terminal.running import run_work
-
-if TYPE_CHECKING:
-    from jumpseat_client.client import Client
+from jumpseat_client.client import Client
 
 JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -34,22 +33,14 @@ def complete_setting(
     """Complete the keys of the model's settings, and values where there are few."""
 
     async def find(client: Client, incomplete: str) -> list[CompletionItem]:
-        key, equals, text = incomplete.partition("=")
+        key, equals, _ = incomplete.partition("=")
         rows = await client.settings_schema(context.params.get("model"))
         if not equals:
-            return [
-                CompletionItem(f"{row['key']}=", help=row["description"])
-                for row in rows
-                if row["key"].startswith(key)
-            ]
-        values = [value for row in rows if row["key"] == key for value in _values(row)]
-        return [CompletionItem(f"{key}={value}") for value in values if value.startswith(text)]
+            return beginning(key, ((f"{row['key']}=", row["description"]) for row in rows))
+        values = (value for row in rows if row["key"] == key for value in values_of(row))
+        return beginning(incomplete, ((f"{key}={value}", None) for value in values))
 
     return completing(find)(context, parameter, incomplete)
-
-
-def _values(row: Mapping[str, Any]) -> Sequence[str]:
-    return ("true", "false") if row["type"] == "boolean" else [str(each) for each in row.get("choices") or ()]
 
 
 def settings_of(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
