@@ -118,48 +118,7 @@ def test_a_daemon_that_fails_offers_nothing_and_prints_nothing(tmp_path: Path) -
     assert offered(tmp_path, "chat", "-m", "x", answers={}) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("modls",), "'models'"),
-        (("doctr",), "'doctor'"),
-        (("keys", "lst"), "'list'"),
-        (("config", "chek"), "'check'"),
-        (("local", "instal"), "'install'"),
-        (("conversations", "serch"), "'search'"),
-        (("status", "--prob"), "'--probe'"),
-        (("models", "--provdr"), "'--provider'"),
-        (("edit", "--stdot"), "'--stdout'"),
-    ],
-)
-def test_a_typing_error_gets_the_nearest_name(
-    tmp_path: Path, arguments: tuple[str, ...], expected: str
-) -> None:
-    done = run(Scenario(tmp_path), *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Did you mean" in done.stderr
-    assert expected in done.stderr
-
-
 def test_a_mistyped_command_of_models_is_recognized_in_its_search(tmp_path: Path) -> None:
     done = run(Scenario(tmp_path, answers=ANSWERS), "models", "defualt")
     assert done.returncode == 1
     assert "Did you mean: jumpseat models default" in done.stderr
-
-
-def test_the_shell_completes_the_name_of_a_command(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "_JUMPSEAT_COMPLETE": "bash_complete",
-        "COMP_WORDS": "jumpseat st",
-        "COMP_CWORD": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "jumpseat"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        env=environment,
-        check=False,
-    )
-    assert done.stdout == "plain,status\n"

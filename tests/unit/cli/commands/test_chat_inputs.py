@@ -125,7 +125,8 @@ def test_files_and_images_come_before_the_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("-f", "none.py", "x"),
+        ("--max-tokens", "0", "x"),
+        ("--no",),
         ("-a", "README.md", "x"),
         ("-o", "temperature", "x"),
         ("-o", "=1", "x"),

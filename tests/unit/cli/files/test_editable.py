@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from jumpseat_cli.files.editable import Piece, read_piece
+from jumpseat_cli.files.editable import read_piece
 from jumpseat_cli.files.lines import CannotUse
 
 TEXT = "one\ntwo \x0c\nthree\n"
@@ -22,40 +21,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("lines", "text"),
-    [
-        ("", TEXT),
-        (":1", "one\n"),
-        (":2-3", "two \x0c\nthree\n"),
-        (":2-", "two \x0c\nthree\n"),
-        (":1-1", "one\n"),
-    ],
-)
-def test_lines_follow_the_name(file: Path, lines: str, text: str) -> None:
-    piece = read_piece(f"{file}{lines}", None)
-
-    assert piece.text == text
-    assert piece.before + piece.text + piece.after == TEXT
-
-
 def test_a_file_whose_name_ends_with_a_range_is_meant_itself(tmp_path: Path) -> None:
     path = tmp_path / "notes:2"
     path.write_bytes(b"x")
     assert read_piece(str(path), None).text == "x"
     assert read_piece(f"{path}:1", None).text == "x"
-
-
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [(":0", "there is no line 0."), (":4", "has 3 lines; there is no line 4."), (":3-2", "no part 3-2.")],
-)
-def test_lines_that_are_not_there_are_refused(file: Path, lines: str, words: str) -> None:
-    with pytest.raises(CannotUse, match=words.replace(".", "[.]")):
-        read_piece(f"{file}{lines}", None)
-    file.write_bytes(b"one\n")
-    with pytest.raises(CannotUse, match="has 1 line; there is no line 2"):
-        read_piece(f"{file}:2", None)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +44,16 @@ def test_an_encoding_and_its_mark_survive_a_change(tmp_path: Path, encoding: str
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("missing", "cannot be read"), (".", "is not a file"), ("binary", "is not UTF-8 text")],
+    [
+        ("missing", "cannot be read"),
+        (".", "is not a file"),
+        ("binary", "is not UTF-8 text"),
+        ("text:2", "there is no line 2"),
+    ],
 )
 def test_what_cannot_be_edited_is_reported(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "binary").write_bytes(b"\x80\x81")
+    (tmp_path / "text").write_bytes(b"one\n")
     with pytest.raises(CannotUse, match=words):
         read_piece(str(tmp_path / name), None)
 
@@ -101,17 +77,3 @@ def test_a_diff_can_be_applied(file: Path) -> None:
         input="".join(f"{line}\n" for line in lines), capture_output=True, text=True, check=True, timeout=20,
     )  # fmt: skip
     assert patched.stdout == "one\nzwei\n\nthree\n"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
-def test_a_failed_write_leaves_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    piece: Piece = read_piece(str(file), None)
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("jumpseat_cli.files.replacing.os.fsync", fail)
-    with pytest.raises(CannotUse, match="No space left on device"):
-        piece.write("x")
-    assert [each.name for each in file.parent.iterdir()] == [file.name]
-    assert file.read_bytes() == TEXT.encode()
