@@ -16,10 +16,8 @@ from pathlib import Path
 import pytest
 
 from jumpseat.providers.services import SERVICES
-from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile
 from jumpseat_client import SyncClient
 from tests.fakes.terminal import Terminal
-from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
 from tests.unit.test_recipes import RECIPES
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
@@ -286,89 +284,6 @@ def test_a_faulty_file_is_not_changed_and_stores_nothing(home: Path) -> None:
     assert done.returncode == 1
     assert "is not valid TOML" in done.stderr
     assert not (home / "keys").exists()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'providers = { groq = { kind = "openai", api_key = "x" } }\n',
-        'providers.groq.kind = "openai"\nproviders.groq.api_key = "x"\n',
-        '[providers]\ngroq = { kind = "openai" }\n',
-        '[providers."a.b"]\nkind = "openai"\n[settings]\nmax_tokens = 1\n',
-        "\ufeff# mark\r\n[providers.groq]\r\nkind = 'openai'\r\n",
-        "",
-    ],
-)
-def test_every_form_of_a_table_is_changed_and_nothing_else(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "config.toml"
-    file.write_bytes(text.encode())
-    before = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    ConfigurationFile(file).set("groq", {"api_key": "env:NEW"})
-    content = file.read_bytes().decode()
-    after = tomllib.loads(content.removeprefix("\ufeff").replace("\r\n", "\n"))
-
-    before.setdefault("providers", {}).setdefault("groq", {})["api_key"] = "env:NEW"
-    assert after == before
-    assert content.startswith("\ufeff") is text.startswith("\ufeff")
-    assert ("\r\n" in content) is ("\r\n" in text)
-
-
-def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "dotfiles").mkdir()
-    target = tmp_path / "dotfiles" / "config.toml"
-    target.write_text(CONFIG, "utf-8")
-    link = tmp_path / "config.toml"
-    link.symlink_to(target)
-    ConfigurationFile(link).set("groq", {"api_key": "env:NEW"})
-
-    assert link.is_symlink()
-    assert "env:NEW" in target.read_text("utf-8")
-
-
-def test_a_file_that_another_program_changes_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text(CONFIG, "utf-8")
-    file = ConfigurationFile(path)
-    path.write_text("# other\n", "utf-8")
-
-    with pytest.raises(CannotChange, match="was changed in the meantime"):
-        file.set("groq", {"api_key": "env:NEW"})
-    assert path.read_text("utf-8") == "# other\n"
-
-
-@pytest.mark.parametrize("keyring", [DictKeyring, BrokenKeyring])
-async def test_a_key_goes_to_the_keyring_if_there_is_one_that_works(
-    home: Path, monkeypatch: pytest.MonkeyPatch, keyring: type[DictKeyring]
-) -> None:
-    from jumpseat.config import stored_keys
-    from jumpseat.system.environment import environment_of_process
-
-    kept = keyring()
-    monkeypatch.setattr(stored_keys, "system_keyring", lambda: kept)
-    environment = environment_of_process()
-    stored = await stored_keys.store_key(KEY, "a/b", environment)
-
-    assert stored_keys.is_stored(stored.source, environment)
-    if keyring is BrokenKeyring:
-        assert stored.source.startswith("file:")
-        return
-    assert stored.source == "keyring:jumpseat/api_key.a%2Fb.1"
-    assert list(kept.kept.values()) == [KEY]
-    await stored_keys.delete_key(stored.source, environment)
-    assert kept.kept == {}
-
-
-async def test_the_replaced_source_is_known_until_a_key_of_that_name_is_stored(home: Path) -> None:
-    from jumpseat.config import stored_keys
-    from jumpseat.system.environment import environment_of_process
-
-    environment = environment_of_process()
-    stored = await stored_keys.store_key(KEY, "a", environment, before="env:MINE", in_file=True)
-    for _ in range(2):  # The configuration file may be impossible to change the first time.
-        assert await stored_keys.delete_key(stored.source, environment) == "env:MINE"
-    again = await stored_keys.store_key(KEY, "a", environment, in_file=True)
-    assert again == stored
-    assert await stored_keys.delete_key(again.source, environment) is None
 
 
 def test_completion_offers_known_services_and_configured_providers(home: Path) -> None:
