@@ -344,7 +344,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:locked-index": "a list does not wait for an index that another process has locked",
     "10:cli-keep": "jumpseat chat keeps by default and continues: -c, --conversation, --no-keep",
     "10:cli-list": "jumpseat conversations lists, searches, shows, exports and removes; ids are completed",
-    "10:index": "the index is built again when it is missing, damaged or old; a newer one is left alone",
+    "10:index": "the index is built again when it is missing, damaged or of another version",
 }
 
 _ADAPTERS = {

@@ -1,7 +1,8 @@
 """The index of the kept conversations: a cache in SQLite that lists, searches and notices changes.
 
 Everything in it comes from the conversations' files; it is built again from them if it is missing, damaged
-or old. Several daemons use it at once. A failure of the index is logged and loses no conversation.
+or of another version. Several daemons use it at once. A failure of the index is logged and loses no
+conversation: while its file cannot be used, an index in memory takes its place.
 
 Indexing many files takes long, so a list indexes for a moment, the newest files first, and answers from what
 it has. A thread does the rest in short transactions, between which lists and other daemons go on.
@@ -56,9 +57,6 @@ PAUSE_SECONDS = 0.02
 RETRY_SECONDS = 1.0
 """When the thread tries again after a failure."""
 
-MEMORY_SECONDS = 60.0
-"""How long an index in memory is used before the file is tried again."""
-
 CLOSE_SECONDS = 1.0
 CLEAN_AT_CLOSE_SECONDS = 5.0
 
@@ -67,25 +65,19 @@ class ConversationIndex:
     """The index of one store. Its methods block; any thread may call them, several at a time."""
 
     def __init__(self, store: ConversationStore) -> None:
-        self.memory_changes = 0
-        """Differs after files were indexed in memory, which no other process and no file shows."""
-
         self._store = store
         self._path = store.directory / FILE_NAME
-        self._damaged_path = store.directory / f"{FILE_NAME}.damaged"
         self._lock = threading.Lock()
-        self._tables: IndexTables | None = None
+        self._file: IndexTables | None = None
         self._inode: int | None = None
-        """The inode of the open file; None for an index in memory."""
+        """The inode of the open file."""
 
         self._memory: IndexTables | None = None
-        """The index in memory, which stays while the file is tried again."""
+        """The index in memory, while the file cannot be used."""
 
-        self._memory_until = 0.0
-        self._has_directory = False
         self._pending: deque[Change] = deque()
         self._stale: list[tuple[str, Stamp]] = []
-        """The files that the open tables do not have as they are, the newest last."""
+        """The files that the tables in use do not have as they are, the newest last."""
 
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -143,23 +135,18 @@ class ConversationIndex:
         try:
             # The next process that opens the index does what fails here.
             with contextlib.suppress(sqlite3.Error, OSError, StateError):
-                if self._pending or self._tables is not None:
+                if self._pending or self._file is not None:
                     refuse_unsafe(self._store.directory)
-                    self._finish(self._current_tables())
+                    self._finish(self._file_tables())
             self._close_file()
-            self._drop_memory()
+            self._close_memory()
         finally:
             self._lock.release()
 
     def _finish(self, tables: IndexTables) -> None:
         self._write_pending(tables, CLOSE_SECONDS)
         end = time.monotonic() + CLEAN_AT_CLOSE_SECONDS
-        while (
-            self._inode is not None
-            and (at := due(tables)) is not None
-            and at < time.time() + CLEAN_SECONDS
-            and time.monotonic() < end
-        ):
+        while (at := due(tables)) is not None and at < time.time() + CLEAN_SECONDS and time.monotonic() < end:
             clean(tables, keep_names=False)
 
     def _start_work(self) -> None:
@@ -185,7 +172,7 @@ class ConversationIndex:
         """Clean for one transaction; returns the seconds until the thread has more to do, None if never."""
         if self._pending or self._stale:
             return 0.0
-        at = None if self._inode is None else due(tables)
+        at = None if tables is self._memory else due(tables)
         if at is None or at > time.time():
             return None if at is None else at - time.time()
         clean(tables)
@@ -218,27 +205,27 @@ class ConversationIndex:
         with self._lock:
             if in_background and self._closed:
                 raise sqlite3.ProgrammingError("it was closed")
-            try:
-                return self._try(action, fill_seconds)
-            except (sqlite3.Error, OSError) as error:
-                if in_background and is_locked(error):
-                    raise
-                logger.warning("the index %s cannot be used: %s", self._path, error)
-                self._close_file()
-                if is_damaged(error):
-                    self._set_aside()
-                if is_locked(error):
-                    self._open_memory()
-            try:
-                return self._try(action, fill_seconds)
-            except (sqlite3.Error, OSError) as error:
-                logger.warning("the index %s cannot be used: %s; it is built in memory", self._path, error)
-                self._close_file()
-                self._open_memory()
-                return self._try(action, fill_seconds)
+            if self._store.directory.is_dir():
+                for is_last in (False, True):
+                    try:
+                        result = self._try(self._file_tables(), action, fill_seconds)
+                        self._close_memory()
+                        return result
+                    except (sqlite3.Error, OSError) as error:
+                        if is_locked(error) and in_background:
+                            raise
+                        if self._memory is None:
+                            logger.warning("the index %s cannot be used: %s", self._path, error)
+                        self._close_file()
+                        if is_last or is_locked(error):
+                            break
+                        if is_damaged(error):
+                            with contextlib.suppress(OSError):
+                                self._delete_file()
+            self._close_file()
+            return self._try(self._memory_tables(), action, fill_seconds)
 
-    def _try(self, action: Callable[[IndexTables], T], fill_seconds: float) -> T:
-        tables = self._current_tables()
+    def _try(self, tables: IndexTables, action: Callable[[IndexTables], T], fill_seconds: float) -> T:
         try:
             self._write_pending(tables, STEP_SECONDS)
             self._write_stale(tables, fill_seconds)
@@ -249,24 +236,32 @@ class ConversationIndex:
             self._start_work()
         return action(tables)
 
-    def _current_tables(self) -> IndexTables:
-        """The open tables; opened, perhaps again, if necessary."""
-        tables = self._tables
-        if tables is None:
-            return self._open()
-        if self._inode is None:
-            is_current = time.monotonic() < self._memory_until and (
-                self._has_directory == self._store.directory.is_dir()
-            )
-        else:
-            # Another daemon may have set the file aside, or may be newer and have built it again.
-            is_current = self._inode == _inode_of(self._path) and tables.are_ours()
-        if not is_current:
+    def _file_tables(self) -> IndexTables:
+        """The tables in the file; opened, perhaps again, if necessary."""
+        # Another daemon may have deleted the file, or may be of another version and have built it again.
+        if self._file is not None and self._inode == _inode_of(self._path) and self._file.are_ours():
+            return self._file
+        self._close_file()
+        tables = self._open_file()
+        if not tables.prepare():
+            # Not only its tables: a file that is not new cannot be made to shrink.
             self._close_file()
-            return self._open()
-        if self._inode is None and not self._stale:
-            self._synchronize(tables)  # No other daemon writes into it.
+            self._delete_file()
+            tables = self._open_file()
+            if not tables.prepare():
+                raise OSError(f"a daemon of another version uses {self._path}")
+        self._synchronize(tables)
+        if due(tables) is not None:
+            self._start_work()
         return tables
+
+    def _memory_tables(self) -> IndexTables:
+        if self._memory is None:
+            self._memory = connect(":memory:")
+            self._memory.prepare()
+        if not self._stale:
+            self._synchronize(self._memory)  # No other daemon writes into it.
+        return self._memory
 
     def _write_pending(self, tables: IndexTables, seconds: float) -> None:
         end, done = time.monotonic() + seconds, []
@@ -296,14 +291,10 @@ class ConversationIndex:
         except sqlite3.Error:
             self._stale.extend(reversed(done))
             raise
-        if self._inode is None and done:
-            self.memory_changes += 1
 
     def _apply(self, tables: IndexTables, change: Change) -> None:
         if change.row is None or change.stamp is None:
             self._put_file(tables, change.id, pruned=change.pruned)
-            # It may have texts of the deleted conversation.
-            self._damaged_path.unlink(missing_ok=True)
             return
         known = tables.stamp(change.id)
         if known == change.stamp:
@@ -314,43 +305,12 @@ class ConversationIndex:
         else:  # The index does not have what was before this change.
             self._put_file(tables, change.id)
 
-    def _open(self) -> IndexTables:
-        if not self._store.directory.is_dir():
-            return self._open_memory()
-        tables = self._open_file()
-        if not tables.are_ours():
-            if tables.are_older():
-                # Not only its tables: a file that is not new cannot be made to shrink.
-                self._close_file()
-                self._delete_file()
-                tables = self._open_file()
-            if not tables.prepare():
-                logger.info("%s is of a newer version of jumpseat; the index is built in memory", self._path)
-                self._close_file()
-                return self._open_memory()
-        self._drop_memory()
-        self._synchronize(tables)
-        if due(tables) is not None:
-            self._start_work()
-        return tables
-
     def _open_file(self) -> IndexTables:
         # Created here, because SQLite would create it with the default mode.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
         self._inode = self._path.stat().st_ino
-        self._tables = connect(str(self._path))
-        return self._tables
-
-    def _open_memory(self) -> IndexTables:
-        self._has_directory = self._store.directory.is_dir()
-        self._inode = None
-        self._memory_until = time.monotonic() + MEMORY_SECONDS
-        if self._memory is None:
-            self._memory = connect(":memory:")
-            self._memory.prepare()
-        self._tables = self._memory
-        self._synchronize(self._tables)
-        return self._tables
+        self._file = connect(str(self._path))
+        return self._file
 
     def _synchronize(self, tables: IndexTables) -> None:
         """Find each file that was changed by a process that could not index it."""
@@ -370,23 +330,18 @@ class ConversationIndex:
         elif whole.stamp != tables.stamp(id_):
             tables.put(whole.row, whole.stamp, whole.texts, add=False)
 
-    def _set_aside(self) -> None:
-        # Only a cache, so the last damaged one is enough.
-        with contextlib.suppress(OSError):
-            self._path.replace(self._damaged_path)
-            self._delete_file()
-
     def _delete_file(self) -> None:
         for path in (self._path, self._path.with_name(f"{FILE_NAME}-journal")):
             path.unlink(missing_ok=True)
 
     def _close_file(self) -> None:
-        if self._tables is not None and self._tables is not self._memory:
+        if self._file is not None:
             with contextlib.suppress(sqlite3.Error):
-                self._tables.connection.close()
-        self._tables = None
+                self._file.connection.close()
+            self._stale = []
+        self._file = None
 
-    def _drop_memory(self) -> None:
+    def _close_memory(self) -> None:
         if self._memory is not None:
             self._memory.connection.close()
         self._memory = None

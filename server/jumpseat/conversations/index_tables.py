@@ -22,7 +22,7 @@ from jumpseat.conversations.rows import Row
 from jumpseat.system.watch import Stamp
 
 VERSION = 2
-"""The version of the tables. A file of an older version is built again, one of a newer version not used."""
+"""The version of the tables. A file of another version is built again."""
 
 CLEAN_SECONDS = 10.0
 """The time from a deletion to the cleaning, which removes what others leave until then too."""
@@ -131,7 +131,7 @@ class IndexTables:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self.trigrams = has_trigrams()
-        # Tables with trigrams count as newer: a SQLite without them must not write to them.
+        # A SQLite without trigrams must not write to tables with them.
         self._kind = VERSION * 2 + self.trigrams
 
     def are_ours(self) -> bool:
@@ -158,11 +158,6 @@ class IndexTables:
             "INSERT INTO state (generation, changes) VALUES (?, 0)", [secrets.token_hex(4)]
         )
         self.connection.execute(f"PRAGMA user_version = {self._kind}")
-
-    def are_older(self) -> bool:
-        """Whether the tables are of an older version."""
-        (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
-        return bool(0 < kind < self._kind)
 
     def stamps(self) -> dict[str, Stamp]:
         """The stamp of each conversation's file when it was indexed."""

@@ -46,11 +46,6 @@ class ConversationLibrary:
         """Delete what exceeds these limits, but no conversation that a session used last."""
         self._pruner.prune(limits, spared=set(self.last_used.values()))
 
-    @property
-    def memory_changes(self) -> int:
-        """Differs after conversations were indexed in memory, where no file shows it. Does not block."""
-        return 0 if self._index is None else self._index.memory_changes
-
     def close(self) -> None:
         """Write what is pending for the index, within some seconds, and close it."""
         if self._index is not None:

@@ -192,11 +192,6 @@ class Session:
         """The store of the kept conversations."""
         return self.library.store
 
-    @property
-    def memory_changes(self) -> int:
-        """The library's, without creating it."""
-        return 0 if self._library is None else self._library.value.memory_changes
-
     def use_conversation(self, conversation_id: str) -> None:
         """Record the conversation that the client used last, which is not pruned."""
         self.library.last_used[id(self)] = conversation_id

@@ -7,12 +7,16 @@ measurable cost.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Self, TypeAlias
 
 INTERVAL_SECONDS = 1.0
 """How long a change may stay unnoticed."""
+
+_RECENT_NS = 2 * 10**9
+"""A file that was written less long ago may have been written again without a new stamp."""
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, inode, size in bytes."""
@@ -44,16 +48,20 @@ class Watcher:
         paths: Iterable[Path],
         *,
         interval: float = INTERVAL_SECONDS,
+        settled: bool = True,
         tick: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """
         Args:
             paths: the files to watch; they need not exist.
             interval: seconds between two polls.
+            settled: whether to wait until a file stays unchanged. Otherwise a change is returned at the next
+                poll, and again for two seconds.
             tick: awaited between two polls instead, for tests.
         """
         self._given = {path: stamp_of(path) for path in paths}
         self._last = dict(self._given)
+        self._settled = settled
         self._tick = tick or (lambda: asyncio.sleep(interval))
 
     def __aiter__(self) -> Self:
@@ -75,6 +83,9 @@ class Watcher:
 
     def _is_settled(self, path: Path, stamp: Stamp | None) -> bool:
         given = self._given[path]
+        if not self._settled:
+            is_recent = stamp is not None and stamp[0] > time.time_ns() - _RECENT_NS
+            return is_recent or stamp != given
         if stamp == given:
             return False
         was_replaced = stamp is not None and given is not None and stamp[1] != given[1]

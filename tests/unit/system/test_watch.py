@@ -165,3 +165,22 @@ async def test_a_missing_directory_is_a_missing_file(tmp_path: Path) -> None:
     path.touch()
 
     assert await one(watcher) == {path}
+
+
+@pytest.mark.requirement("10:did-change")
+async def test_an_unsettled_change_is_returned_at_every_poll_while_it_is_recent(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("a")
+    os.utime(path, (1, 1))
+    ticks = Ticks()
+    watcher = Watcher([path], settled=False, tick=ticks)
+    waiting = asyncio.create_task(anext(watcher))
+    await ticks.pass_by(2)
+    assert not waiting.done()
+
+    path.write_text("b")  # Another write in the same tick of the clock leaves the same time.
+    for _ in range(2):
+        ticks.let_one_pass()
+        assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
+        waiting = asyncio.create_task(anext(watcher))
+    waiting.cancel()

@@ -20,7 +20,7 @@ from jumpseat.rpc.keeping import prune_in_background
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.session import Session
 from jumpseat.system.state_file import StateError
-from jumpseat.system.watch import INTERVAL_SECONDS, stamp_of
+from jumpseat.system.watch import INTERVAL_SECONDS, Watcher
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from jumpseat.conversations import ConversationLibrary
 
 DID_CHANGE = "conversations/didChange"
-
-SETTLED_NS = 2 * 10**9
-"""A file that was written less long ago may have been written again without a new stamp."""
 
 
 async def conversations_list(session: Session, call: MethodCall[ConversationsListParams]) -> dict[str, Any]:
@@ -104,31 +101,22 @@ def _check_that_keeping_is_on(session: Session) -> None:
 def follow_conversations(session: Session) -> None:
     """Notify the client of every change of a kept conversation, whichever process makes it."""
     directory = conversations_directory(session.environment.places.state_dir)
-    file = directory / "index.sqlite3"
 
     async def follow() -> None:
         # Numbers of changes are times, so the first change is named without a look at the index before it.
         known = time.time_ns() // 1000
-        before = await asyncio.to_thread(stamp_of, file)
-        await asyncio.sleep(INTERVAL_SECONDS)
+        watcher = await asyncio.to_thread(Watcher, [directory / "index.sqlite3"], settled=False)
         # Not at once: a short command is not delayed by it.
+        await asyncio.sleep(INTERVAL_SECONDS)
         if await asyncio.to_thread(directory.is_dir):
             prune_in_background(session)
-        in_memory = 0
-        while True:
-            stamp, memory_changes = await asyncio.to_thread(stamp_of, file), session.memory_changes
-            # The clock of a file system may tick in milliseconds: two changes may leave the same stamp.
-            has_changed = stamp is not None and (stamp != before or stamp[0] > time.time_ns() - SETTLED_NS)
-            if has_changed or memory_changes != in_memory:
-                try:
-                    ids, known = await asyncio.to_thread(_changes_since, session.library, known)
-                except StateError:
-                    await asyncio.sleep(INTERVAL_SECONDS)
-                    continue
-                for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
-                    session.outbox.notify(DID_CHANGE, params)
-            before, in_memory = stamp, memory_changes
-            await asyncio.sleep(INTERVAL_SECONDS)
+        async for _ in watcher:
+            try:
+                ids, known = await asyncio.to_thread(_changes_since, session.library, known)
+            except StateError:
+                continue  # The file changes again when the process that has locked it is done.
+            for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
+                session.outbox.notify(DID_CHANGE, params)
 
     session.run_in_background("following the kept conversations", follow)
 
