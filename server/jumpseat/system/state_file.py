@@ -161,7 +161,7 @@ class StateFile:
         lock_path = self.path.with_name(f"{self.path.name}.lock")
         self._refuse_linked_directory()
         try:
-            self._make_directory()
+            make_private(self.path.parent)
             # One object per path, so that a thread that holds the lock may take it again.
             lock = FileLock(lock_path, mode=0o600, is_singleton=True)
             lock.acquire(timeout=seconds, poll_interval=0.01)
@@ -188,7 +188,7 @@ class StateFile:
         target = self.path if self._private else self.path.resolve()
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
         try:
-            self._make_directory()
+            make_private(self.path.parent)
             _remove_leftovers(target)
             self._write_new(temporary, body)
             temporary.replace(target)
@@ -283,9 +283,6 @@ class StateFile:
                 f"{directory} is a symbolic link; files with secrets must lie in a directory of their own.",
                 hint=f"Replace the link by the directory that it points to: {directory}",
             )
-
-    def _make_directory(self) -> None:
-        make_private(self.path.parent)
 
     @staticmethod
     def _write_new(path: Path, body: bytes) -> None:

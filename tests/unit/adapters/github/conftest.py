@@ -1,17 +1,22 @@
-"""Fixtures: an HTTP client, the hosts of a fake GitHub, a clock, a sign-in."""
+"""Fixtures: an HTTP client, the hosts of a fake GitHub, a clock, a sign-in, and its credentials."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
+from jumpseat.adapters.github.copilot.credential import CopilotCredential
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.http import HttpClient
 from jumpseat.system.secrets import hidden
 from jumpseat.testing.upstream import FakeUpstream
 from tests.unit.adapters.github.hand_clock import HandClock
+
+Make: TypeAlias = Callable[..., CopilotCredential]
 
 
 @pytest.fixture
@@ -36,3 +41,21 @@ def clock() -> HandClock:
 def app_sign_in() -> SignIn:
     """A sign-in with a token that is exchanged."""
     return SignIn(hidden("ghu_canary-of-the-app-4711"), "file")
+
+
+@pytest.fixture
+async def make(
+    http: HttpClient, hosts: GitHubHosts, app_sign_in: SignIn, clock: HandClock, tmp_path: Path
+) -> AsyncIterator[Make]:
+    """Creates credentials as several daemons on one machine do."""
+    made: list[CopilotCredential] = []
+
+    def one(**changed: Any) -> CopilotCredential:
+        parts = {"hosts": hosts, "sign_in": app_sign_in, "clock": clock, **changed}
+        directory = parts.pop("directory", tmp_path / "auth")
+        made.append(CopilotCredential(http, directory=directory, jitter=lambda: 0.0, **parts))
+        return made[-1]
+
+    yield one
+    for each in made:
+        await each.aclose()

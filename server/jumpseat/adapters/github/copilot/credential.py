@@ -20,7 +20,7 @@ from typing import TypeVar
 from jumpseat.adapters.base.account import Quota
 from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merged_quotas
 from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
-from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile
+from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile, locked
 from jumpseat.adapters.github.copilot.token import CopilotToken, exchange
 from jumpseat.adapters.github.errors import ExchangeClosedError
 from jumpseat.adapters.github.hosts import GitHubHosts
@@ -280,7 +280,7 @@ class CopilotCredential:
         return await self._ask("exchange", self._exchanging, self._obtain, insist=insist)
 
     async def _obtain(self) -> CopilotToken:
-        async with self._file.locked():
+        async with locked(self._file.lock_path):
             stored = await self._file.read()
             if stored is not None and self._is_newer(stored, self._token):
                 token = stored

@@ -53,16 +53,8 @@ class SharedTokenFile:
         self._hosts = hosts
         self._clock = clock
         self._file = StateFile(directory / f"{name}.json", private=True)
-        self._lock_path = directory / f"{name}{LOCK_SUFFIX}"
-
-    @property
-    def path(self) -> Path:
-        """Where the file lies."""
-        return self._file.path
-
-    def locked(self) -> contextlib.AbstractAsyncContextManager[None]:
-        """Prevent exchanges of this sign-in by other daemons, if the lock can be acquired."""
-        return _locked(self._lock_path)
+        self.lock_path = directory / f"{name}{LOCK_SUFFIX}"
+        """For `locked`, around an exchange of this sign-in."""
 
     async def read(self) -> CopilotToken | None:
         """The last token that a daemon has written, valid or not."""
@@ -105,7 +97,7 @@ class SharedTokenFile:
 
     async def erase(self) -> None:
         """Remove the file and its copies."""
-        for path in await asyncio.to_thread(_erase, self.path.parent, self.path.name):
+        for path in await asyncio.to_thread(_erase, self._file.path.parent, self._file.path.name):
             logger.warning("%s holds a token and cannot be removed", path)
 
 
@@ -122,14 +114,15 @@ async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
     prefix = _prefix(hosts)
     async with contextlib.AsyncExitStack() as stack:
         for path in await asyncio.to_thread(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
-            await stack.enter_async_context(_locked(path))
+            await stack.enter_async_context(locked(path))
         left = await asyncio.to_thread(_erase, directory, prefix)
     if left:
         raise still_there(left, hosts)
 
 
 @contextlib.asynccontextmanager
-async def _locked(path: Path) -> AsyncIterator[None]:
+async def locked(path: Path) -> AsyncIterator[None]:
+    """Prevent exchanges of a sign-in by other daemons, if the lock can be acquired."""
     from filelock import AsyncFileLock  # Deferred: most calls find a fresh token in memory.
 
     seconds = LOCK_SECONDS + random.random() * SPREAD_SECONDS  # noqa: S311 - spreads load

@@ -80,7 +80,7 @@ class TokenStore:
             ConfigError: other users can open the file, or it cannot be read.
             AuthenticationError: the token is in a keyring that cannot be used now.
         """
-        entry = _table(_entries(await _in_thread(self._file.read)).get(_name(hosts)))
+        entry = _entries(await _in_thread(self._file.read)).get(_name(hosts), {})
         if entry.get("signed_out") is True:
             return StoredSignIn(signed_out=True)
         login = entry.get("login") if isinstance(entry.get("login"), str) else None
@@ -133,7 +133,7 @@ class TokenStore:
             entries = _entries(await _in_thread(self._file.read))
             names = {name for name in entries if name.rpartition("@")[0] == hosts.provider} | {_name(hosts)}
             for name in names:
-                if _table(entries.get(name)).get("storage") == "keyring":
+                if entries.get(name, {}).get("storage") == "keyring":
                     await self._delete_from_keyring(name, hosts)
 
             def signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
@@ -185,16 +185,14 @@ def still_there(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
     )
 
 
-def _entries(content: Mapping[str, Any]) -> dict[str, Any]:
-    return _table(content.get("sign_ins"))
+def _entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    found = content.get("sign_ins")
+    entries = found.items() if isinstance(found, dict) else ()
+    return {name: entry for name, entry in entries if isinstance(entry, dict)}
 
 
 def _with(content: Mapping[str, Any], entries: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**content, "sign_ins": {**_entries(content), **entries}}
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _name(hosts: GitHubHosts) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,12 +11,11 @@ import pytest
 
 from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
 from jumpseat.adapters.github.copilot.credential import FINAL_SECONDS, CopilotCredential
-from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
-from jumpseat.http import HttpClient
 from jumpseat.system.secrets import hidden
 from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.unit.adapters.github.conftest import Make
 from tests.unit.adapters.github.hand_clock import HandClock
 
 EXCHANGE, USER = "/copilot_internal/v2/token", "/copilot_internal/user"
@@ -24,7 +23,7 @@ NOT_FOUND = Reply.json({"message": "Not Found", "status": "404"}, 404)
 NO_PERSONAL = Reply.json({"message": "Resource not accessible by personal access token"}, 403)
 MANY = 50
 
-Make: TypeAlias = Callable[[str], CopilotCredential]
+MakeOf: TypeAlias = Callable[[str], CopilotCredential]
 
 
 def minted(upstream: FakeUpstream) -> Reply:
@@ -47,24 +46,16 @@ def paths(upstream: FakeUpstream) -> list[str]:
 
 
 @pytest.fixture
-async def make(http: HttpClient, hosts: GitHubHosts, clock: HandClock, tmp_path: Path) -> AsyncIterator[Make]:
-    made: list[CopilotCredential] = []
-
-    def one(token: str) -> CopilotCredential:
-        sign_in = SignIn(hidden(token), "file", "stored-name")
-        made.append(CopilotCredential(http, hosts, sign_in, directory=tmp_path / "auth", clock=clock))
-        return made[-1]
-
-    yield one
-    for each in made:
-        await each.aclose()
+def make_of(make: Make) -> MakeOf:
+    """Creates the credential of a token."""
+    return lambda token: make(sign_in=SignIn(hidden(token), "file", "stored-name"))
 
 
 @pytest.mark.requirement("8:token-kinds")
-async def test_the_token_of_a_github_app_is_exchanged(make: Make, upstream: FakeUpstream) -> None:
+async def test_the_token_of_a_github_app_is_exchanged(make_of: MakeOf, upstream: FakeUpstream) -> None:
     upstream.script(minted(upstream), path=EXCHANGE)
 
-    credential = await make("ghu_canary1").bearer()
+    credential = await make_of("ghu_canary1").bearer()
 
     assert (credential.token.reveal(), route(credential)) == ("tid=canary0;x=1", "exchange")
     assert credential.data_host == f"{upstream.origin}/exchanged"
@@ -74,10 +65,10 @@ async def test_the_token_of_a_github_app_is_exchanged(make: Make, upstream: Fake
 @pytest.mark.requirement("8:token-kinds")
 @pytest.mark.parametrize("token", ["gho_canary1", "github_pat_canary1"])
 async def test_other_tokens_are_used_directly_at_the_accounts_host(
-    make: Make, upstream: FakeUpstream, token: str
+    make_of: MakeOf, upstream: FakeUpstream, token: str
 ) -> None:
     upstream.script(account(upstream), path=USER)
-    credentials = make(token)
+    credentials = make_of(token)
 
     found = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)))
 
@@ -89,11 +80,11 @@ async def test_other_tokens_are_used_directly_at_the_accounts_host(
 @pytest.mark.parametrize("no", [NOT_FOUND, NO_PERSONAL])
 @pytest.mark.parametrize("token", ["ghu_canary1", "unknown_canary1"])
 async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
-    make: Make, upstream: FakeUpstream, token: str, no: Reply
+    make_of: MakeOf, upstream: FakeUpstream, token: str, no: Reply
 ) -> None:
     upstream.script(no, path=EXCHANGE)
     upstream.script(account(upstream), path=USER)
-    credentials = make(token)
+    credentials = make_of(token)
 
     found = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)))
     found.append(await credentials.bearer())
@@ -104,11 +95,11 @@ async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
 
 @pytest.mark.requirement("8:token-fallback")
 async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
-    make: Make, upstream: FakeUpstream
+    make_of: MakeOf, upstream: FakeUpstream
 ) -> None:
     upstream.script(account(upstream), path=USER)
     upstream.script(minted(upstream), path=EXCHANGE)
-    credentials = make("gho_canary1")
+    credentials = make_of("gho_canary1")
     first = await credentials.bearer()
 
     await credentials.refuse(first)
@@ -119,17 +110,17 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
 
 
 @pytest.mark.requirement("8:token-fallback")
-async def test_each_route_is_tried_once(make: Make, upstream: FakeUpstream) -> None:
+async def test_each_route_is_tried_once(make_of: MakeOf, upstream: FakeUpstream) -> None:
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
-    credentials = make("ghu_canary1")
+    credentials = make_of("ghu_canary1")
     direct = await credentials.bearer()
 
     assert route(direct) == "direct"
     with pytest.raises(NoOtherBearer):
         await credentials.refuse(direct)
 
-    other = make("gho_canary1")
+    other = make_of("gho_canary1")
     await other.refuse(await other.bearer())
     for _ in range(5):
         with pytest.raises(AuthorizationError, match="has no Copilot"):
@@ -139,11 +130,11 @@ async def test_each_route_is_tried_once(make: Make, upstream: FakeUpstream) -> N
 
 @pytest.mark.requirement("8:token-fallback")
 async def test_a_token_that_both_routes_refused_is_retried_later(
-    make: Make, upstream: FakeUpstream, clock: HandClock
+    make_of: MakeOf, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
-    credentials = make("gho_canary1")
+    credentials = make_of("gho_canary1")
     await credentials.refuse(await credentials.bearer())
     with pytest.raises(AuthorizationError, match="has no Copilot"):
         await credentials.bearer()
@@ -156,11 +147,11 @@ async def test_a_token_that_both_routes_refused_is_retried_later(
 
 @pytest.mark.requirement("8:sign-in-errors")
 async def test_an_account_without_copilot_causes_few_requests_and_recovers(
-    make: Make, upstream: FakeUpstream, clock: HandClock
+    make_of: MakeOf, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     upstream.script(NOT_FOUND, path=EXCHANGE)
     upstream.script(NOT_FOUND, path=USER)
-    credentials = make("ghu_canary1")
+    credentials = make_of("ghu_canary1")
 
     for _ in range(MANY):
         with pytest.raises(AuthorizationError, match="has no Copilot"):
@@ -173,10 +164,10 @@ async def test_an_account_without_copilot_causes_few_requests_and_recovers(
 
 
 @pytest.mark.requirement("8:refresh")
-async def test_a_refused_short_lived_token_is_replaced_once(make: Make, upstream: FakeUpstream) -> None:
+async def test_a_refused_short_lived_token_is_replaced_once(make_of: MakeOf, upstream: FakeUpstream) -> None:
     upstream.script(minted(upstream), path=EXCHANGE)
     upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
-    credentials = make("ghu_canary1")
+    credentials = make_of("ghu_canary1")
 
     await credentials.refuse(await credentials.bearer())
     second = await credentials.bearer()
@@ -188,24 +179,26 @@ async def test_a_refused_short_lived_token_is_replaced_once(make: Make, upstream
 
 @pytest.mark.requirement("8:credential-host")
 async def test_an_account_with_a_data_host_elsewhere_gets_no_credential(
-    make: Make, upstream: FakeUpstream
+    make_of: MakeOf, upstream: FakeUpstream
 ) -> None:
     upstream.default(account(upstream, endpoints={"api": "https://evil.example"}), path=USER)
 
     with pytest.raises(ConfigError, match="not a part of this GitHub"):
-        await make("gho_canary1").bearer()
+        await make_of("gho_canary1").bearer()
 
 
-async def test_a_classic_token_is_sent_nowhere(make: Make, upstream: FakeUpstream) -> None:
+async def test_a_classic_token_is_sent_nowhere(make_of: MakeOf, upstream: FakeUpstream) -> None:
     with pytest.raises(AuthenticationError, match="classic"):
-        await make("ghp_canary1").bearer()
+        await make_of("ghp_canary1").bearer()
     assert upstream.requests == []
 
 
-async def test_the_accounts_host_is_kept_until_a_caller_insists(make: Make, upstream: FakeUpstream) -> None:
+async def test_the_accounts_host_is_kept_until_a_caller_insists(
+    make_of: MakeOf, upstream: FakeUpstream
+) -> None:
     one, two = (account(upstream, endpoints={"api": f"{upstream.origin}/{name}"}) for name in ("one", "two"))
     upstream.script(one, two, path=USER)
-    credentials = make("gho_canary1")
+    credentials = make_of("gho_canary1")
 
     found = [await credentials.bearer(insist=insist) for insist in (False, False, True, False)]
 
@@ -214,11 +207,11 @@ async def test_the_accounts_host_is_kept_until_a_caller_insists(make: Make, upst
 
 
 async def test_forget_drops_the_token_and_the_account(
-    make: Make, upstream: FakeUpstream, tmp_path: Path
+    make_of: MakeOf, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     upstream.default(minted(upstream), path=EXCHANGE)
     upstream.default(account(upstream), path=USER)
-    credentials = make("ghu_canary1")
+    credentials = make_of("ghu_canary1")
     await credentials.bearer()
     await credentials.refresh()
 
@@ -230,9 +223,9 @@ async def test_forget_drops_the_token_and_the_account(
     assert paths(upstream) == [EXCHANGE, USER] * 2
 
 
-async def test_a_failure_of_the_account_is_shared(make: Make, upstream: FakeUpstream) -> None:
+async def test_a_failure_of_the_account_is_shared(make_of: MakeOf, upstream: FakeUpstream) -> None:
     upstream.default(Reply.raw(b"", 500), path=USER)
-    credentials = make("gho_canary1")
+    credentials = make_of("gho_canary1")
 
     outcomes = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)), return_exceptions=True)
 

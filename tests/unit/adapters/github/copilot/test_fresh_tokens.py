@@ -7,9 +7,9 @@ import json
 import logging
 import os
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
@@ -18,16 +18,14 @@ from jumpseat.adapters.github.copilot.credential import FINAL_SECONDS, CopilotCr
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
-from jumpseat.http import HttpClient
 from jumpseat.system import state_file
 from jumpseat.system.secrets import Secret
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+from tests.unit.adapters.github.conftest import Make
 from tests.unit.adapters.github.hand_clock import HandClock
 
 EXCHANGE = "/copilot_internal/v2/token"
 MANY = 50
-
-Make: TypeAlias = Callable[..., CopilotCredential]
 
 
 class Mint:
@@ -46,23 +44,6 @@ def mint(upstream: FakeUpstream) -> Mint:
     made = Mint()
     upstream.default(made, path=EXCHANGE)
     return made
-
-
-@pytest.fixture
-async def make(
-    http: HttpClient, hosts: GitHubHosts, app_sign_in: SignIn, clock: HandClock, tmp_path: Path
-) -> AsyncIterator[Make]:
-    made: list[CopilotCredential] = []
-
-    def one(**changed: Any) -> CopilotCredential:
-        parts = {"hosts": hosts, "sign_in": app_sign_in, "clock": clock, **changed}
-        directory = parts.pop("directory", tmp_path / "auth")
-        made.append(CopilotCredential(http, directory=directory, jitter=lambda: 0.0, **parts))
-        return made[-1]
-
-    yield one
-    for each in made:
-        await each.aclose()
 
 
 async def number(tokens: CopilotCredential, **options: Any) -> int:
@@ -332,16 +313,6 @@ async def test_without_a_directory_tokens_work_and_are_not_shared(
     assert await number(tokens) == 1
     assert await number(tokens) == 1
     assert "not shared" in caplog.text
-
-
-async def test_a_sign_out_leaves_no_token(make: Make, mint: Mint, tmp_path: Path) -> None:
-    tokens = make()
-    await tokens.bearer()
-
-    await tokens.forget()
-
-    assert list((tmp_path / "auth").glob("copilot_token.*.json")) == []
-    assert await number(tokens) == 2
 
 
 @pytest.mark.requirement("6:no-secrets-in-logs")

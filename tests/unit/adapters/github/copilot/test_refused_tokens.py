@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
 from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
-from jumpseat.adapters.github.copilot.credential import REPLACEMENT_SECONDS, CopilotCredential
-from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_in.tokens import SignIn
+from jumpseat.adapters.github.copilot.credential import REPLACEMENT_SECONDS
 from jumpseat.chat import AuthenticationError
-from jumpseat.http import HttpClient
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
+from tests.unit.adapters.github.conftest import Make
 from tests.unit.adapters.github.hand_clock import HandClock
 
 EXCHANGE = "/copilot_internal/v2/token"
@@ -23,36 +19,13 @@ MANY = 50
 
 pytestmark = pytest.mark.requirement("8:no-refresh-storm")
 
-Make: TypeAlias = Callable[[], CopilotCredential]
 
-
-@pytest.fixture
-async def make(
-    http: HttpClient,
-    hosts: GitHubHosts,
-    app_sign_in: SignIn,
-    clock: HandClock,
-    tmp_path: Path,
-    upstream: FakeUpstream,
-) -> AsyncIterator[Make]:
-    """Creates the token caches of several daemons on one machine."""
-
-    def mint(_: RecordedRequest) -> Reply:
+@pytest.fixture(autouse=True)
+def mint(upstream: FakeUpstream) -> None:
+    def answer(_: RecordedRequest) -> Reply:
         return Reply.json({"token": f"tid=canary{len(upstream.requests)};x=1", "refresh_in": 1500})
 
-    upstream.default(mint, path=EXCHANGE)
-    made: list[CopilotCredential] = []
-
-    def one() -> CopilotCredential:
-        directory = tmp_path / "auth"
-        made.append(
-            CopilotCredential(http, hosts, app_sign_in, clock=clock, directory=directory, jitter=lambda: 0.0)
-        )
-        return made[-1]
-
-    yield one
-    for each in made:
-        await each.aclose()
+    upstream.default(answer, path=EXCHANGE)
 
 
 def shared_file(tmp_path: Path) -> Path:
