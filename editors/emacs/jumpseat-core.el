@@ -183,14 +183,18 @@ It is the last one that is not a chat and not the log of the daemon."
     default-directory))
 
 (defun jumpseat-install-directory ()
-  "Where this version is installed.
-A virtual environment cannot be moved, so each version has its own."
-  (expand-file-name (concat "daemon-" jumpseat-version) (locate-user-emacs-file "jumpseat/")))
+  "The directory of the daemon's own installation."
+  (locate-user-emacs-file "jumpseat/daemon/"))
 
 (defun jumpseat-installed-program ()
-  "The path of the program in a virtual environment of its own."
-  (expand-file-name (if (eq system-type 'windows-nt) "Scripts/jumpseat.exe" "bin/jumpseat")
-                    (jumpseat-install-directory)))
+  "The program of this version in its own installation, or nil."
+  (let ((file (expand-file-name "current.json" (jumpseat-install-directory))))
+    (when (file-readable-p file)
+      (let ((current (with-temp-buffer
+                       (insert-file-contents file)
+                       (json-parse-buffer :object-type 'plist))))
+        (when (equal (plist-get current :key) jumpseat-version)
+          (jumpseat-find-program (plist-get current :program)))))))
 
 (defun jumpseat-find-program (name)
   "The path of the program NAME on this machine, or nil.
@@ -203,8 +207,7 @@ An Emacs that was not started from a shell often lacks the usual directories."
 (defun jumpseat-program ()
   "The daemon's program as a list of words, or nil if there is none."
   (or jumpseat-command
-      (when-let ((found (or (jumpseat-find-program (jumpseat-installed-program))
-                            (jumpseat-find-program "jumpseat"))))
+      (when-let ((found (or (jumpseat-installed-program) (jumpseat-find-program "jumpseat"))))
         (list found))))
 
 (defun jumpseat-run-process (command done)

@@ -19,91 +19,78 @@
   "Functions that are called when an installation has ended.
 Their argument says whether it succeeded.")
 
-(defun jumpseat-install--package ()
-  "What is installed, as a requirement for pip."
-  (cond ((null jumpseat-package) (format "jumpseat[local,keyring]==%s" jumpseat-version))
-        ;; pip does not know what ~ means.
-        ((string-prefix-p "~" jumpseat-package) (expand-file-name jumpseat-package))
-        (t jumpseat-package)))
+;; A package archive puts the script beside this file; in the repository it is one directory above.
+(defconst jumpseat-install--script
+  (let ((directory (file-name-directory (or load-file-name buffer-file-name))))
+    (or (locate-file "bootstrap.py" (list directory (expand-file-name ".." directory)))
+        "bootstrap.py"))
+  "The script by which all editors install the daemon.")
 
-(defun jumpseat-install--aside (directory)
-  "Where the environment in DIRECTORY is while another one is made there.
-It works only in its own place."
-  (concat directory ".before"))
+(defun jumpseat-install--launchers ()
+  "The commands that may run the script, the best one first."
+  (let ((uv (jumpseat-find-program "uv"))
+        (pythons (delq nil (mapcar #'jumpseat-find-program '("python3" "python")))))
+    (append (when uv
+              `((,uv "run" "--no-project" "--python" ">=3.11" ,jumpseat-install--script "--uv" ,uv)))
+            (mapcar (lambda (python) (list python jumpseat-install--script)) pythons))))
 
-(defun jumpseat-install--steps (directory)
-  "The commands that make the environment in DIRECTORY, or nil without Python."
-  (let* ((package (jumpseat-install--package))
-         (python (expand-file-name (if (eq system-type 'windows-nt) "Scripts/python.exe"
-                                     "bin/python")
-                                   directory))
-         (uv (jumpseat-find-program "uv"))
-         (system (or (jumpseat-find-program "python3") (jumpseat-find-program "python"))))
-    (cond
-     (uv (list (list uv "venv" "--clear" "--python" ">=3.11" directory)
-               (list uv "pip" "install" "--python" python package)))
-     (system
-      (list (list system "-c" (concat "import sys; sys.exit(sys.version_info < (3, 11)"
-                                      " and 'Python 3.11 or newer is needed.')"))
-            (list system "-m" "venv" "--clear" directory)
-            (list python "-m" "pip" "install" "--disable-pip-version-check" "--progress-bar"
-                  "off" package))))))
-
-(defun jumpseat-install--end (ok format &rest arguments)
-  "End the installation, which was OK or not: say FORMAT with ARGUMENTS."
+(defun jumpseat-install--end (ok message)
+  "End the installation, which was OK or not, and say MESSAGE."
   (setq jumpseat-install--running nil)
-  (apply #'jumpseat-say format arguments)
+  (jumpseat-say "%s" message)
   (run-hook-with-args 'jumpseat-installed-functions ok))
 
-(defun jumpseat-install--failed (directory output)
-  "End an installation into DIRECTORY, which failed with OUTPUT."
-  ;; An incomplete environment would be found and started.
-  (delete-directory directory t)
-  (when (file-exists-p (jumpseat-install--aside directory))
-    (rename-file (jumpseat-install--aside directory) directory))
-  (jumpseat-install--end
-   nil (concat "%s could not be installed: %s `jumpseat-package' names another version, or a checkout;"
-               " %s has all of it.")
-   (jumpseat-install--package)
-   (replace-regexp-in-string "[^.!?]\\'" "\\&." (car (last (split-string output "\n"))))
-   (substitute-command-keys "\\[jumpseat-log]")))
+(defun jumpseat-install--run (launchers arguments)
+  "Run the script with ARGUMENTS by the first of LAUNCHERS that can run it."
+  (if (null launchers)
+      (jumpseat-install--end
+       nil "jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.")
+    (let ((command (append (car launchers) arguments))
+          ;; A workspace must not choose the Python of uv.
+          (default-directory (expand-file-name "~/"))
+          (output "")
+          (last ""))
+      (jumpseat-log-write "%s" (string-join command " "))
+      ;; The script ends when its input does, so with Emacs.
+      (make-process
+       :name "jumpseat-install" :command command :noquery t :connection-type 'pipe
+       :stderr (make-pipe-process
+                :name "jumpseat-install-log" :noquery t :sentinel #'ignore
+                :filter (lambda (_ text) (jumpseat-log-write "%s" (string-trim text))))
+       :filter (lambda (_ text)
+                 (setq output (concat output text)
+                       last (car (last (split-string output "\n" t))))
+                 (message "%s" last))
+       :sentinel (lambda (process _change)
+                   (unless (process-live-p process)
+                     (pcase (process-exit-status process)
+                       (0 (jumpseat-install--end t last))
+                       ;; The script says that the installation failed, or was cancelled.
+                       ((or 20 21) (jumpseat-install--end nil (jumpseat-install--advice last)))
+                       (_ (jumpseat-install--run (cdr launchers) arguments)))))))))
 
-(defun jumpseat-install--step (directory commands number)
-  "Run command NUMBER, from 1, of the list COMMANDS, which fill DIRECTORY."
-  (let ((command (nth (1- number) commands)))
-    (if (null command)
-        (progn
-          (delete-directory (jumpseat-install--aside directory) t)
-          (jumpseat-install--end t "jumpseat %s is installed." jumpseat-version))
-      (jumpseat-say "Installing jumpseat, step %d of %d …" number (length commands))
-      (jumpseat-run-process
-       command
-       (lambda (code output)
-         (if (eql code 0)
-             (jumpseat-install--step directory commands (1+ number))
-           (jumpseat-install--failed directory output)))))))
+(defun jumpseat-install--advice (reason)
+  "REASON, for which the installation failed, and what to do."
+  (format-message "%s `jumpseat-package' names another version, or a checkout; %s has all of it."
+                  reason (substitute-command-keys "\\[jumpseat-log]")))
 
 (defun jumpseat-install (&optional again)
   "Install the daemon into a virtual environment of its own.
 With a prefix argument AGAIN, also if this version is installed."
   (interactive "P")
-  (let* ((default-directory (jumpseat-local-directory))
-         (directory (expand-file-name (jumpseat-install-directory)))
-         (steps (jumpseat-install--steps directory)))
-    (cond
-     (jumpseat-install--running (jumpseat-say "The installation runs already."))
-     ((and (not again) (executable-find (jumpseat-installed-program)))
-      (jumpseat-say "jumpseat %s is installed; with a prefix argument it is installed again."
-                    jumpseat-version))
-     ((null steps)
-      (jumpseat-say "Neither uv nor python3 was found: install Python 3.11 or newer."))
-     (t
-      (make-directory (file-name-directory directory) t)
-      (when (file-exists-p directory)
-        (delete-directory (jumpseat-install--aside directory) t)
-        (rename-file directory (jumpseat-install--aside directory)))
-      (setq jumpseat-install--running t)
-      (jumpseat-install--step directory steps 1)))))
+  (cond
+   (jumpseat-install--running (jumpseat-say "The installation runs already."))
+   ((and (not again) (jumpseat-installed-program))
+    (jumpseat-say "jumpseat %s is installed; with a prefix argument it is installed again."
+                  jumpseat-version))
+   (t
+    (setq jumpseat-install--running t)
+    (jumpseat-say "Installing jumpseat …")
+    (jumpseat-install--run
+     (jumpseat-install--launchers)
+     `("--directory" ,(expand-file-name (jumpseat-install-directory)) "--key" ,jumpseat-version
+       ,@(when again '("--again"))
+       ,(or jumpseat-package (format "jumpseat[local,keyring]==%s" jumpseat-version)))))))
 
 ;;; Offers
 

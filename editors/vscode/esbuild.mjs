@@ -1,9 +1,13 @@
 // The bundle: one file, with everything but VS Code's own module. `--production` makes it small, `--watch` keeps it current.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import * as esbuild from 'esbuild';
 
 /** The README says how small it is. */
 const MOST_BYTES = 200_000;
+
+// A VSIX has only files of its own directory.
+mkdirSync('dist', { recursive: true });
+copyFileSync('../bootstrap.py', 'dist/bootstrap.py');
 
 const production = process.argv.includes('--production');
 const options = {

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from tests.copilot import configure
 from tests.editors.github import GitHub, running_github
-from tests.editors.programs import program
 from tests.editors.provider import config_of
 from tests.hub import no_daemon_afterwards
 
@@ -55,25 +52,3 @@ def github(empty_home: Path) -> Iterator[GitHub]:
     with running_github() as running:
         configure(empty_home, running.table)
         yield running
-
-
-class Installer(NamedTuple):
-    """One of the two ways to install."""
-
-    pip: str
-    """What the log says of it."""
-    env: dict[str, str]
-    """An environment in which the other one is not there."""
-
-
-@pytest.fixture(params=["uv", "python3"])
-def installer(request: pytest.FixtureRequest, tmp_path: Path) -> Installer:
-    """Each of the two ways to install."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    found = program("uv") if request.param == "uv" else str(Path(sys.executable).resolve())
-    (programs / request.param).symlink_to(found)
-    return Installer(
-        "uv pip install" if request.param == "uv" else "python -m pip install",
-        {"PATH": f"{programs}:/usr/bin:/bin", "UV_SYSTEM_CERTS": "1"},
-    )

@@ -90,6 +90,6 @@ def path_with_uv(directory: Path, body: str) -> str:
     return f"{uv.parent}:/usr/bin:/bin"
 
 
-def path_with_uv_that_says(directory: Path, reason: str) -> str:
-    """A PATH whose uv fails for this reason."""
-    return path_with_uv(directory, f"import sys\nsys.exit({reason!r})\n")
+def path_with_uv_that_says(directory: Path, reason: str, code: int = 20) -> str:
+    """A PATH whose uv runs the installer as if it failed for this reason, or ended with another exit code."""
+    return path_with_uv(directory, f"import sys\nprint({reason!r}, *sys.argv)\nsys.exit({code})\n")

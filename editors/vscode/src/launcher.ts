@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 
 import { asDaemonError, type DaemonError } from './daemon/errors';
-import { Installer, withSeconds } from './daemon/install';
+import { Installer } from './daemon/install';
 import type { Launch } from './daemon/process';
 import { commandLine, findProgram, searched, type Found } from './daemon/program';
 import { hasCredentials, proxyVariables } from './daemon/proxy';
@@ -23,6 +23,7 @@ export class Launcher {
   constructor(context: vscode.ExtensionContext, log: Log) {
     this.#log = log;
     this.#installer = new Installer({
+      script: context.asAbsolutePath('dist/bootstrap.py'),
       wheels: context.asAbsolutePath('wheel'),
       storage: join(context.globalStorageUri.fsPath, 'daemon'),
       get env() {
@@ -101,10 +102,9 @@ export class Launcher {
         token.onCancellationRequested(() => {
           abort.abort();
         });
-        const timed = withSeconds((message) => {
+        return this.#installer.install((message) => {
           progress.report({ message });
-        });
-        return this.#installer.install(timed.report, abort.signal).finally(timed.stop);
+        }, abort.signal);
       },
     );
   }

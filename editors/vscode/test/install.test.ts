@@ -1,70 +1,69 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { DaemonError } from '../src/daemon/errors';
-import { Installer, withSeconds } from '../src/daemon/install';
+import { Installer } from '../src/daemon/install';
 import { directory, Lines, until } from './real';
 
-/**
- * A program that does what the steps of an installation ask of a Python or of uv, and writes them down. `$FAIL` is a word
- * in the requirement that cannot be installed.
- */
-const PYTHON = `#!/bin/sh
+/** A Python, or a uv, that ends as the variable of its name says, or does what the script does. */
+const PROGRAM = `#!/bin/sh
 PATH=/usr/bin:/bin
-echo "$(basename "$0") $*" >> "$STEPS"
-case "$*" in
-  "-c "*) [ -z "$OLD" ] ;;
-  "venv --clear"* | "-m venv --clear"*)
-    for directory; do :; done
-    mkdir -p "$directory/bin" && cp "$0" "$directory/bin/python" ;;
-  *"pip install"*)
-    if [ -n "$HANG" ]; then exec sleep 60; fi
-    if [ -n "$FAIL" ]; then case "$*" in *"$FAIL"*) echo "ERROR: No matching distribution"; exit 1 ;; esac; fi
-    printf '%s\\n' "Collecting pydantic>=2 (from jumpseat)" "  Downloading pydantic-2.whl (1 MB)" \
-      "Installing collected packages: pydantic, jumpseat"
-    case "$*" in *--python*) python=$4 ;; *) python=$0 ;; esac
-    printf '#!/bin/sh\\necho jumpseat 0.1.0\\n' > "$(dirname "$python")/jumpseat"
-    chmod +x "$(dirname "$python")/jumpseat" ;;
+name=$(basename "$0")
+echo "$name $*" >> "$STEPS"
+echo "from $name" >&2
+eval "ending=\\$$name"
+case "$ending" in
+  hang) echo "Installing packages (0 s)"; cat; echo "It was cancelled."; exit 21 ;;
+  fail) echo "No network."; exit 20 ;;
+  "") ;;
+  *) exit 1 ;;
 esac
+while [ "$1" != --directory ]; do shift; done
+mkdir -p "$2"
+printf '{"key": "%s", "program": "%s/jumpseat"}' "$4" "$2" > "$2/current.json"
+echo "Installing packages (0 s)"
+echo "jumpseat 0.1.0 is installed."
 `;
 
 interface Machine {
   installer: Installer;
   storage: string;
+  log: Lines;
   steps: () => string[];
-  wheel: (text: string) => void;
+  setWheel: (text: string) => void;
 }
 
 function machine(programs: string[], env: NodeJS.ProcessEnv = {}, offered: string[] = []): Machine {
   const root = directory();
-  const bin = join(root, 'bin');
   for (const name of programs) {
-    const path = join(bin, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, PYTHON);
+    const path = join(root, name);
+    writeFileSync(path, PROGRAM);
     chmodSync(path, 0o755);
   }
   mkdirSync(join(root, 'wheel'));
-  const wheel = (text: string) => {
+  const setWheel = (text: string) => {
     writeFileSync(join(root, 'wheel', 'jumpseat-0.1.0-py3-none-any.whl'), text);
   };
-  wheel('first');
+  setWheel('first');
+  const steps = join(root, 'steps');
   const storage = join(root, 'storage');
+  const log = new Lines();
   return {
     storage,
-    wheel,
-    steps: () =>
-      existsSync(join(root, 'steps')) ? readFileSync(join(root, 'steps'), 'utf8').trim().split('\n') : [],
+    log,
+    setWheel,
+    steps: () => (existsSync(steps) ? readFileSync(steps, 'utf8').trim().split('\n') : []),
     installer: new Installer({
+      script: '/bootstrap.py',
       wheels: join(root, 'wheel'),
       storage,
-      env: { STEPS: join(root, 'steps'), ...env },
-      directories: [bin],
+      env: { STEPS: steps, ...env },
+      directories: [root],
       platform: 'linux',
-      pythons: () => Promise.resolve(offered.map((name) => join(bin, name))),
-      log: new Lines(),
+      pythons: () => Promise.resolve(offered.map((name) => join(root, name))),
+      log,
     }),
   };
 }
@@ -78,89 +77,68 @@ async function failure(promise: Promise<unknown>): Promise<DaemonError> {
   return error;
 }
 
-test('a Python makes the environment, and the wheel is installed into it', async () => {
-  const { installer, steps } = machine(['python3']);
+test('a Python runs the script, whose lines are the progress', async () => {
+  const { installer, log, steps, storage } = machine(['python3']);
   const reports: string[] = [];
   assert.equal(await installer.installed(), undefined);
 
   const program = await installer.install((message) => reports.push(message));
 
-  assert.ok(existsSync(program));
-  assert.deepEqual(reports, [
-    'Waiting for other windows',
-    'Looking for Python',
-    'Making an environment for Python',
-    'Installing packages',
-    'Installing packages: pydantic',
-    'Installing packages: pydantic-2.whl',
-    'Installing packages: unpacking',
-    'Checking the installation',
-  ]);
-  assert.match(steps()[2] ?? '', /^python -m pip install .* jumpseat\[local,keyring\] @ file:\/\/.*\.whl$/);
+  assert.equal(program, join(storage, 'jumpseat'));
   assert.equal(await installer.installed(), program);
-  assert.equal(await installer.install(() => undefined), program);
-  assert.equal(steps().length, 3);
+  assert.deepEqual(reports, [
+    'Looking for Python',
+    'Installing packages (0 s)',
+    'jumpseat 0.1.0 is installed.',
+  ]);
+  assert.match(
+    steps()[0] ?? '',
+    /^python3 \/bootstrap\.py --directory \S+ --key \w{16} jumpseat\[local,keyring\] @ file:\/\/\S+\.whl jumpseat\[keyring\] @ /,
+  );
+  assert.ok(log.lines.includes('info from python3'));
 });
 
-test('a step that prints nothing shows how long the installation has taken', async () => {
-  const reports: string[] = [];
-  const { report, stop } = withSeconds((message) => reports.push(message), 1);
-  report('Installing packages');
-  await until(() => reports.length > 2, 'no message was repeated');
-  stop();
-  assert.match(reports.at(-1) ?? '', /^Installing packages \(\d+ s\)$/);
-});
-
-test('what cannot be installed here is left out', async () => {
-  const { installer, steps } = machine(['python3'], { FAIL: 'local' });
-
-  await installer.install(() => undefined);
-
-  assert.match(steps().at(-1) ?? '', /jumpseat\[keyring\] @/);
-});
-
-test('a failed installation leaves nothing, and says why', async () => {
-  const { installer, storage } = machine(['python3'], { FAIL: 'keyring' });
+test('a failed installation says why, and what to do', async () => {
+  const { installer, steps } = machine(['python3', 'uv'], { python3: 'fail' });
 
   const error = await failure(installer.install(() => undefined));
 
-  assert.equal(error.message, 'The installation of jumpseat failed: No matching distribution');
+  assert.equal(error.message, 'No network.');
   assert.match(error.sentence, /Show Log.*Restart Server/);
-  assert.equal(await installer.installed(), undefined);
-  assert.deepEqual(readdirSync(storage), []);
+  assert.equal(steps().length, 1);
 });
 
-test('a cancelled installation leaves nothing', async () => {
-  const { installer, storage, steps } = machine(['python3'], { HANG: '1' });
+test('a cancelled installation ends the script', async () => {
+  const { installer } = machine(['python3'], { python3: 'hang' });
   const abort = new AbortController();
-  const installed = failure(installer.install(() => undefined, abort.signal));
-  await until(() => steps().length === 3, 'packages are being installed');
+  const reports: string[] = [];
+  const installed = failure(installer.install((message) => reports.push(message), abort.signal));
+  await until(() => reports.length === 2, 'packages are being installed');
   abort.abort();
 
-  assert.equal((await installed).message, 'The installation of jumpseat was cancelled.');
-  assert.deepEqual(readdirSync(storage), []);
+  assert.equal((await installed).message, 'It was cancelled.');
 });
 
-test('the interpreters of the Python extension come first', async () => {
-  const { installer, steps } = machine(['python3', 'theirs'], {}, ['theirs']);
+test('the interpreters of the Python extension come first, and uv where no Python can run the script', async () => {
+  const { installer, steps } = machine(['python3', 'theirs', 'uv'], { python3: 'old', theirs: 'old' }, [
+    'gone',
+    'theirs',
+  ]);
 
   await installer.install(() => undefined);
 
-  assert.match(steps()[1] ?? '', /^theirs -m venv --clear /);
-});
-
-test('uv makes the environment where no Python fits', async () => {
-  const { installer, steps } = machine(['python3', 'uv'], { OLD: '1' });
-
-  await installer.install(() => undefined);
-
-  assert.match(steps()[0] ?? '', /^python3 -c /);
-  assert.match(steps()[1] ?? '', /^uv venv --clear --python >=3\.11 /);
-  assert.match(steps()[2] ?? '', /^uv pip install --python .*\/bin\/python jumpseat\[/);
+  assert.deepEqual(
+    steps().map((step) => step.split(' ')[0]),
+    ['theirs', 'python3', 'uv'],
+  );
+  assert.match(
+    steps()[2] ?? '',
+    /^uv run --no-project --python >=3\.11 \/bootstrap\.py --uv \S+\/uv --directory /,
+  );
 });
 
 test('without a Python and without uv the error says what is needed', async () => {
-  const { installer } = machine(['python3'], { OLD: '1' });
+  const { installer } = machine(['python3'], { python3: 'old' });
 
   assert.match(
     (await failure(installer.install(() => undefined))).sentence,
@@ -168,38 +146,11 @@ test('without a Python and without uv the error says what is needed', async () =
   );
 });
 
-test('another wheel is installed beside the first, which older windows still use; the one before goes', async () => {
-  const { installer, storage, wheel } = machine(['python3']);
+test('the program of another wheel is an older one', async () => {
+  const { installer, setWheel } = machine(['python3']);
   const first = await installer.install(() => undefined);
-  wheel('second');
+  setWheel('second');
+
   assert.equal(await installer.installed(), undefined);
   assert.equal(await installer.older(), first);
-
-  const second = await installer.install(() => undefined);
-  assert.ok(existsSync(first));
-  wheel('third');
-  const third = await installer.install(() => undefined);
-
-  assert.deepEqual([first, second, third].map(existsSync), [false, true, true]);
-  assert.equal(readdirSync(storage).length, 3);
-});
-
-test('two windows install once', async () => {
-  const { installer, steps } = machine(['python3']);
-
-  const programs = await Promise.all([
-    installer.install(() => undefined),
-    installer.install(() => undefined),
-  ]);
-
-  assert.equal(programs[0], programs[1]);
-  assert.equal(steps().length, 3);
-});
-
-test('a lock of a process that has ended is none', async () => {
-  const { installer, storage } = machine(['python3']);
-  mkdirSync(storage);
-  writeFileSync(join(storage, 'lock'), '99999999');
-
-  assert.ok(existsSync(await installer.install(() => undefined)));
 });

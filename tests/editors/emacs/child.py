@@ -314,7 +314,7 @@ def markdown_mode() -> str:
 
 def compiled(directory: Path) -> Path:
     """The package as users have it: compiled, in a directory of its own. A warning is an error."""
-    for file in PACKAGE.glob("jumpseat*.el"):
+    for file in (*PACKAGE.glob("jumpseat*.el"), PACKAGE.parent / "bootstrap.py"):
         shutil.copy(file, directory)
     ran = subprocess.run(
         [

@@ -30,8 +30,9 @@ RECIPE = """
     (setq rest (cddr rest)))
   (unless (memq (plist-get (cdr recipe) :fetcher) '(github gitlab codeberg git)) (error "No fetcher"))
   (unless (string-match-p "\\\\`[^/]+/[^/]+\\\\'" (plist-get (cdr recipe) :repo)) (error "No repository"))
-  (dolist (pattern (plist-get (cdr recipe) :files))
-    (princ (mapconcat 'file-name-nondirectory (file-expand-wildcards (concat root pattern)) " "))))
+  (princ (mapconcat (lambda (pattern)
+                      (mapconcat 'file-name-nondirectory (file-expand-wildcards (concat root pattern)) " "))
+                    (plist-get (cdr recipe) :files) " ")))
 """
 
 
@@ -52,7 +53,7 @@ def test_every_block_of_the_readme_is_evaluated(tmp_path, block):
     (tmp_path / "src" / "jumpseat").symlink_to(ROOT)
     if block.text.startswith("(jumpseat :fetcher"):
         ran = evaluated(RECIPE.replace("{block}", block.text).replace("{root}", str(ROOT)), tmp_path)
-        expected = " ".join(sorted(file.name for file in PACKAGE.glob("*.el")))
+        expected = " ".join([*sorted(file.name for file in PACKAGE.glob("*.el")), "bootstrap.py"])
     else:
         ran = evaluated(INIT.replace("{block}", block.text), tmp_path)
         expected = str(tmp_path / "src/jumpseat/editors/emacs/jumpseat.el")

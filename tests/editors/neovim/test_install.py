@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import jumpseat
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import PLUGIN, Child, running_neovim
 from tests.editors.neovim.test_account import PICK
-from tests.editors.programs import path_with_uv, path_with_uv_that_says
+from tests.editors.programs import path_with_uv, path_with_uv_that_says, program
 from tests.editors.provider import WORDS, held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+DIRECTORY = "return require('jumpseat.core.config').install_directory()"
 
 
 def install(child: Child) -> None:
@@ -34,14 +37,26 @@ def test_the_plug_in_installs_its_own_version() -> None:
     assert f"M.version = '{jumpseat.__version__}'" in config
 
 
-def test_a_failed_installation_says_why_and_leaves_no_half_environment(home, tmp_path):
+def test_a_failed_installation_says_why_and_what_to_do(home, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No such release.")
+    with running_neovim(home, options={"package": "~/jumpseat"}, env={"PATH": path}) as child:
+        child.command("JumpseatInstall")
+        child.wait("#_G.messages == 2")
+        message = child.messages[1]
+        assert message.startswith("jumpseat: No such release.")
+        assert message.endswith(
+            " The option package can name another version, or a checkout; :JumpseatLog has all of it."
+        )
+        asked = f" --directory {child.lua(DIRECTORY)} --key {jumpseat.__version__} ~/jumpseat "
+        assert asked in message
+
+
+def test_without_a_python_that_can_install_the_message_says_what_is_needed(home, tmp_path):
+    path = path_with_uv_that_says(tmp_path, "", code=1).split(":")[0]
     with running_neovim(home, env={"PATH": path}) as child:
         child.command("JumpseatInstall")
         child.wait("#_G.messages == 2")
-        assert "could not be installed: No such release. The option package can name" in child.messages[1]
-        directory = child.lua("return require('jumpseat.core.config').install_directory()")
-        assert not Path(directory).exists()
+        assert "needs Python 3.11 or newer with venv, or uv" in child.messages[1]
 
 
 def test_a_user_without_the_program_is_offered_its_installation(home):
@@ -59,8 +74,9 @@ def test_an_installation_that_was_chosen_from_the_menu_shows_its_progress(home, 
     go = tmp_path / "go"
     path = path_with_uv(
         tmp_path,
-        "import os, sys, time\nprint('Downloading it', file=sys.stderr, flush=True)\n"
-        f"for _ in range(6000):\n  os.path.exists({str(go)!r}) or time.sleep(0.01)\n",
+        "import os, time\nprint('Downloading it', flush=True)\n"
+        f"for _ in range(6000):\n  os.path.exists({str(go)!r}) or time.sleep(0.01)\n"
+        "print('It is installed.')\n",
     )
     with running_neovim(home, env={"PATH": path}) as child:
         child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
@@ -71,48 +87,39 @@ def test_an_installation_that_was_chosen_from_the_menu_shows_its_progress(home, 
         assert child.in_mode("n", "r") == "n"
         child.sees("Downloading it")
         go.touch()
-        child.sees(f"jumpseat {jumpseat.__version__} is installed.")
+        child.sees("It is installed.")
 
 
-def test_an_installed_daemon_answers(home, provider, installer):
+def test_an_installed_daemon_answers(home, provider):
     provider.script(Reply.events(WORDS))
-    with running_neovim(home, options={"package": str(PLUGIN.parents[1])}, env=installer.env) as child:
+    env = {"PATH": f"{Path(program('uv')).parent}:/usr/bin:/bin", "UV_SYSTEM_CERTS": "1"}
+    with running_neovim(home, options={"package": str(PLUGIN.parents[1])}, env=env) as child:
         install(child)
         assert child.messages[-1] == f"jumpseat: jumpseat {jumpseat.__version__} is installed."
         log = child.lua("return table.concat(vim.fn.readfile(require('jumpseat.core.log').path()), '\\n')")
-        assert f"{installer.pip} " in log
+        assert "uv pip install " in log
         child.command("Jumpseat")
         child.ask("Hello?")
         child.idle()
         assert "Hello there." in child.text
-        assert "daemon-" in child.lua("return require('jumpseat.core.config').command()[1]")
+        assert child.lua("return require('jumpseat.core.config').command()[1]").startswith(
+            child.lua(DIRECTORY)
+        )
 
 
-def test_a_failed_second_installation_leaves_the_first_one(home, tmp_path):
+def test_an_installed_version_is_installed_again_only_on_request(home, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No network.")
     with running_neovim(home, env={"PATH": path}) as child:
-        directory = Path(child.lua("return require('jumpseat.core.config').install_directory()"))
-        (directory / "bin").mkdir(parents=True)
-        (directory / "bin" / "jumpseat").touch(0o755)
+        directory = Path(child.lua(DIRECTORY))
+        directory.mkdir(parents=True)
+        (directory / "current.json").write_text(
+            json.dumps({"key": jumpseat.__version__, "program": f"{tmp_path}/bin/uv"})
+        )
         child.command("JumpseatInstall")
         assert child.messages[-1].endswith("is installed; :JumpseatInstall! installs it again.")
         child.command("JumpseatInstall!")
         child.wait("#_G.messages == 3")
-        assert "No network." in child.messages[-1]
-        assert [path.name for path in directory.parent.iterdir()] == [directory.name]
-        assert (directory / "bin" / "jumpseat").exists()
-
-
-def test_a_package_that_is_not_there_is_named_with_a_way_on(home, installer, tmp_path):
-    with running_neovim(home, options={"package": "~/no-such-checkout"}, env=installer.env) as child:
-        install(child)
-        (message,) = [text for text in child.messages if "could not" in text]
-        assert message.startswith(f"jumpseat: {home}/no-such-checkout could not be installed: ")
-        assert message.endswith(
-            " The option package can name another version, or a checkout; :JumpseatLog has all of it."
-        )
-        child.command("JumpseatLog")
-        assert "no-such-checkout" in child.text
+        assert " --again" in child.messages[-1]
 
 
 def test_the_help_tags_are_those_of_the_help(child, tmp_path):

@@ -106,14 +106,22 @@ function M.get()
   return options
 end
 
---- What `:JumpseatInstall` installs.
----@return string
-function M.package() return (M.get().package:gsub('^~/', vim.uv.os_homedir() .. '/')) end
-
---- Where `:JumpseatInstall` puts this version. A virtual environment cannot be moved, so each version has its own.
+--- Where `:JumpseatInstall` installs.
 ---@return string
 function M.install_directory()
-  return vim.fs.joinpath(vim.fn.stdpath('data') --[[@as string]], 'jumpseat', 'daemon-' .. M.version)
+  return vim.fs.joinpath(vim.fn.stdpath('data') --[[@as string]], 'jumpseat', 'daemon')
+end
+
+--- The program of this version that `:JumpseatInstall` has installed, or nil.
+---@return string?
+function M.installed()
+  local read, current = pcall(function()
+    local lines = vim.fn.readfile(vim.fs.joinpath(M.install_directory(), 'current.json'))
+    return vim.json.decode(table.concat(lines))
+  end)
+  if read and current.key == M.version and vim.fn.executable(current.program) == 1 then
+    return current.program
+  end
 end
 
 --- The daemon's program, or nil if there is none.
@@ -121,13 +129,10 @@ end
 function M.command()
   local chosen = M.get().command
   if chosen then return chosen end
-  local windows = vim.fn.has('win32') == 1
-  local installed =
-    vim.fs.joinpath(M.install_directory(), windows and 'Scripts/jumpseat.exe' or 'bin/jumpseat')
-  for _, program in ipairs({ installed, 'jumpseat' }) do
-    -- The whole path, because Windows starts a `.cmd` only by it.
-    if vim.fn.executable(program) == 1 then return { vim.fn.exepath(program) } end
-  end
+  local installed = M.installed()
+  if installed then return { installed } end
+  -- The whole path, because Windows starts a `.cmd` only by it.
+  if vim.fn.executable('jumpseat') == 1 then return { vim.fn.exepath('jumpseat') } end
 end
 
 return M

@@ -1,0 +1,278 @@
+"""Install the jumpseat daemon for an editor, into a virtual environment in the editor's own directory.
+
+Every editor runs this file and shows what it prints. It uses the standard library only, and it must parse on
+Python 3.6, so that an old interpreter can say that it is too old. Editors try one of these after another:
+
+    python3 bootstrap.py --directory DIRECTORY --key KEY REQUIREMENT...
+    uv run --no-project --python '>=3.11' bootstrap.py --uv uv --directory DIRECTORY --key KEY REQUIREMENT...
+
+The environment is made by the Python that runs this file, or by uv. The requirements are tried in order until
+one of them can be installed. A working installation of the same key is kept.
+
+Standard output has a line for each change of the progress. Its last line says how the installation ended.
+Standard error is for the log. The end of standard input cancels the installation, so that it never outlives
+its editor.
+
+Exit codes:
+    0: jumpseat is installed.
+    20: The installation failed. The one before it still works.
+    21: The installation was cancelled.
+    Any other: this Python or this uv cannot install jumpseat. Another may.
+
+Each installation has an environment of its own, because an environment cannot be moved and may be in use. The
+file `current.json`, an object with `key` and `program`, names the complete one and is replaced in one step.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import queue
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+if sys.version_info < (3, 11):  # noqa: UP036 - editors run this with whatever `python3` is
+    sys.exit(f"Python {sys.version_info[0]}.{sys.version_info[1]} is too old: jumpseat needs 3.11 or newer.")
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+FAILED, CANCELLED = 20, 21
+POLL_SECONDS = 0.1
+PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
+PROGRESS = re.compile(
+    r"\s*(?:Collecting ([\w.-]+)|Downloading (\S+)|((?:Resolved|Prepared) \d+ packages?)"
+    r"|Installing (collected) )"
+)
+"""The lines of pip and uv that name what is being done."""
+
+
+class InstallError(Exception):
+    """A step failed, for the reason in the message."""
+
+
+class CancelError(Exception):
+    """The editor no longer wants the installation, or has ended."""
+
+
+class Installer:
+    """One installation, from the lock to the new environment."""
+
+    def __init__(self, directory: Path, key: str, uv: str | None) -> None:
+        self._directory = directory
+        self._key = key
+        self._uv = uv
+        self._began = time.monotonic()
+        self._shown = ""
+        self._cancelled = threading.Event()
+
+    def watch_stdin(self) -> None:
+        """Cancel the installation when standard input ends."""
+        # A buffered reader that is still waiting would be a fatal error at the end of the interpreter.
+        while os.read(0, 1024):
+            pass
+        self._cancelled.set()
+
+    def install(self, requirements: list[str], again: bool) -> str:
+        """Install the first requirement that can be installed, and return the program's name and version."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with self._lock():
+            before = self._current()
+            if not again and before.get("key") == self._key:
+                # Its Python may have been removed.
+                with contextlib.suppress(InstallError, OSError):
+                    return self._check(before["program"])
+            return self._replace(before, requirements)
+
+    def _replace(self, before: dict[str, str], requirements: list[str]) -> str:
+        environment = self._directory / f"{self._key}-{secrets.token_hex(4)}"
+        scripts = environment / ("Scripts" if sys.platform == "win32" else "bin")
+        program = str(scripts / ("jumpseat.exe" if sys.platform == "win32" else "jumpseat"))
+        try:
+            self._fill(environment, str(scripts / "python"), requirements)
+            name = self._check(program)
+        except BaseException:
+            shutil.rmtree(environment, ignore_errors=True)
+            raise
+        new = self._directory / "current.json.new"
+        new.write_text(json.dumps({"key": self._key, "program": program}), "utf-8")
+        new.replace(self._directory / "current.json")
+        self._remove_all_but(program, before.get("program", program))
+        return name
+
+    def _fill(self, environment: Path, python: str, requirements: list[str]) -> None:
+        make = [sys.executable, "-m", "venv"]
+        install = [python, "-m", "pip", "install", *PIP_OPTIONS]
+        if self._uv:
+            make = [self._uv, "venv", "--python", ">=3.11"]
+            install = [self._uv, "pip", "install", "--python", python]
+        self._run("Making an environment for Python", [*make, str(environment)])
+        failures = []
+        for requirement in requirements:
+            try:
+                # A path object would change the address of a wheel.
+                self._run("Installing packages", [*install, os.path.expanduser(requirement)])  # noqa: PTH111
+            except InstallError as failure:
+                failures.append(failure)
+            else:
+                return
+        raise failures[0]
+
+    def _check(self, program: str) -> str:
+        return self._run("Checking the installation", [program, "--version"])[0]
+
+    def _current(self) -> dict[str, str]:
+        with contextlib.suppress(FileNotFoundError):
+            return dict(json.loads((self._directory / "current.json").read_text("utf-8")))
+        return {}
+
+    def _remove_all_but(self, *programs: str) -> None:
+        # The environment before stays, for editors and daemons that still use it.
+        kept = {Path(program).parents[1].name for program in programs}
+        for entry in self._directory.iterdir():
+            if entry.is_dir() and entry.name not in kept:
+                shutil.rmtree(entry, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        # The system releases the lock of a process that was killed. Child processes do not inherit it.
+        with (self._directory / "lock").open("ab") as file:
+            while not _is_locked_by_us(file):
+                self._show("Waiting for another installation")
+                if self._cancelled.wait(POLL_SECONDS):
+                    raise CancelError
+            yield
+
+    def _run(self, title: str, command: list[str]) -> list[str]:
+        """Run a command, show its progress, and return the lines of its output."""
+        print(*command, file=sys.stderr, flush=True)
+        lines: list[str] = []
+        output: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        shown = title
+        # A workspace must not choose the modules of `python -m`, nor the package index of uv.
+        process = subprocess.Popen(
+            command,
+            cwd=self._directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        threading.Thread(target=_read, args=(process.stdout, output), daemon=True).start()
+        try:
+            while True:
+                self._show(shown)
+                if self._cancelled.is_set():
+                    raise CancelError
+                try:
+                    line = output.get(timeout=POLL_SECONDS)
+                except queue.Empty:
+                    continue
+                if line is None:
+                    break
+                print(line, file=sys.stderr, flush=True)
+                lines.append(line)
+                shown = _progress(title, line) or shown
+        except BaseException:
+            _kill(process)
+            raise
+        if process.wait() != 0:
+            raise InstallError(_reason(lines))
+        return lines
+
+    def _show(self, message: str) -> None:
+        # pip prints nothing for minutes, so the seconds show that it is working.
+        line = f"{message} ({time.monotonic() - self._began:.0f} s)"
+        if line != self._shown:
+            self._shown = line
+            print(line, flush=True)
+
+
+def _is_locked_by_us(file: IO[bytes]) -> bool:
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _read(file: IO[str], output: "queue.SimpleQueue[str | None]") -> None:
+    for line in file:
+        output.put(line.rstrip())
+    output.put(None)
+
+
+def _kill(process: "subprocess.Popen[Any]") -> None:
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            # pip and uv start programs of their own.
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _progress(title: str, line: str) -> str | None:
+    match = PROGRESS.match(line)
+    if match is None:
+        return None
+    what = next(group for group in match.groups() if group)
+    return f"{title}: {'unpacking' if what == 'collected' else what}"
+
+
+def _reason(lines: list[str]) -> str:
+    """What a command says of its failure: its last error, else its last line."""
+    found = [line for line in lines if line.strip()]
+    errors = [line for line in found if re.match(r"\s*error\b", line, re.IGNORECASE)]
+    last = [*["It gave no reason"], *found, *errors][-1]
+    return re.sub(r"^\s*error:\s*", "", last, flags=re.IGNORECASE).strip()
+
+
+def main() -> int:
+    """Install, and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("requirements", nargs="+")
+    parser.add_argument("--directory", type=Path, required=True)
+    parser.add_argument(
+        "--key", required=True, help="what tells this installation from others, such as a version"
+    )
+    parser.add_argument("--uv", help="make the environment by this uv")
+    parser.add_argument("--again", action="store_true", help="replace an installation of the same key")
+    arguments = parser.parse_args()
+    if not arguments.uv and importlib.util.find_spec("ensurepip") is None:
+        sys.exit("This Python cannot make environments (in Debian and Ubuntu: apt install python3-venv).")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    installer = Installer(arguments.directory.absolute(), arguments.key, arguments.uv)
+    threading.Thread(target=installer.watch_stdin, daemon=True).start()
+    try:
+        ending, code = f"{installer.install(arguments.requirements, arguments.again)} is installed.", 0
+    except CancelError:
+        ending, code = "The installation of jumpseat was cancelled.", CANCELLED
+    except (InstallError, OSError) as error:
+        sentence = str(error) if str(error).endswith((".", "!", "?")) else f"{error}."
+        ending, code = f"The installation of jumpseat failed: {sentence}", FAILED
+    print(ending, flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
