@@ -225,16 +225,16 @@ With a prefix argument, read its name."
   "Show providers, accounts, quotas and the daemon."
   (interactive)
   (jumpseat-models-providers
-   (lambda (err providers)
-     (if err (jumpseat-say-error err)
-       (jumpseat-ui-show
-        "*jumpseat status*"
-        (append (list (format "jumpseat %s  %s"
-                              (or (jumpseat-get (jumpseat-rpc-info) :serverInfo :version) "?")
-                              (string-join (jumpseat-program) " "))
-                      "" "Providers")
-                (seq-mapcat #'jumpseat-account--provider-lines providers))
-        #'jumpseat-status)))))
+   (jumpseat-or-say-error
+    (lambda (providers)
+      (jumpseat-ui-show
+       "*jumpseat status*"
+       (append (list (format "jumpseat %s  %s"
+                             (or (jumpseat-get (jumpseat-rpc-info) :serverInfo :version) "?")
+                             (string-join (jumpseat-program) " "))
+                     "" "Providers")
+               (seq-mapcat #'jumpseat-account--provider-lines providers))
+       #'jumpseat-status)))))
 
 (defun jumpseat-log ()
   "Show the log of this package and that of the daemon."
@@ -252,33 +252,29 @@ With a prefix argument, read its name."
   "The mark of a check that is OK, is not, or could not be made."
   (cond ((jumpseat-true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
+(defun jumpseat-account--check-lines (check)
+  "The lines of the doctor for CHECK."
+  (cons (format "  %s %s: %s" (jumpseat-account--mark (plist-get check :ok))
+                (plist-get check :name) (plist-get check :message))
+        (when (plist-get check :hint) (list (concat "      " (plist-get check :hint))))))
+
 (defun jumpseat-doctor (provider)
   "Let the daemon check what PROVIDER needs, and show what it found."
   (interactive (list (jumpseat-account--provider "Check the provider")))
   (jumpseat-models-providers
-   (lambda (err providers)
-     (let ((id (or provider (plist-get (jumpseat-models-provider nil providers) :id))))
-       (cond
-        (err (jumpseat-say-error err))
-        ((null id) (jumpseat-say "There is no default provider: name one."))
-        (t
-         (jumpseat-say "Checking %s …" id)
-         (jumpseat-rpc-request
-          "providers/diagnose" (list :provider id)
-          (lambda (failure result)
-            (if failure (jumpseat-say-error failure)
+   (jumpseat-or-say-error
+    (lambda (providers)
+      (let ((id (or provider (plist-get (jumpseat-models-provider nil providers) :id))))
+        (if (null id) (jumpseat-say "There is no default provider: name one.")
+          (jumpseat-say "Checking %s …" id)
+          (jumpseat-rpc-request
+           "providers/diagnose" (list :provider id)
+           (jumpseat-or-say-error
+            (lambda (result)
               (jumpseat-ui-show
                "*jumpseat doctor*"
-               (append
-                (list (concat "Checks of " id) "")
-                (seq-mapcat
-                 (lambda (check)
-                   (append
-                    (list (format "  %s %s: %s" (jumpseat-account--mark (plist-get check :ok))
-                                  (plist-get check :name) (plist-get check :message)))
-                    (when (plist-get check :hint)
-                      (list (concat "      " (plist-get check :hint))))))
-                 (plist-get result :checks)))
+               (append (list (concat "Checks of " id) "")
+                       (seq-mapcat #'jumpseat-account--check-lines (plist-get result :checks)))
                (lambda () (jumpseat-doctor id))))))))))))
 
 (provide 'jumpseat-account)

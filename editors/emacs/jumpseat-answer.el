@@ -139,10 +139,6 @@
     (set-marker start nil))
   (setf (jumpseat-answer-thinking answer) nil))
 
-(defun jumpseat-answer-empty-p (answer)
-  "Whether ANSWER has no text yet."
-  (not (jumpseat-answer-written answer)))
-
 (defun jumpseat-answer-remove (answer)
   "Remove ANSWER, so that its question can be sent again."
   (when (jumpseat-writer-live-p (jumpseat-answer-writer answer))

@@ -55,14 +55,14 @@ An empty question only puts the region, from BEG to END, into the chat."
       (let ((chat (current-buffer)))
         (jumpseat-transcript-render
          (list :role "user" :content (vconcat content)) (jumpseat-transcript-model)
-         (lambda (err text)
-           (cond (err (jumpseat-say-error err))
-                 ((buffer-live-p chat)
-                  (with-current-buffer chat
-                    (jumpseat-ask--add text)
-                    (dolist (window (get-buffer-window-list chat nil t))
-                      (set-window-point window (point-max)))
-                    (unless (string-empty-p question) (jumpseat-send)))))))))))
+         (jumpseat-or-say-error
+          (lambda (text)
+            (when (buffer-live-p chat)
+              (with-current-buffer chat
+                (jumpseat-ask--add text)
+                (dolist (window (get-buffer-window-list chat nil t))
+                  (set-window-point window (point-max)))
+                (unless (string-empty-p question) (jumpseat-send)))))))))))
 
 ;;; Code of a chat
 
@@ -94,10 +94,10 @@ The daemon removes its escapes of lines, if there may be some."
        ;; Without the full stops, blank lines at the ends would be lost.
        (concat (jumpseat-transcript-front-matter-text) (jumpseat-ask--heading (car block))
                "\n\n.\n" code ".\n")
-       (lambda (err conversation)
-         (if err (jumpseat-say-error err)
-           (let ((blocks (plist-get (elt (plist-get conversation :messages) 0) :content)))
-             (funcall callback (substring (plist-get (elt blocks 0) :text) 2 -1)))))))))
+       (jumpseat-or-say-error
+        (lambda (conversation)
+          (let ((blocks (plist-get (elt (plist-get conversation :messages) 0) :content)))
+            (funcall callback (substring (plist-get (elt blocks 0) :text) 2 -1)))))))))
 
 (defun jumpseat-ask--heading (position)
   "The heading of the message at POSITION; the escapes of a text depend on it."

@@ -152,6 +152,12 @@ Texts of chats do not belong there."
   "Show the sentence of ERR."
   (jumpseat-say "%s" (jumpseat-sentence err)))
 
+(defun jumpseat-or-say-error (next)
+  "Return a callback for a request, which hands the result on to NEXT.
+An error is shown instead."
+  (lambda (err result)
+    (if err (jumpseat-say-error err) (funcall next result))))
+
 ;;; Chats
 
 (defvar-local jumpseat-chat-mode nil

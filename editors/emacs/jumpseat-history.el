@@ -38,17 +38,16 @@
   "Call CALLBACK with the text of the kept conversation ID, and the conversation."
   (jumpseat-rpc-request
    "conversations/get" (list :id id)
-   (lambda (err conversation)
-     (if err (jumpseat-say-error err)
-       (jumpseat-rpc-request
-        "transcript/render"
-        (list :messages (plist-get conversation :messages) :model (plist-get conversation :model)
-              :system (plist-get conversation :system)
-              :settings (plist-get conversation :settings) :conversationId id
-              :trimAnswers t)
-        (lambda (failure result)
-          (if failure (jumpseat-say-error failure)
-            (funcall callback (plist-get result :text) conversation))))))))
+   (jumpseat-or-say-error
+    (lambda (conversation)
+      (jumpseat-rpc-request
+       "transcript/render"
+       (list :messages (plist-get conversation :messages) :model (plist-get conversation :model)
+             :system (plist-get conversation :system)
+             :settings (plist-get conversation :settings) :conversationId id
+             :trimAnswers t)
+       (jumpseat-or-say-error
+        (lambda (result) (funcall callback (plist-get result :text) conversation))))))))
 
 (defun jumpseat-history--continue (id)
   "Show the chat of the kept conversation ID, or open it as a chat."
@@ -66,15 +65,13 @@
    (lambda (text conversation)
      (jumpseat-transcript-headings
       (plist-get conversation :model)
-      (lambda (err headings)
-        (if err (jumpseat-say-error err)
-          (let* ((messages (plist-get conversation :messages))
-                 (last (and (> (length messages) 0) (elt messages (1- (length messages))))))
-            (jumpseat-chat-show
-             (jumpseat-chat-new
-              ;; After a turn that failed, the last message is the question itself.
-              (if (equal (plist-get last :role) "user") text
-                (concat text "\n" (car headings) "\n\n")))))))))))
+      (jumpseat-or-say-error
+       (lambda (headings)
+         (jumpseat-chat-show
+          (jumpseat-chat-new
+           ;; After a turn that failed, the last message is the question itself.
+           (if (equal "user" (plist-get (jumpseat-transcript-last conversation) :role)) text
+             (concat text "\n" (car headings) "\n\n"))))))))))
 
 (defun jumpseat-history--preview (row)
   "Show the conversation of ROW."
@@ -89,28 +86,27 @@
   (when (yes-or-no-p (format "Delete \"%s\"? " (plist-get row :title)))
     (jumpseat-rpc-request
      "conversations/delete" (list :id (plist-get row :id))
-     (lambda (err result)
-       (cond (err (jumpseat-say-error err))
-             ((jumpseat-true-p (plist-get result :deleted))
-              (jumpseat-say "The conversation was deleted."))
-             (t (jumpseat-say "It was deleted already.")))))))
+     (jumpseat-or-say-error
+      (lambda (result)
+        (jumpseat-say (if (jumpseat-true-p (plist-get result :deleted))
+                          "The conversation was deleted."
+                        "It was deleted already.")))))))
 
 (defun jumpseat-history--rename (row)
   "Give the conversation of ROW another title."
   (jumpseat-rpc-request
    "conversations/rename"
    (list :id (plist-get row :id) :title (read-string "Title: " (plist-get row :title)))
-   (lambda (err renamed)
-     (if err (jumpseat-say-error err)
-       (jumpseat-say "The conversation is \"%s\" now." (plist-get renamed :title))))))
+   (jumpseat-or-say-error
+    (lambda (renamed)
+      (jumpseat-say "The conversation is \"%s\" now." (plist-get renamed :title))))))
 
 (defun jumpseat-history--fork (row)
   "Open a fork of the conversation of ROW."
   (jumpseat-rpc-request
    "conversations/fork" (list :id (plist-get row :id))
-   (lambda (err fork)
-     (if err (jumpseat-say-error err)
-       (jumpseat-history--continue (plist-get fork :id))))))
+   (jumpseat-or-say-error
+    (lambda (fork) (jumpseat-history--continue (plist-get fork :id))))))
 
 (defun jumpseat-history--act (row)
   "Let the user say what to do with the conversation of ROW."
@@ -119,29 +115,26 @@
                    ("Fork" jumpseat-history--fork)
                    ("Rename" jumpseat-history--rename)
                    ("Delete" jumpseat-history--delete))))
-    (when-let ((action (jumpseat-ui-read (jumpseat-ui-prompt (plist-get row :title) actions)
-                                         actions 'jumpseat-action)))
-      (funcall action row))))
+    (jumpseat-ui-offer (plist-get row :title) actions (lambda (action) (funcall action row)))))
 
 (defun jumpseat-history--pick (params)
   "Let the user pick one of the conversations that PARAMS list."
   (jumpseat-rpc-request
    "conversations/list" params
-   (lambda (err result)
-     (let ((rows (plist-get result :conversations))
-           (cursor (plist-get result :nextCursor)))
-       (cond
-        (err (jumpseat-say-error err))
-        ((seq-empty-p rows) (jumpseat-say "No conversation was found."))
-        (t (jumpseat-ui-choose
-            "Conversation"
-            (append (jumpseat-history--unique (mapcar #'jumpseat-history--item rows))
-                    (when cursor '(("… more" more ""))))
-            'jumpseat-conversation
-            (lambda (row)
-              (if (eq row 'more)
-                  (jumpseat-history--pick (append (list :cursor cursor) params))
-                (jumpseat-history--act row))))))))))
+   (jumpseat-or-say-error
+    (lambda (result)
+      (let ((rows (plist-get result :conversations))
+            (cursor (plist-get result :nextCursor)))
+        (if (seq-empty-p rows) (jumpseat-say "No conversation was found.")
+          (jumpseat-ui-choose
+           "Conversation"
+           (append (jumpseat-history--unique (mapcar #'jumpseat-history--item rows))
+                   (when cursor '(("… more" more ""))))
+           'jumpseat-conversation
+           (lambda (row)
+             (if (eq row 'more)
+                 (jumpseat-history--pick (append (list :cursor cursor) params))
+               (jumpseat-history--act row))))))))))
 
 (defun jumpseat-history (&optional words here)
   "Pick a kept conversation: continue it, preview, fork, rename or delete it.

@@ -106,8 +106,7 @@ With a prefix argument AGAIN, also if this version is installed."
 
 (defun jumpseat-install--offer (prompt &rest items)
   "Offer ITEMS, lists of a name and a function, or nothing, at PROMPT."
-  (let ((choices (append items '(("Not now" ignore)))))
-    (jumpseat-ui-choose (jumpseat-ui-prompt prompt choices) choices 'jumpseat-action #'funcall)))
+  (jumpseat-ui-offer prompt (append items '(("Not now" ignore))) #'funcall))
 
 (defun jumpseat-install--offer-after (err _reason)
   "Offer what helps after ERR, if no provider is ready or the program is missing."

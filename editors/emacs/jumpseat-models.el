@@ -118,14 +118,15 @@ For completion, which cannot wait."
    ((not (buffer-live-p buffer)))
    ((with-current-buffer buffer jumpseat-chat-mode)
     (with-current-buffer buffer
-      (jumpseat-transcript-set-model id (lambda () (jumpseat-view-update :model id)))))
+      (jumpseat-transcript-update (lambda (now) (append (list :model id) now))
+                                  (lambda () (jumpseat-view-update :model id)))))
    (t
     (jumpseat-rpc-request
      "settings/save" (list :settings (list :default_model id))
-     (lambda (err result)
-       (if err (jumpseat-say-error err)
-         (jumpseat-say "%s" (or (plist-get (elt (plist-get result :warnings) 0) :message)
-                                (concat id " is the default model now, for all clients.")))))))))
+     (jumpseat-or-say-error
+      (lambda (result)
+        (jumpseat-say "%s" (or (plist-get (elt (plist-get result :warnings) 0) :message)
+                               (concat id " is the default model now, for all clients.")))))))))
 
 (defun jumpseat-models--use-with-terms (buffer model)
   "Use MODEL in BUFFER, after its terms are accepted if it has some."
@@ -136,8 +137,7 @@ For completion, which cannot wait."
       (when (yes-or-no-p (concat terms "\nAccept the terms for your account? "))
         (jumpseat-rpc-request
          "models/setPolicy" (list :model id :state "enabled")
-         (lambda (err _result)
-           (if err (jumpseat-say-error err) (jumpseat-models--use buffer id))))))))
+         (jumpseat-or-say-error (lambda (_result) (jumpseat-models--use buffer id))))))))
 
 (defun jumpseat-model (&optional name)
   "Choose the model of this chat, or elsewhere the default of all clients.
@@ -147,22 +147,21 @@ NAME is the model; without it all models are offered."
     (if name (jumpseat-models--use buffer name)
       (jumpseat-models--get
        "models/list"
-       (lambda (err result)
-         (let ((models (seq-remove (lambda (each) (eq (plist-get each :pickerEnabled) :json-false))
-                                   (plist-get result :models))))
-           (cond
-            (err (jumpseat-say-error err))
-            ((null models)
-             (jumpseat-say "No provider has models. %s"
-                           (mapconcat (lambda (each) (jumpseat-get each :error :message))
-                                      (plist-get result :errors) " ")))
-            (t (jumpseat-ui-choose
-                "Model"
-                (mapcar (lambda (each)
-                          (list (plist-get each :id) each (jumpseat-models-describe each)))
-                        models)
-                'jumpseat-model
-                (lambda (model) (jumpseat-models--use-with-terms buffer model)))))))))))
+       (jumpseat-or-say-error
+        (lambda (result)
+          (let ((models (seq-remove (lambda (each) (eq (plist-get each :pickerEnabled) :json-false))
+                                    (plist-get result :models))))
+            (if (null models)
+                (jumpseat-say "No provider has models. %s"
+                              (mapconcat (lambda (each) (jumpseat-get each :error :message))
+                                         (plist-get result :errors) " "))
+              (jumpseat-ui-choose
+               "Model"
+               (mapcar (lambda (each)
+                         (list (plist-get each :id) each (jumpseat-models-describe each)))
+                       models)
+               'jumpseat-model
+               (lambda (model) (jumpseat-models--use-with-terms buffer model)))))))))))
 
 ;;; Settings
 
@@ -284,21 +283,21 @@ the user starts from the present value."
   (let ((buffer (current-buffer)))
     (jumpseat-transcript-parse
      (jumpseat-transcript-text)
-     (lambda (err conversation)
-       (if err (jumpseat-say-error err)
-         (jumpseat-rpc-request
-          "settings/schema" (list :model (plist-get conversation :model))
-          (lambda (failure result)
-            (if failure (jumpseat-say-error failure)
-              (jumpseat-ui-choose
-               "Setting"
-               (mapcar (lambda (row)
-                         (list (plist-get row :key) row
-                               (format "%s  %s" (jumpseat-models-rule row)
-                                       (plist-get row :description))))
-                       (plist-get result :settingsSchema))
-               'jumpseat-setting
-               (lambda (row) (jumpseat-models--set buffer conversation row)))))))))))
+     (jumpseat-or-say-error
+      (lambda (conversation)
+        (jumpseat-rpc-request
+         "settings/schema" (list :model (plist-get conversation :model))
+         (jumpseat-or-say-error
+          (lambda (result)
+            (jumpseat-ui-choose
+             "Setting"
+             (mapcar (lambda (row)
+                       (list (plist-get row :key) row
+                             (format "%s  %s" (jumpseat-models-rule row)
+                                     (plist-get row :description))))
+                     (plist-get result :settingsSchema))
+             'jumpseat-setting
+             (lambda (row) (jumpseat-models--set buffer conversation row)))))))))))
 
 (provide 'jumpseat-models)
 ;;; jumpseat-models.el ends here

@@ -164,8 +164,7 @@ SECTION is where it is in this buffer: a cons of positions.  DONE is called with
 the conversation as it is to be sent.  STEP makes callbacks of requests; see
 `jumpseat-send--step'."
   (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
-         (messages (plist-get conversation :messages))
-         (before (plist-get (elt messages (1- (length messages))) :content)))
+         (before (plist-get (jumpseat-transcript-last conversation) :content)))
     (jumpseat-references--prompt
      before step
      (lambda (prompted prompt)

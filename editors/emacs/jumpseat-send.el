@@ -99,7 +99,7 @@ preparation.  It does nothing if the user has stopped it."
 (defun jumpseat-send--close (answer headings outcome err)
   "Write the end of ANSWER into this chat, and the next of HEADINGS.
 OUTCOME is that of the turn, and ERR its error or nil."
-  (let ((empty (jumpseat-answer-empty-p answer)))
+  (let ((empty (not (jumpseat-answer-written answer))))
     (setq jumpseat-send--answer nil
           jumpseat-send--failed (and err (not empty)))
     (when empty (jumpseat-answer-remove answer))
@@ -181,8 +181,7 @@ the user has changed since stays."
 (defun jumpseat-send--choose-model (conversation)
   "Choose the model and remove the question if that of CONVERSATION is /model.
 Return whether it was."
-  (let* ((messages (plist-get conversation :messages))
-         (content (plist-get (elt messages (1- (length messages))) :content))
+  (let* ((content (plist-get (jumpseat-transcript-last conversation) :content))
          (text (or (and (= 1 (length content)) (plist-get (elt content 0) :text)) "")))
     (when (string-match "\\`/model[ \t]*\\(\\S-*\\)[ \t\n]*\\'" text)
       (let ((name (match-string 1 text))
@@ -213,12 +212,11 @@ One step of undo brings it back."
 (defun jumpseat-send--read (conversation step)
   "Go on with CONVERSATION, which is the text of this chat.
 STEP makes the callbacks of requests; see `jumpseat-send--step'."
-  (let* ((messages (plist-get conversation :messages))
-         (last (and (> (length messages) 0) (elt messages (1- (length messages))))))
+  (let ((role (plist-get (jumpseat-transcript-last conversation) :role)))
     (cond
-     ((and jumpseat-send--failed (equal (plist-get last :role) "assistant"))
+     ((and jumpseat-send--failed (equal role "assistant"))
       (jumpseat-send--again conversation))
-     ((not (equal (plist-get last :role) "user"))
+     ((not (equal role "user"))
       (jumpseat-send--idle)
       (jumpseat-say "There is no question: write one at the end of the chat."))
      ((jumpseat-send--choose-model conversation))

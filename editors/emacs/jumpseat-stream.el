@@ -136,18 +136,13 @@ Does nothing if a person has edited the piece."
               (set-window-point window end))))))
     t))
 
-(defun jumpseat-writer-fontify (writer)
-  "Have the piece of WRITER fontified when it is shown."
-  (with-current-buffer (jumpseat-writer-buffer writer)
-    (save-restriction
-      (widen)
-      (font-lock-flush (jumpseat-writer-start writer) (jumpseat-writer-end writer)))))
-
 (defun jumpseat-writer-close (writer)
   "End the piece of WRITER; its text stays."
   (when (jumpseat-writer-live-p writer)
-    (jumpseat-writer-fontify writer)
     (with-current-buffer (jumpseat-writer-buffer writer)
+      (save-restriction
+        (widen)
+        (font-lock-flush (jumpseat-writer-start writer) (jumpseat-writer-end writer)))
       (unless (eq buffer-undo-list t) (undo-boundary)))
     (setf (jumpseat-writer-lost writer) t)
     (set-marker (jumpseat-writer-start writer) nil)

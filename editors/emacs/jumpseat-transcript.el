@@ -96,18 +96,19 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
   "The id of the kept conversation that this buffer continues, or nil."
   (jumpseat-transcript--named "conversation"))
 
-(defun jumpseat-transcript-head (conversation)
-  "The params of `transcript/render' for the front matter of CONVERSATION."
-  (list :messages [] :model (plist-get conversation :model)
-        :system (plist-get conversation :system)
-        :settings (plist-get conversation :settings)
-        :conversationId (plist-get conversation :conversationId)))
+(defun jumpseat-transcript-last (conversation)
+  "The last message of CONVERSATION, or nil."
+  (car (last (jumpseat-list (plist-get conversation :messages)))))
 
 (defun jumpseat-transcript-front-matter (conversation callback)
   "Write the front matter of CONVERSATION.
 CALLBACK gets an error or nil, and the text, which ends with a line end."
   (jumpseat-rpc-request
-   "transcript/render" (jumpseat-transcript-head conversation)
+   "transcript/render"
+   (list :messages [] :model (plist-get conversation :model)
+         :system (plist-get conversation :system)
+         :settings (plist-get conversation :settings)
+         :conversationId (plist-get conversation :conversationId))
    (lambda (err result)
      (funcall callback err
               (when result
@@ -148,21 +149,16 @@ called in the buffer after the change.  Errors are shown."
   (let ((buffer (current-buffer)))
     (jumpseat-transcript-parse
      (jumpseat-transcript-text)
-     (lambda (err conversation)
-       (if err (jumpseat-say-error err)
-         (jumpseat-transcript-front-matter
-          (funcall changes conversation)
-          (lambda (failure text)
-            (cond (failure (jumpseat-say-error failure))
-                  ((buffer-live-p buffer)
-                   (with-current-buffer buffer
-                     (jumpseat-transcript-put-front-matter text)
-                     (when done (funcall done))))))))))))
-
-(defun jumpseat-transcript-set-model (model &optional done)
-  "Name MODEL in the front matter of this buffer, then call DONE."
-  (jumpseat-transcript-update
-   (lambda (conversation) (plist-put (copy-sequence conversation) :model model)) done))
+     (jumpseat-or-say-error
+      (lambda (conversation)
+        (jumpseat-transcript-front-matter
+         (funcall changes conversation)
+         (jumpseat-or-say-error
+          (lambda (text)
+            (when (buffer-live-p buffer)
+              (with-current-buffer buffer
+                (jumpseat-transcript-put-front-matter text)
+                (when done (funcall done))))))))))))
 
 (provide 'jumpseat-transcript)
 ;;; jumpseat-transcript.el ends here

@@ -57,15 +57,12 @@
     (unwind-protect (jumpseat-turn--flush turn)
       (funcall (jumpseat-turn-on-end turn)
                (list :error err :result result
-                     :cancelled (eql (plist-get err :code) -32800)
-                     :content (if err (jumpseat-get err :data :partial :content)
-                                (plist-get result :content)))))))
+                     :cancelled (eql (plist-get err :code) -32800))))))
 
 (defun jumpseat-turn-start (method params on-deltas on-end)
   "Start a turn: the request METHOD with PARAMS.  Return it.
 ON-DELTAS is called with lists of deltas, ON-END once with a property list:
-:error or :result, :content (the blocks of the answer, also of one that failed;
-nil if unknown), and :cancelled."
+:error or :result, and :cancelled."
   (let* ((id (format "emacs-%d-%.6f-%d" (emacs-pid) (float-time)
                      (setq jumpseat-turn--count (1+ jumpseat-turn--count))))
          (turn (jumpseat-turn--make :id id :on-deltas on-deltas :on-end on-end)))

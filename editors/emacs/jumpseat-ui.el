@@ -28,7 +28,7 @@ It may ask the user: what an answer brings must not come between other keys."
         (quit nil)))))
 
 (defun jumpseat-ui--table (items category)
-  "A completion table of ITEMS, see `jumpseat-ui-read'; CATEGORY is a symbol."
+  "A completion table of ITEMS, see `jumpseat-ui-choose'; CATEGORY is a symbol."
   (let ((annotate (lambda (name)
                     (let ((note (nth 2 (assoc name items))))
                       (if (or (null note) (string-empty-p note)) "" (concat "  " note))))))
@@ -47,26 +47,28 @@ In a minibuffer with completion they are commands."
         (define-key map character #'self-insert-command)))
     (use-local-map (make-composed-keymap map (current-local-map)))))
 
-(defun jumpseat-ui-read (prompt items category)
-  "Let the user choose one of ITEMS at PROMPT, and return its value.
-ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol for other
-packages, which may show more of it.  Nil means none."
+(defun jumpseat-ui--read (prompt items category)
+  "Read the name of one of ITEMS at PROMPT, and return its value or nil.
+CATEGORY is as for `jumpseat-ui-choose'."
   (let ((name (minibuffer-with-setup-hook (lambda () (jumpseat-ui--insert-literally items))
                 (completing-read (concat prompt ": ") (jumpseat-ui--table items category) nil t))))
     (nth 1 (assoc name items))))
 
-(defun jumpseat-ui-prompt (prompt items)
-  "PROMPT with the names of ITEMS, because Emacs itself lists them only on request."
-  (format "%s (%s)" prompt (mapconcat #'car items ", ")))
-
 (defun jumpseat-ui-choose (prompt items category callback)
   "Let the user choose one of ITEMS when the minibuffer is free.
-CALLBACK gets its value, and is not called without a choice.  PROMPT and
-CATEGORY are as for `jumpseat-ui-read'."
+ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol for other
+packages, which may show more of it at PROMPT.  CALLBACK gets the value, and is
+not called without a choice."
   (jumpseat-ui-when-free
    (lambda ()
-     (when-let ((value (jumpseat-ui-read prompt items category)))
+     (when-let ((value (jumpseat-ui--read prompt items category)))
        (funcall callback value)))))
+
+(defun jumpseat-ui-offer (prompt actions callback)
+  "Let the user choose one of ACTIONS, and call CALLBACK with its value.
+PROMPT shows their names, because Emacs itself lists them only on request."
+  (jumpseat-ui-choose (format "%s (%s)" prompt (mapconcat #'car actions ", "))
+                      actions 'jumpseat-action callback))
 
 (define-derived-mode jumpseat-ui-mode special-mode "jumpseat"
   "The mode of windows that show something of jumpseat."
