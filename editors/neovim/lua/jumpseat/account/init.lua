@@ -107,7 +107,7 @@ client.on('end', over)
 
 ---@param account table
 ---@return string
-local function state_of(account) return ('%s: %s.'):format(account.provider, (account.state:gsub('_', ' '))) end
+local function state_of(account) return ('%s: %s.'):format(account.provider, status.words(account.state)) end
 
 --- Sign in; the daemon chooses the provider if none is named.
 ---@param provider string?

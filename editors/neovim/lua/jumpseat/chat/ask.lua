@@ -5,7 +5,6 @@ local create = require('jumpseat.chat.create')
 local log = require('jumpseat.core.log')
 local region = require('jumpseat.core.region')
 local send = require('jumpseat.chat.send')
-local settings = require('jumpseat.input.settings')
 local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
@@ -18,14 +17,13 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.ask')
 ---@field lines string[]
 ---@field tick integer
 
----@param lines string[]
----@return string[] lines without the blank ones at the end
-local function stripped(lines)
-  local count = #lines
-  while count > 0 and lines[count]:match('^%s*$') do
-    count = count - 1
-  end
-  return vim.list_slice(lines, 1, count)
+---@param buf integer
+---@param line integer from 1
+---@return integer row the last line with text at or above it, from 1
+---@return string text
+local function last_text(buf, line)
+  local row = region.last_line(buf, line)
+  return row, vim.fn.getbufoneline(buf, row)
 end
 
 --- Move the cursors of a chat to its end.
@@ -64,10 +62,9 @@ local function add_draft(this, lines)
     -- The blank lines at the end belong to the answer.
     vim.api.nvim_buf_set_lines(buf, -1, -1, false, vim.list_extend({ '' }, lines))
   else
-    local above = stripped(vim.api.nvim_buf_get_lines(buf, 0, -1, false))
-    local has_heading = vim.startswith(above[#above] or '', '## ')
-    local gap = has_heading and { '' } or { '', create.HEADING, '' }
-    vim.api.nvim_buf_set_lines(buf, #above, -1, false, vim.list_extend(gap, lines))
+    local row, text = last_text(buf, vim.api.nvim_buf_line_count(buf))
+    local gap = vim.startswith(text, '## ') and { '' } or { '', create.HEADING, '' }
+    vim.api.nvim_buf_set_lines(buf, row, -1, false, vim.list_extend(gap, lines))
   end
   local last = vim.api.nvim_buf_line_count(buf)
   local mark = vim.api.nvim_buf_set_extmark(
@@ -90,10 +87,9 @@ local function replace(draft, section)
   vim.api.nvim_buf_del_extmark(buf, namespace, draft.mark)
   local first, last = at[1], at[3].end_row + 1
   if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, first, last, false), draft.lines) then return end
-  local above = stripped(vim.api.nvim_buf_get_lines(buf, 0, first, false))
-  local heading = above[#above]
+  local row, heading = last_text(buf, first)
   if heading == section[1] or heading == create.HEADING then
-    first = #above - 1
+    first = row - 1
   else
     section = vim.list_slice(section, 3)
   end
@@ -131,17 +127,7 @@ local function add(this, question)
   else
     after = send.prepare(this)(write)
   end
-  transcript.render({ role = 'user', content = question.content }, settings.model(buf), after)
-end
-
---- Add a question once the chat prepares no other one.
----@param this jumpseat.Chat
----@param question jumpseat.Question
-local function add_later(this, question)
-  send.when_prepared(this, function()
-    if this.preparing then return add_later(this, question) end
-    add(this, question)
-  end)
+  transcript.render({ role = 'user', content = question.content }, transcript.named(buf, 'model'), after)
 end
 
 --- Ask in the last chat, below the answer that is being written there. Without a question the piece is put into the chat, to
@@ -158,7 +144,8 @@ function M.ask(question, target)
   if not vim.bo[this.buf].modifiable then
     return log.warn("The question cannot be written into the chat: 'modifiable' is off.")
   end
-  add_later(this, { content = content, lines = lines, is_complete = question ~= '' })
+  local asked = { content = content, lines = lines, is_complete = question ~= '' }
+  send.when_prepared(this, function() add(this, asked) end)
 end
 
 return M

@@ -56,7 +56,9 @@ end
 
 ---@param row table
 local function continue(row)
-  local open = vim.iter(chats.list()):find(function(buf) return transcript.conversation(buf) == row.id end)
+  local open = vim
+    .iter(chats.list())
+    :find(function(buf) return transcript.named(buf, 'conversation') == row.id end)
   if open then return chat.open({ buf = open }) end
   read(row.id, function(text, conversation)
     transcript.headings(conversation.model, function(err, headings)

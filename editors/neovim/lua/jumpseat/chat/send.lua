@@ -13,12 +13,24 @@ local view = require('jumpseat.display.view')
 
 local M = {}
 
+--- Call `action` once no question of the chat is being prepared: an answer comes below everything that is in the chat when it
+--- begins.
+---@param chat jumpseat.Chat
+---@param action fun()
+function M.when_prepared(chat, action)
+  if not chat.preparing then return action() end
+  table.insert(chat.preparing, action)
+end
+
 --- End the preparation of a question.
 ---@param chat jumpseat.Chat
 local function end_preparation(chat)
   local actions = chat.preparing or {}
   chat.preparing = nil
-  vim.iter(ipairs(actions)):each(function(_, action) vim.schedule(action) end)
+  for _, action in ipairs(actions) do
+    -- The action before may have begun to prepare another question.
+    vim.schedule(function() M.when_prepared(chat, action) end)
+  end
 end
 
 --- Forget what ran in a chat.
@@ -27,15 +39,6 @@ function M.rest(chat)
   chat.turn, chat.answer = nil, nil
   end_preparation(chat)
   view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
-end
-
---- Call `action` once no question of the chat is being prepared: an answer comes below everything that is in the chat when it
---- begins.
----@param chat jumpseat.Chat
----@param action fun()
-function M.when_prepared(chat, action)
-  if not chat.preparing then return action() end
-  table.insert(chat.preparing, action)
 end
 
 ---@param chat jumpseat.Chat
@@ -93,11 +96,12 @@ local function begin(chat, params, headings, is_sent)
     if model == head.model and conversation == head.conversationId then return end
     head = { model = model, conversationId = conversation }
     rendering = rendering + 1
-    transcript.set_front_matter(chat.buf, vim.tbl_extend('force', params, head), function(err)
+    local function write(change) written:edit(change) end
+    transcript.set_front_matter(chat.buf, vim.tbl_extend('force', params, head), write, function(err)
       if err then log.write('The front matter was not written: %s', err.message) end
       rendering = rendering - 1
       finish_if_complete()
-    end, function(change) written:edit(change) end)
+    end)
   end
   chat.answer = written
   chat.turn = turns.start('chat/start', params, function(deltas)

@@ -1,4 +1,6 @@
 --- The plug-in's log, and messages to the user.
+local wire = require('jumpseat.core.wire')
+
 local M = {}
 
 local STAMP, STAMPED = '%Y-%m-%dT%H:%M:%S ', '^%d+%-%d+%-%d+T%d+:%d+:%d+ '
@@ -70,6 +72,6 @@ end
 function M.warn(message) M.notify(message, vim.log.levels.WARN) end
 
 ---@param err jumpseat.Error
-function M.error(err) M.notify(require('jumpseat.core.wire').sentence(err), vim.log.levels.ERROR) end
+function M.error(err) M.notify(wire.sentence(err), vim.log.levels.ERROR) end
 
 return M

@@ -44,6 +44,14 @@ end
 ---@return integer
 function M.size_of_buffer(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) end
 
+--- The last line with text at or above this one, from 1; 0 if there is none.
+---@param buf integer
+---@param line integer from 1
+---@return integer
+function M.last_line(buf, line)
+  return vim.api.nvim_buf_call(buf, function() return vim.fn.prevnonblank(line) end)
+end
+
 ---@param region jumpseat.Region
 ---@return integer bytes
 function M.size(region)

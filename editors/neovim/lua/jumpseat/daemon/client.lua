@@ -219,7 +219,6 @@ function M.start()
   local words = log.with_stderr(command)
   vim.list_extend(words, { 'attach', '--log-level', options.log_level, '--log-file', log.daemon_path() })
   vim.list_extend(words, options.args)
-  vim.fn.mkdir(vim.fs.dirname(log.daemon_path()), 'p')
   ---@type jumpseat.Connection
   local new = { rpc = nil, state = 'starting', waiting = {}, pending = {} } ---@diagnostic disable-line: assign-type-mismatch
   local dispatchers = {
@@ -260,11 +259,11 @@ end)
 ---@return fun() cancel
 function M.request(method, params, callback)
   local err = M.start()
-  local current = connection
-  if err or not current then
-    vim.schedule(function() callback(err or missing()) end)
+  if err then
+    vim.schedule(function() callback(err) end)
     return function() end
   end
+  local current = connection --[[@as jumpseat.Connection]]
   if current.state == 'starting' then
     local entry = { method = method, params = params, callback = callback }
     table.insert(current.waiting, entry)

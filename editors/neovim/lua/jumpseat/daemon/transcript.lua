@@ -53,7 +53,7 @@ function M.headings(model, callback)
   end)
 end
 
---- The lines of the front matter with its two `---`; 0 if there is none.
+--- The number of the lines of the front matter with its two `---`; 0 if there is none.
 ---@param buf integer
 ---@return integer
 function M.front_matter_end(buf)
@@ -65,13 +65,19 @@ function M.front_matter_end(buf)
   return 0
 end
 
---- The kept conversation that the front matter names.
+--- The lines of the front matter with its two `---`.
 ---@param buf integer
+---@return string[]
+function M.front_matter(buf) return vim.api.nvim_buf_get_lines(buf, 0, M.front_matter_end(buf), false) end
+
+--- The name that the front matter has for a key, without reading it as YAML.
+---@param buf integer
+---@param key 'conversation'|'model'
 ---@return string?
-function M.conversation(buf)
-  for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, M.front_matter_end(buf), false)) do
-    local id = line:match('^conversation:%s*["\']?([%w._-]+)')
-    if id then return id end
+function M.named(buf, key)
+  for _, line in ipairs(M.front_matter(buf)) do
+    local name = line:match('^' .. key .. ':%s*["\']?([^%s"\']+)')
+    if name then return name end
   end
 end
 
@@ -86,12 +92,9 @@ end
 --- Write front matter with these values over the one that is there.
 ---@param buf integer
 ---@param head { model: string?, system: string?, settings: table?, conversationId: string? }
+---@param write fun(change: fun()) makes the change
 ---@param callback fun(err: jumpseat.Error?)
----@param write? fun(change: fun()) makes the change; it is made at once by default
-function M.set_front_matter(buf, head, callback, write)
-  if not write and not vim.bo[buf].modifiable then
-    return callback(wire.error('request', "The chat cannot be changed: 'modifiable' is off."))
-  end
+function M.set_front_matter(buf, head, write, callback)
   local params = {
     messages = {},
     model = head.model,
@@ -102,16 +105,11 @@ function M.set_front_matter(buf, head, callback, write)
   client.request('transcript/render', params, function(err, result)
     if err or not vim.api.nvim_buf_is_loaded(buf) then return callback(err) end
     local lines = result.text == '' and {} or vim.split(vim.trim(result.text), '\n', { plain = true })
-    local function change()
+    write(function()
       local last = M.front_matter_end(buf)
       if last == 0 and #lines > 0 then table.insert(lines, '') end
       vim.api.nvim_buf_set_lines(buf, 0, last, false, lines)
-    end
-    if write then
-      write(change)
-    else
-      change()
-    end
+    end)
     callback()
   end)
 end
@@ -121,9 +119,13 @@ end
 ---@param model string
 ---@param callback fun(err: jumpseat.Error?)
 function M.set_model(buf, model, callback)
+  if not vim.bo[buf].modifiable then
+    return callback(wire.error('request', "The chat cannot be changed: 'modifiable' is off."))
+  end
   M.parse(M.text(buf), function(err, parsed)
     if err then return callback(err) end
-    M.set_front_matter(buf, vim.tbl_extend('force', parsed, { model = model }), callback)
+    local head = vim.tbl_extend('force', parsed, { model = model })
+    M.set_front_matter(buf, head, function(change) change() end, callback)
   end)
 end
 

@@ -21,7 +21,6 @@ local SHARE = 0.25
 ---@field private scheduled boolean
 ---@field private pause_ms number until the deltas that come next are written
 ---@field private begun boolean
----@field private ended boolean
 ---@field private stopped boolean
 local Turn = {}
 Turn.__index = Turn
@@ -29,7 +28,6 @@ Turn.__index = Turn
 ---@type table<string, jumpseat.Turn>
 local turns = {}
 local count = 0
-local listening = false
 
 function Turn:_flush()
   self.scheduled = false
@@ -47,9 +45,8 @@ end
 
 ---@param outcome jumpseat.Outcome
 function Turn:_finish(outcome)
-  if self.ended then return end
+  if not turns[self.id] then return end
   self:_flush()
-  self.ended = true
   turns[self.id] = nil
   self.on_end(outcome)
 end
@@ -84,7 +81,7 @@ end
 
 --- Stop the turn. The partial answer stays.
 function Turn:stop()
-  if self.ended or self.stopped then return end
+  if self.stopped or not turns[self.id] then return end
   self.stopped = true
   client.request('chat/cancel', { turnId = self.id }, function(err, answer)
     -- A turn that was cancelled before its first delta gets no `done` either.
@@ -95,23 +92,21 @@ function Turn:stop()
   end)
 end
 
-local function listen()
-  if listening then return end
-  listening = true
-  client.on('chat/delta', function(params)
-    local turn = turns[params.turnId]
-    if turn then turn:_receive(params.delta) end
-  end)
-  client.on('$/progress', function(params)
-    local turn = turns[params.token]
-    if turn then turn:_report(params.value) end
-  end)
-  client.on('end', function(err)
-    for _, turn in pairs(vim.tbl_extend('force', {}, turns)) do
-      turn:_finish({ cancelled = false, error = err })
-    end
-  end)
-end
+client.on('chat/delta', function(params)
+  local turn = turns[params.turnId]
+  if turn then turn:_receive(params.delta) end
+end)
+
+client.on('$/progress', function(params)
+  local turn = turns[params.token]
+  if turn then turn:_report(params.value) end
+end)
+
+client.on('end', function(err)
+  for _, turn in pairs(vim.tbl_extend('force', {}, turns)) do
+    turn:_finish({ cancelled = false, error = err })
+  end
+end)
 
 --- Start a turn. `on_deltas` is called once a frame at most, `on_end` exactly once.
 ---@param method 'chat/start'|'edit/start'
@@ -120,7 +115,6 @@ end
 ---@param on_end fun(outcome: jumpseat.Outcome)
 ---@return jumpseat.Turn
 function M.start(method, params, on_deltas, on_end)
-  listen()
   count = count + 1
   local turn = setmetatable({
     id = ('nvim-%d-%d-%d'):format(vim.uv.os_getpid(), vim.uv.hrtime(), count),
@@ -130,7 +124,6 @@ function M.start(method, params, on_deltas, on_end)
     scheduled = false,
     pause_ms = FRAME_MS,
     begun = false,
-    ended = false,
     stopped = false,
   }, Turn)
   turns[turn.id] = turn

@@ -1,4 +1,5 @@
 --- An answer while it is written into a chat buffer. The daemon's deltas contain the lines of the transcript.
+local region = require('jumpseat.core.region')
 local view = require('jumpseat.display.view')
 local writer = require('jumpseat.display.writer')
 
@@ -26,15 +27,11 @@ Answer.__index = Answer
 ---@param heading string
 ---@return jumpseat.Answer
 function M.new(buf, heading)
-  local count = vim.api.nvim_buf_line_count(buf)
-  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  local last = count
-  while last > 1 and lines[last]:match('^%s*$') do
-    last = last - 1
-  end
+  local last = math.max(1, region.last_line(buf, vim.api.nvim_buf_line_count(buf)))
+  local line = vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
   local self = setmetatable({
     buf = buf,
-    writer = writer.new(buf, last - 1, #lines[last]),
+    writer = writer.new(buf, last - 1, #line),
     heading = '\n\n' .. heading .. '\n\n',
     written = false,
     notices = {},

@@ -10,7 +10,6 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
 ---@field private tick integer? `changedtick` after the last write
 ---@field private chunks string[] what was written
 ---@field lost boolean the user has taken the piece away
----@field private closed boolean
 ---@field private is_shared boolean something else changed the buffer since the first write
 local Writer = {}
 Writer.__index = Writer
@@ -27,7 +26,6 @@ function M.new(buf, row, col)
     last = vim.api.nvim_buf_set_extmark(buf, namespace, row, col, left),
     chunks = {},
     lost = false,
-    closed = false,
     is_shared = false,
   }, Writer)
 end
@@ -50,7 +48,7 @@ function Writer:last_row() return (self:_at(self.last)) end
 --- after an undo could not be redone.
 ---@return boolean
 function Writer:is_valid()
-  if self.lost or self.closed or not vim.api.nvim_buf_is_loaded(self.buf) then return false end
+  if self.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return false end
   if #self.chunks > 0 and self.tick ~= vim.api.nvim_buf_get_changedtick(self.buf) then
     local row, col = self:_at(self.first)
     local last_row, last_col = self:_at(self.last)
@@ -197,7 +195,6 @@ end
 
 --- Write no more; the text stays.
 function Writer:close()
-  self.closed = true
   if not vim.api.nvim_buf_is_loaded(self.buf) then return end
   vim.api.nvim_buf_del_extmark(self.buf, namespace, self.first)
   vim.api.nvim_buf_del_extmark(self.buf, namespace, self.last)

@@ -228,14 +228,6 @@ local function with_blocks(message)
   return nil, changed
 end
 
---- The last line with text before this one.
----@param buf integer
----@param line integer from 1, inclusive
----@return integer
-local function last_line(buf, line)
-  return vim.api.nvim_buf_call(buf, function() return vim.fn.prevnonblank(line) end)
-end
-
 --- Put what the last question names, a prompt and references, into it, in the buffer too: the chat is then complete, and
 --- stays what was sent.
 ---@param buf integer
@@ -254,7 +246,7 @@ function M.expand(buf, parsed, write, callback)
       local section = transcript.section(parsed, #parsed.messages)
       local lines = vim.split(text .. '\n', '\n', { plain = true })
       local at_end = vim.tbl_filter(
-        function(win) return vim.api.nvim_win_get_cursor(win)[1] >= last_line(buf, section.endLine) end,
+        function(win) return vim.api.nvim_win_get_cursor(win)[1] >= region.last_line(buf, section.endLine) end,
         vim.fn.win_findbuf(buf)
       )
       write(function() vim.api.nvim_buf_set_lines(buf, section.startLine, section.endLine, false, lines) end)
@@ -263,7 +255,7 @@ function M.expand(buf, parsed, write, callback)
       end
       view.fold_images(buf)
       if not has_prompt then return callback() end
-      transcript.set_front_matter(buf, parsed, callback, write)
+      transcript.set_front_matter(buf, parsed, write, callback)
     end)
   end)
 end

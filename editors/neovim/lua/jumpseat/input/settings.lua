@@ -20,34 +20,18 @@ M.KEYS = {
   conversation = 'The kept conversation that the chat continues.',
 }
 
----@param buf integer
----@return string[]
-local function front_matter(buf)
-  return vim.api.nvim_buf_get_lines(buf, 0, transcript.front_matter_end(buf), false)
-end
-
---- The model that the front matter names.
----@param buf integer
----@return string?
-function M.model(buf)
-  for _, line in ipairs(front_matter(buf)) do
-    local model = line:match('^model:%s*["\']?([^%s"\']+)')
-    if model then return model end
-  end
-end
-
 --- The rows of the settings schema for a chat.
 ---@param buf integer
 ---@return table[]
 function M.rows(buf)
-  local provider = lists.provider_of(M.model(buf))
+  local provider = lists.provider_of(transcript.named(buf, 'model'))
   return provider and provider.settingsSchema or {}
 end
 
 --- Show the model that the front matter names; an answer shows it with its provider.
 ---@param buf integer
 local function show_model(buf)
-  local model, shown = M.model(buf), view.status(buf).model
+  local model, shown = transcript.named(buf, 'model'), view.status(buf).model
   if model and not (shown and vim.endswith(shown, ':' .. model)) then view.update(buf, { model = model }) end
 end
 
@@ -55,12 +39,16 @@ end
 ---@param buf integer
 function M.check(buf)
   show_model(buf)
-  local lines = front_matter(buf)
+  local lines = transcript.front_matter(buf)
   -- A text without a question has nothing to check.
   local text = table.concat(lines, '\n') .. '\n\n-\n'
   if #lines == 0 then return vim.diagnostic.reset(namespace, buf) end
   client.request('transcript/check', { text = text }, function(err, result)
-    if err or not vim.api.nvim_buf_is_loaded(buf) or not vim.deep_equal(front_matter(buf), lines) then
+    if
+      err
+      or not vim.api.nvim_buf_is_loaded(buf)
+      or not vim.deep_equal(transcript.front_matter(buf), lines)
+    then
       return
     end
     vim.diagnostic.set(
@@ -95,7 +83,7 @@ function M.check_later(buf)
   local serial = last.serial
   vim.defer_fn(function()
     if serial ~= last.serial or not vim.api.nvim_buf_is_loaded(buf) then return end
-    local text = table.concat(front_matter(buf), '\n')
+    local text = table.concat(transcript.front_matter(buf), '\n')
     if text == last.text then return end
     last.text = text
     M.check(buf)
