@@ -54,8 +54,7 @@ def run(argv: Sequence[str]) -> int:
     except OSError as error:
         # Usually a full disk. Python's flush at exit must not fail on it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        print_failure(f"The output cannot be written: {error.strerror or error}.", None)
-        return FAILED
+        return print_failure(f"The output cannot be written: {error.strerror or error}.")
     return code if isinstance(code, int) else OK
 
 

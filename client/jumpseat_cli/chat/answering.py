@@ -203,8 +203,7 @@ async def _print_answer(
         print_client_error(failure, as_json=False)
         return FAILED
     if (fault := _fault_of(await stream.response(), output_mode)) is not None:
-        print_failure(fault, None)
-        return FAILED
+        return print_failure(fault)
     return OK
 
 

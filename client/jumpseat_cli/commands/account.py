@@ -77,7 +77,7 @@ async def logout(provider: str | None, daemon_command: list[str], as_json: bool)
     if as_json:
         print_json(status)
     elif nobody:
-        print_failure(f"No account is signed in to {place_of(status)}.", None)
+        print_failure(f"No account is signed in to {place_of(status)}.")
     elif status.get("state") != "signed_out" and status.get("message"):
         say(clean_line(str(status["message"])))
     elif status.get("state") == "not_required":

@@ -227,8 +227,7 @@ async def remove(
         else:
             rows = (await list_rows(client, query=query)).rows
         if not rows:
-            print_failure(f"No kept conversation has all these words: {query}.", None)
-            return FAILED
+            return print_failure(f"No kept conversation has all these words: {query}.")
         if not yes and sys.stdin.isatty() and await _confirm_removal(rows) != OK:
             say("Nothing was deleted.")
             return FAILED

@@ -109,8 +109,7 @@ def daemon_status(as_json: bool) -> int:
     try:
         status = command.daemon_status()
     except command.NoAnswerError as error:
-        print_failure(str(error), None)
-        return FAILED
+        return print_failure(str(error))
     if as_json:
         print_json(status)
     else:
@@ -157,7 +156,5 @@ def stop(as_json: bool) -> int:
                 print_json({"stopped": True})
             return OK
     except command.NoAnswerError as error:
-        print_failure(str(error), None)
-        return FAILED
-    print_failure("The daemon is not running.", None)
-    return FAILED
+        return print_failure(str(error))
+    return print_failure("The daemon is not running.")

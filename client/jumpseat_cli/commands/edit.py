@@ -155,8 +155,7 @@ async def _edit_piece(
             return OK
         return await _change(piece, replacement, asks=writes is None)
     except CannotUse as error:
-        print_failure(str(error), None)
-        return FAILED
+        return print_failure(str(error))
 
 
 async def _change(piece: Piece, replacement: str, *, asks: bool) -> int:

@@ -132,8 +132,7 @@ async def default(model: str | None, unset: bool, daemon_command: list[str], as_
             return OK
         shown = await _default_of(client)
     if shown is None:
-        print_failure("There is no default model.", _STATUS_HINT)
-        return FAILED
+        return print_failure("There is no default model.", _STATUS_HINT)
     if as_json:
         print_json(shown)
     else:

@@ -13,7 +13,7 @@ from jumpseat_cli.command_line.groups import ListByDefault
 from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.daemon.settings import save_settings
-from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_cli.terminal.failures import OK, print_failure, print_json, say
 from jumpseat_cli.terminal.text import clean_line
 
 NAMES = ("default_provider", "default_model")
@@ -150,8 +150,7 @@ def _saved(settings: Mapping[str, Any], key: str) -> Any:
 
 
 def _report_missing(key: str) -> int:
-    print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
-    return FAILED
+    return print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
 
 
 def path_of(key: str) -> list[str]:

@@ -63,8 +63,7 @@ def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     environment = environment_of_process()
     path = config or environment.places.config_file
     if path.exists() or path.is_symlink():
-        print_failure(f"{path} exists; it is left as it is.", "'jumpseat config edit' changes it.")
-        return FAILED
+        return print_failure(f"{path} exists; it is left as it is.", "'jumpseat config edit' changes it.")
     unknown = [name for name in named if name not in SERVICES]
     if unknown:
         raise click.UsageError(f"There is no {unknown[0]!r} to choose. There are: {', '.join(SERVICES)}.")
@@ -84,8 +83,7 @@ def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
         with path.open("x", encoding="utf-8") as stream:
             stream.write(text_of(chosen, sources, default))
     except OSError as error:
-        print_failure(f"{path} cannot be written: {error.strerror or error}.", None)
-        return FAILED
+        return print_failure(f"{path} cannot be written: {error.strerror or error}.")
     if as_json:
         print_json({"file": str(path), "providers": [service.id for service in chosen]})
         return OK
@@ -216,8 +214,7 @@ def edit(config: Path | None, *, as_json: bool) -> int:
     if command is None:
         found = "No editor was found" if _is_terminal() else "There is no terminal for an editor"
         hint = f"Set VISUAL or EDITOR to the command of an editor, or edit {path} yourself."
-        print_failure(f"{found}.", hint)
-        return FAILED
+        return print_failure(f"{found}.", hint)
     begun = False
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -230,11 +227,9 @@ def edit(config: Path | None, *, as_json: bool) -> int:
         if begun and unchanged:
             path.unlink()
     except OSError as error:
-        print_failure(f"{path} cannot be edited with {command[0]}: {error.strerror or error}.", None)
-        return FAILED
+        return print_failure(f"{path} cannot be edited with {command[0]}: {error.strerror or error}.")
     if code != 0:
-        print_failure(f"{command[0]} ended with the code {code}.", None)
-        return FAILED
+        return print_failure(f"{command[0]} ended with the code {code}.")
     if unchanged:
         say("Nothing was changed.")
         return OK

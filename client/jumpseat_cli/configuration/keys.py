@@ -43,14 +43,12 @@ def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool)
     try:
         stored = asyncio.run(store_key(key, provider, environment, before=before, in_file=in_file))
     except CannotStoreError as error:
-        print_failure(str(error), None)
-        return FAILED
+        return print_failure(str(error))
     try:
         file.set(provider, {**(table if new else {}), "api_key": stored.source})
     except CannotChange as error:
         hint = f'The key is stored. In the table [providers.{provider}], write: api_key = "{stored.source}"'
-        print_failure(str(error), hint)
-        return FAILED
+        return print_failure(str(error), hint)
     if before is not None and is_stored(before, environment):
         _forget(before, environment)
     if as_json:
@@ -133,7 +131,7 @@ def _read_key(provider: str) -> str | None:
         )
         return None
     if (fault := fault_of_key(key)) is not None:
-        print_failure(fault, None)
+        print_failure(fault)
         return None
     return key
 
@@ -199,15 +197,13 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
     file = ConfigurationFile(config or environment.places.config_file)
     source = file.providers.get(provider, {}).get("api_key")
     if source is None:
-        print_failure(
+        return print_failure(
             f"{file.path} names no key of {provider}.", "'jumpseat keys list' shows those it names."
         )
-        return FAILED
     if not is_stored(source, environment):
         place = shown_value(("providers", provider, "api_key"), str(source), environment)
         hint = "'jumpseat config edit' changes the file."
-        print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
-        return FAILED
+        return print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
     # First the key: after a failure, the file still says where it is.
     replaced = _forget(source, environment)
     file.set(provider, {"api_key": replaced})

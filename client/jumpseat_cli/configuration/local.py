@@ -18,7 +18,7 @@ from jumpseat.adapters.local.model import (
 )
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile, reporting
-from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_cli.terminal.failures import OK, print_failure, print_json, say
 from jumpseat_cli.terminal.tables import print_rows
 
 PROVIDER = "local"
@@ -88,12 +88,10 @@ def install_model(name: str | None, config: Path | None, *, as_json: bool) -> in
         return OK
     if not (Path(name).suffix == ".gguf" or environment.absolute(name).is_file()):
         hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
-        print_failure(f"There is no model {name!r} to install.", hint)
-        return FAILED
+        return print_failure(f"There is no model {name!r} to install.", hint)
     file = environment.absolute(name)
     if (fault := fault_of_file(file)) is not None:
-        print_failure(f"{file} {fault}.", None)
-        return FAILED
+        return print_failure(f"{file} {fault}.")
     configuration = ConfigurationFile(config or environment.places.config_file)
     install_engine(environment=environment, report=say)
     configuration.set(PROVIDER, {"model_path": str(file)})
@@ -116,16 +114,14 @@ def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> 
         said = f"{configuration.path} does not name {used} any more; the file stays where it is."
         return _uninstalled(identify(used).name, None, said, as_json=as_json)
     if name not in (None, SMOLLM2.name):
-        print_failure(
+        return print_failure(
             f"There is no local model {name!r}.", "'jumpseat local list' shows those that are there."
         )
-        return FAILED
     deleted = uninstall(environment=environment)
     if deleted is None:
-        print_failure(
+        return print_failure(
             f"{SMOLLM2.name} is not installed in {installed_file(environment.places).parent}.", None
         )
-        return FAILED
     return _uninstalled(SMOLLM2.name, deleted, f"{deleted} is deleted. {ENGINE_HINT}", as_json=as_json)
 
 

@@ -129,7 +129,7 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
     if as_json:
         print_json(status)
     elif not ready:
-        print_failure(str(status.get("message") or "The sign-in did not succeed."), None)
+        print_failure(str(status.get("message") or "The sign-in did not succeed."))
     elif status.get("state") == "not_required":
         say(f"{status.get('provider')} needs no sign-in.")
     else:

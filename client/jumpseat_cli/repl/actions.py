@@ -87,7 +87,7 @@ class Actions:
             return
         for found in await self._link.request(lambda client: _check_model(client, name)):
             if found["severity"] == 1 and found["code"] in ("request", "config", "invalid_params"):
-                print_failure(found["message"], None)
+                print_failure(found["message"])
                 return
             note(f"warning: {found['message']}")
         options["model"] = name
@@ -120,7 +120,7 @@ class Actions:
             try:
                 waiting += await asyncio.to_thread(read, _unquoted(argument))
             except CannotUse as error:
-                print_failure(str(error), None)
+                print_failure(str(error))
                 return
         if not waiting:
             note("Nothing goes with the next question.")
@@ -136,7 +136,7 @@ class Actions:
             note(f"The next answers are made with thinking {argument}.")
         elif argument:
             levels = ", ".join(THINKING_LEVELS)
-            print_failure(f"{argument} is neither show nor hide nor a level: {levels}.", None)
+            print_failure(f"{argument} is neither show nor hide nor a level: {levels}.")
         elif self._conversation.thinking:
             print_thinking(self._conversation.thinking)
         else:
@@ -162,7 +162,7 @@ class Actions:
         model = options.get("model")
         for found in await self._link.request(lambda client: _check(client, model, changed)):
             if str(found["message"]).startswith(f"settings.{key}"):
-                print_failure(found["message"], None)
+                print_failure(found["message"])
                 return
         options["settings"] = {**values, **changed}
         note(f"The next answers are made with {key} {text}." if text else f"{key} is no longer set.")
@@ -190,7 +190,7 @@ class Actions:
         try:
             await asyncio.to_thread(replace_file, path, text.encode("utf-8", "replace"))
         except OSError as error:
-            print_failure(f"{path} cannot be written: {error.strerror or error}.", None)
+            print_failure(f"{path} cannot be written: {error.strerror or error}.")
             return
         self._saved = path
         note(f"Saved to {path}.")

@@ -36,17 +36,21 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def print_failure(message: str, hint: str | None) -> None:
-    """Print what failed, and on a second line what to do about it; as `{"error": ...}` with `--json`."""
+def print_failure(message: str, hint: str | None = None) -> int:
+    """Print what failed, and on a second line what to do about it; return the exit code.
+
+    With `--json` the failure is printed as `{"error": ...}`.
+    """
     import click  # Here, because the daemon is started before click is imported.
 
     context = click.get_current_context(silent=True)
     if context is not None and context.params.get("as_json"):
         print_json({"error": client_error(message, hint)})
-        return
+        return FAILED
     say(f"jumpseat: {message}")
     if hint:
         say(f"hint: {clean_line(hint)}")
+    return FAILED
 
 
 def print_client_error(error: ClientError, *, as_json: bool) -> None:
