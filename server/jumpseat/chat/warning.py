@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+WAITING_FOR_ROOM = "waiting_for_room"
+"""The code of the only warning that is about what happens now."""
+
 
 @dataclass(slots=True)
 class WarningEvent:

@@ -18,6 +18,7 @@ from jumpseat.chat import (
     RetryEvent,
     WarningEvent,
 )
+from jumpseat.chat.warning import WAITING_FOR_ROOM
 from jumpseat.engine.ask import Sink
 from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.length import refuses_limit
@@ -60,8 +61,8 @@ class Attempts:
         self._memory = memory
         self._keeper = keeper
         self._request = planned.request
-        self._has_begun = self._has_output = False
-        """Whether the provider has answered the current attempt, and whether the client shows a part."""
+        self._is_answered = self._has_begun = self._has_output = False
+        """Whether the current attempt has an event, a response's beginning, and a part that the client shows."""
 
     async def run(self) -> DoneEvent:
         """Return the end of the attempt that ended well, which is not sent to the sink.
@@ -70,7 +71,7 @@ class Attempts:
             ChatError: the last attempt failed.
         """
         while True:
-            self._has_begun = self._has_output = False
+            self._is_answered = self._has_begun = self._has_output = False
             try:
                 return await self._run_one()
             except Replan as replan:
@@ -80,11 +81,19 @@ class Attempts:
                     await self._wait_to_retry(error)
 
     async def _run_one(self) -> DoneEvent:
+        # Sent with the first event of the answer: a refused attempt warns of nothing.
+        held: list[WarningEvent] = []
         async with events_of(self._target.adapter, self._request) as events:
             async for event in events:
-                # Each attempt warns again of what it leaves out; the client gets a warning once.
-                if isinstance(event, WarningEvent) and event in self._fold.warnings:
+                if isinstance(event, WarningEvent):
+                    if self._is_answered or event.code == WAITING_FOR_ROOM:
+                        self._warn(event)
+                    else:
+                        held.append(event)
                     continue
+                self._is_answered = True
+                while held:
+                    self._warn(held.pop(0))
                 self._fold.add(event)
                 if isinstance(event, DoneEvent):
                     self._note_refusals()
@@ -98,6 +107,12 @@ class Attempts:
                 await self._sink.ready()
         raise unfinished_answer(self._target.provider)
 
+    def _warn(self, warning: WarningEvent) -> None:
+        """Send a warning, once in a turn: each attempt warns again of what it leaves out."""
+        if warning not in self._fold.warnings:
+            self._fold.add(warning)
+            self._sink.send(warning)
+
     def _note_refusals(self) -> None:
         planned = self._planned.request.messages
         if self._memory is not None and self._request.messages is not planned:
@@ -110,9 +125,8 @@ class Attempts:
         logger.info("replanning a turn of %s: %s", self._target.provider, replan.reason)
         self._request = replan.request or self._request
         self._restart()
-        if replan.warning is not None and replan.warning not in self._fold.warnings:
-            self._fold.add(replan.warning)
-            self._sink.send(replan.warning)
+        if replan.warning is not None:
+            self._warn(replan.warning)
 
     def _lower_limit(self, error: ChatError) -> bool:
         """Whether the next attempt has another limit, because the provider refused this one."""

@@ -24,6 +24,7 @@ from jumpseat.chat import (
     StreamEvent,
     WarningEvent,
 )
+from jumpseat.chat.warning import WAITING_FOR_ROOM
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, error_in
@@ -126,7 +127,7 @@ async def stream_events(
     """
     if (await client.for_url(call.url)).slots.locked():
         message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
-        yield WarningEvent("waiting_for_room", message)
+        yield WarningEvent(WAITING_FOR_ROOM, message)
     async with _opened(client, call, provider) as body:
         request_id = request_id_of(body.headers)
         if body.status >= 300:

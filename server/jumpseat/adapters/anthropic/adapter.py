@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from jumpseat.adapters.anthropic.models import models_in
@@ -32,6 +32,8 @@ class AnthropicAdapter(EndpointAdapter):
     """One endpoint."""
 
     default_base_url = "https://api.anthropic.com"
+    needless_suffix = "/v1"
+    own_headers: ClassVar = {"anthropic-version": VERSION}
     default_needs_key = True
     assistant_may_begin = True
     document_types = ("application/pdf", "text/")
@@ -39,8 +41,6 @@ class AnthropicAdapter(EndpointAdapter):
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)
-        # An address copied from an OpenAI set-up ends with /v1.
-        self._base_url = self._base_url.removesuffix("/v1")
         self._route = MessagesRoute(
             provider, parameters=config.parameters, marks_cache=config.cache is not False
         )
@@ -83,6 +83,3 @@ class AnthropicAdapter(EndpointAdapter):
     def _credential(self, key: str) -> Mapping[str, str]:
         # A gateway may need `authorization` instead, which its table has in `headers`.
         return {"x-api-key": key}
-
-    async def _headers(self, model: str | None = None) -> dict[str, str]:
-        return {"anthropic-version": VERSION, **await super()._headers(model)}

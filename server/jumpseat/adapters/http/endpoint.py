@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
-import jumpseat
 from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits, Replan
 from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.base.replan import repeat_once
@@ -21,8 +19,9 @@ from jumpseat.adapters.http.account import KeyAccount
 from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.models import read_models, static_model
+from jumpseat.adapters.http.requests import EndpointRequests, ResolvedTable
 from jumpseat.adapters.http.shared_answers import SharedAnswers
-from jumpseat.adapters.http.url import hide_credentials, joined, with_query
+from jumpseat.adapters.http.url import joined
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
@@ -34,12 +33,11 @@ from jumpseat.chat import (
     StreamEvent,
 )
 from jumpseat.chat.long import is_long
-from jumpseat.config import ProviderConfig, Values
-from jumpseat.config.templates import names_in
+from jumpseat.config import ProviderConfig
 from jumpseat.config.values import is_unset_variable, needs_model
 from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
 from jumpseat.http.diagnosis import check_hosts
-from jumpseat.system.secrets import Secret, names_credential
+from jumpseat.system.secrets import names_credential
 from jumpseat.system.worker import compute
 
 T = TypeVar("T")
@@ -58,6 +56,12 @@ class EndpointAdapter(Adapter):
 
     default_timeout: ClassVar[float | None] = None
     """The longest silence of a chat in seconds without a configured `timeout`; None for `IDLE_SECONDS`."""
+
+    needless_suffix: ClassVar[str] = ""
+    """An end of a configured base URL that is left out."""
+
+    own_headers: ClassVar[Mapping[str, str]] = {}
+    """Headers of every request, which configured ones override; names in lower case."""
 
     document_types: ClassVar[Sequence[str]] = ()
     """The same attribute as in `ChatTraits`."""
@@ -78,8 +82,12 @@ class EndpointAdapter(Adapter):
         self._http = http
         # As configured, including `${name}`; empty if the table has only the complete URL of a chat.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
-        self._values = Values(provider, config)
-        self._credentials_of_url: Sequence[Secret] = ()
+        # An address copied from a set-up for another API may end with its version.
+        self._base_url = self._base_url.removesuffix(self.needless_suffix)
+        self._requests = EndpointRequests(
+            provider, config, self._base_url, credential=self._credential, headers=self.own_headers
+        )
+        self._values = self._requests.values
         self.account = KeyAccount(
             provider,
             config,
@@ -129,26 +137,25 @@ class EndpointAdapter(Adapter):
         return self._attempt(request)
 
     async def _attempt(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
-        headers = await self._headers(request.model)
+        resolved = await self._requests.resolve(request.model)
+        headers = self._requests.headers(resolved)
         prepared = await self._prepare(request, headers)
         call = HttpCall(
             "POST",
-            await self._url_of_chat(request),
+            self._requests.with_query(resolved.url or self._address_of_chat(request, resolved), resolved),
             {**prepared.headers, **headers},
             await self._values.body(prepared.body, request.model),
             self._config.timeout or self.default_timeout,
         )
         since = self._values.readings
-        # Sent with the first event, so that a refused attempt has none.
-        warnings = list(prepared.warnings)
+        for warning in prepared.warnings:
+            yield warning
         answer = stream_events(
             self._http, call, prepared.decoder, provider=self._provider, refine=prepared.refine
         )
         try:
             async with aclosing(answer) as events:
                 async for event in events:
-                    while warnings:
-                        yield warnings.pop(0)
                     yield event
         except ChatError as error:
             await self._examine(error, since, request.model)
@@ -241,62 +248,9 @@ class EndpointAdapter(Adapter):
         """The headers with the key; names in lower case."""
         return {"authorization": f"Bearer {key}"}
 
-    async def _headers(self, model: str | None = None) -> dict[str, str]:
-        """The headers of a request; names in lower case. Configured headers override our own.
-
-        Without a model, configured headers that need one are left out.
-
-        Raises:
-            ConfigError: the key or a configured header cannot be resolved.
-        """
-        # Resolved for each request, because a key may change while the daemon runs.
-        headers = {"user-agent": f"jumpseat/{jumpseat.__version__}", "x-request-id": uuid.uuid4().hex}
-        if self._config.api_key is not None:
-            key = await self._values.resolve("api_key", self._config.api_key)
-            # If the table has `${api_key}`, the key is sent only there.
-            if not self._places_key:
-                headers.update(self._credential(key.reveal()))
-        headers.update(await self._values.headers(model))
-        return headers
-
-    @property
-    def _places_key(self) -> bool:
-        """Whether the table has `${api_key}` in a URL, a query or a header."""
-        table = self._config
-        texts = (table.base_url, table.url, *table.query.values(), *table.headers.values())
-        return any("api_key" in names_in(text) for text in texts if isinstance(text, str))
-
-    async def _url(self, path: str, model: str | None = None) -> str:
-        """The URL of a path below the base URL.
-
-        Raises:
-            ConfigError: a part of it cannot be resolved.
-        """
-        return await self._with_query(joined(await self._base(model), path), model)
-
-    async def _base(self, model: str | None = None) -> str:
-        return await self._values.filled_url("base_url", self._base_url, model)
-
-    async def _with_query(self, url: str, model: str | None) -> str:
-        """The URL with the configured query; its secrets are redacted in logs."""
-        url = with_query(url, await self._values.query(model))
-        self._credentials_of_url = hide_credentials(url)
-        return url
-
-    async def _url_of_chat(self, request: ChatRequest) -> str:
-        """The URL of a chat: the configured `url`, else the address below the base URL.
-
-        Raises:
-            ConfigError: a part of it cannot be resolved.
-        """
-        if self._config.url is None:
-            url = await self._address_of_chat(request)
-        else:
-            url = await self._values.filled_url("url", self._config.url, request.model)
-        return await self._with_query(url, request.model)
-
-    async def _address_of_chat(self, request: ChatRequest) -> str:
-        return joined(await self._base(request.model), self._route.path)
+    def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
+        """The URL of a chat without the configured query, if the table does not have it."""
+        return joined(resolved.base_url, self._route.path)
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         """The request as the route encodes it.
@@ -325,15 +279,6 @@ class EndpointAdapter(Adapter):
                 "jumpseat is started, and start it again."
             )
 
-    async def _call_of(self, method: str, path: str, body: Any = None) -> HttpCall:
-        """A request other than a chat, below the base URL.
-
-        Raises:
-            ConfigError: a value of the table cannot be resolved.
-        """
-        headers = await self._headers()
-        return HttpCall(method, await self._url(path), headers, body, self._config.timeout)
-
     async def _fetch(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
         """Make a request other than a chat; repeat it once with another credential if that has expired.
 
@@ -348,7 +293,7 @@ class EndpointAdapter(Adapter):
         """
 
         async def attempt() -> T:
-            call = await self._call_of(method, path, body)
+            call = await self._requests.call(method, path, body)
             since = self._values.readings
             try:
                 return await ask(self._http, call, provider=self._provider)

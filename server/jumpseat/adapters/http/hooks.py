@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from jumpseat.adapters.http.attempt import Prepared
 from jumpseat.adapters.http.endpoint import EndpointAdapter
+from jumpseat.adapters.http.requests import ResolvedTable
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
 from jumpseat.adapters.http.url import joined
 from jumpseat.chat import (
@@ -134,7 +135,7 @@ class HttpAdapter(EndpointAdapter):
         Raises:
             ConfigError: the key, a configured header or a part of the URL cannot be read.
         """
-        return await self._call_of(method, path, body)
+        return await self._requests.call(method, path, body)
 
     # -- the hooks
 
@@ -233,7 +234,7 @@ class HttpAdapter(EndpointAdapter):
         finally:
             await self._afterwards(prepared, outcome)
 
-    async def _address_of_chat(self, request: ChatRequest) -> str:
+    def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
         return self.url(request)
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
@@ -276,7 +277,7 @@ class HttpAdapter(EndpointAdapter):
 
     async def _find_address(self) -> None:
         if self._base_url:
-            self._address = await self._base()
+            self._address = await self._values.filled_url("base_url", self._base_url)
 
     def _without_messages(self, request: ChatRequest) -> Prepared:
         # `form_messages` alone encodes the conversation, which may be long.

@@ -29,7 +29,7 @@ from jumpseat.chat import (
 from jumpseat.chat.media import without_unreadable_results
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.ollama_chat import ServerFacts
-from jumpseat.http import HttpCall, HttpClient
+from jumpseat.http import HttpClient
 
 FIRST_BYTE_SECONDS = 600.0
 """The server sends nothing while it loads a model, which may take 300 s, and while it reads a prompt."""
@@ -84,9 +84,8 @@ class OllamaAdapter(EndpointAdapter):
             return known
         seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
         try:
-            headers = await self._headers(model)
-            call = HttpCall("POST", await self._url("/api/show"), headers, {"model": model}, seconds)
-            answer = await self._shared_answer(f"/api/show {model}", call)
+            call = await self._requests.call("POST", "/api/show", {"model": model}, model)
+            answer = await self._shared_answer(f"/api/show {model}", replace(call, timeout=seconds))
         except ChatError:
             # The error of the chat itself says more, and a proxy may pass /api/chat alone.
             return known

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +85,16 @@ def test_a_configured_query_replaces_parameters_of_the_url(
     assert with_query(url, query) == expected
 
 
+async def headers_of(adapter: EndpointAdapter) -> dict[str, str]:
+    return adapter._requests.headers(await adapter._requests.resolve("m"))
+
+
+async def url_of_chat(adapter: EndpointAdapter, model: str) -> str:
+    resolved = await adapter._requests.resolve(model)
+    url = resolved.url or adapter._address_of_chat(replace(REQUEST, model=model), resolved)
+    return adapter._requests.with_query(url, resolved)
+
+
 @pytest.mark.requirement("7:templates-in-urls")
 @pytest.mark.parametrize(
     "place",
@@ -96,9 +107,9 @@ def test_a_configured_query_replaces_parameters_of_the_url(
 async def test_a_key_with_a_configured_place_is_sent_only_there(http: HttpClient, place: Any) -> None:
     table = {"base_url": "http://127.0.0.1:1/v1", "api_key": KEY, **place}
 
-    assert "authorization" not in await endpoint(http, **table)._headers("m")
+    assert "authorization" not in await headers_of(endpoint(http, **table))
     del table["headers" if "headers" in place else next(iter(place))]
-    assert (await endpoint(http, **table)._headers("m"))["authorization"] == f"Bearer {KEY}"
+    assert (await headers_of(endpoint(http, **table)))["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.requirement("6:no-secrets", "7:query")
@@ -114,7 +125,7 @@ async def test_a_key_with_a_configured_place_is_sent_only_there(http: HttpClient
 )
 async def test_secrets_in_a_url_are_redacted_before_it_is_sent(http: HttpClient, table: Any) -> None:
     adapter = endpoint(http, **{"base_url": "http://127.0.0.1:1/v1", **table})
-    call = HttpCall("POST", await adapter._url_of_chat(REQUEST))
+    call = HttpCall("POST", await url_of_chat(adapter, "m"))
 
     assert "4711" in call.url
     assert "4711" not in redact(call.url)
@@ -129,6 +140,21 @@ async def test_a_query_is_percent_encoded_on_the_way(upstream: FakeUpstream, htt
     assert upstream.requests[0].query == "key=key-of%2Fthe%20endpoint%264711&n=1"
 
 
+async def test_only_values_that_cannot_change_are_remembered(http: HttpClient, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    table: dict[str, Any] = {"base_url": "http://127.0.0.1:1/v1"}
+    constant = endpoint(http, **table, api_key=KEY)._requests
+    assert await constant.resolve("m") is await constant.resolve("m")
+    for changing in (
+        {"api_key": f"file:{file}"},
+        {"headers": {"x-a": "cmd:date"}},
+        {"query": {"a": "${model}"}},
+    ):
+        file.write_text("a key", "utf-8")
+        requests = endpoint(http, **table, **changing)._requests
+        assert await requests.resolve("m") is not await requests.resolve("m")
+
+
 @pytest.mark.requirement("7:url")
 @pytest.mark.parametrize("kind", ENDPOINTS)
 async def test_a_table_with_only_a_url_makes_only_chat_requests(http: HttpClient, kind: str) -> None:
@@ -139,7 +165,7 @@ async def test_a_table_with_only_a_url_makes_only_chat_requests(http: HttpClient
     assert [model.model for model in await adapter.list_models()] == ["a", "b"]
     assert (await adapter.account.auth_status(refresh=True)).state == "configured"
     assert await adapter.count_tokens(REQUEST) == -1
-    assert await adapter._url_of_chat(replace(REQUEST, model="m/1")) == "http://127.0.0.1:1/m/1"
+    assert await url_of_chat(adapter, "m/1") == "http://127.0.0.1:1/m/1"
 
 
 @pytest.mark.requirement("8:sign-in")
@@ -172,7 +198,7 @@ async def test_a_base_url_with_the_model_lists_the_configured_models(http: HttpC
     adapter = endpoint(http, base_url="http://127.0.0.1:1/deployments/${model}", models=["a"])
 
     assert [model.model for model in await adapter.list_models()] == ["a"]
-    url = await adapter._url_of_chat(replace(REQUEST, model="m/1"))
+    url = await url_of_chat(adapter, "m/1")
     assert url == "http://127.0.0.1:1/deployments/m/1/chat/completions"
 
 

@@ -1,0 +1,113 @@
+"""The headers and the URLs of an endpoint's requests, from the values of its table."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jumpseat
+from jumpseat.adapters.http.url import hide_credentials, joined, with_query
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.templates import names_in
+from jumpseat.http import HttpCall
+from jumpseat.system.secrets import Secret
+
+MOST_MODELS = 100
+"""For so many models the resolved values are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTable:
+    """The values of a table for the requests with one model."""
+
+    key: Secret | None
+    """The key, unless the table places it itself."""
+
+    headers: Mapping[str, str]
+    """The configured headers; names in lower case."""
+
+    query: Mapping[str, str]
+    base_url: str
+    """Empty if the table has none."""
+
+    url: str | None
+    """The configured URL of a chat."""
+
+
+class EndpointRequests:
+    """Addresses the requests to one endpoint."""
+
+    def __init__(
+        self,
+        provider: str,
+        config: ProviderConfig,
+        base_url: str,
+        *,
+        credential: Callable[[str], Mapping[str, str]],
+        headers: Mapping[str, str],
+    ) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            config: its table.
+            base_url: as configured, including `${name}`; empty if there is none.
+            credential: returns the headers with a key; names in lower case.
+            headers: headers of every request, which configured ones override; names in lower case.
+        """
+        self.values = Values(provider, config)
+        self._config = config
+        self._base_url = base_url
+        self._credential = credential
+        self._headers = {"user-agent": f"jumpseat/{jumpseat.__version__}", **headers}
+        texts = (config.base_url, config.url, *config.query.values(), *config.headers.values())
+        self._places_key = any("api_key" in names_in(text) for text in texts if isinstance(text, str))
+        self._remembered: dict[str | None, ResolvedTable] = {}
+        self._last_url = ""
+        self._credentials_of_url: Sequence[Secret] = ()
+
+    async def resolve(self, model: str | None = None) -> ResolvedTable:
+        """The values of the table. Without a model, configured headers that need one are left out.
+
+        Raises:
+            ConfigError: a value cannot be resolved.
+        """
+        resolved = self._remembered.get(model)
+        if resolved is None:
+            values, config = self.values, self._config
+            key = None if config.api_key is None else await values.resolve("api_key", config.api_key)
+            headers = await values.headers(model)
+            base = await values.filled_url("base_url", self._base_url, model) if self._base_url else ""
+            url = None
+            if config.url is not None and model is not None:
+                url = await values.filled_url("url", config.url, model)
+            # If the table has `${api_key}`, the key is sent only there.
+            key = None if self._places_key else key
+            resolved = ResolvedTable(key, headers, await values.query(model), base, url)
+            # Other values are resolved for each request, because they may change while the daemon runs.
+            if values.are_constant and len(self._remembered) < MOST_MODELS:
+                self._remembered[model] = resolved
+        return resolved
+
+    def headers(self, resolved: ResolvedTable) -> dict[str, str]:
+        """The headers of a request, with an id of its own; names in lower case."""
+        credential = {} if resolved.key is None else self._credential(resolved.key.reveal())
+        return {**self._headers, "x-request-id": uuid.uuid4().hex, **credential, **resolved.headers}
+
+    def with_query(self, url: str, resolved: ResolvedTable) -> str:
+        """The URL with the configured query; its secrets are redacted in logs."""
+        url = with_query(url, resolved.query)
+        if url != self._last_url:
+            self._last_url, self._credentials_of_url = url, hide_credentials(url)
+        return url
+
+    async def call(self, method: str, path: str, body: Any = None, model: str | None = None) -> HttpCall:
+        """A request other than a chat, below the base URL.
+
+        Raises:
+            ConfigError: a value of the table cannot be resolved.
+        """
+        resolved = await self.resolve(model)
+        url = self.with_query(joined(resolved.base_url, path), resolved)
+        return HttpCall(method, url, self.headers(resolved), body, self._config.timeout)
