@@ -395,7 +395,7 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("jumpseat.rpc.faults", "from jumpseat.wire import encode\nimport jumpseat"),
+        ("jumpseat.rpc.faults", "from jumpseat.wire import write_json\nimport jumpseat"),
         ("jumpseat.adapters.local.adapter", "from jumpseat.adapters.base import Adapter"),
         ("jumpseat.adapters.local.adapter", "from jumpseat.adapters.local.model import find"),
         ("jumpseat.adapters.openai.adapter", "from jumpseat.adapters.http.models import read_models"),

@@ -10,7 +10,6 @@ import asyncio
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import Any
 
 from jumpseat.chat import ConfigError
@@ -71,14 +70,6 @@ class Values:
         self._cache = table.origin.cache if cache is None else cache
         self._may_be_costly = may_be_costly
         self._held: dict[str, Secret] = {}
-
-    @cached_property
-    def are_constant(self) -> bool:
-        """Whether every read gives the same values, because they are in the table or its environment."""
-        table = self._table
-        named = (*table.headers.values(), *table.query.values(), *table.env.values())
-        texts = (table.api_key or "", table.base_url or "", table.url or "", *map(as_text, named))
-        return not any(is_template(text) or source_of(text) not in (None, ENVIRONMENT) for text in texts)
 
     @property
     def readings(self) -> int:

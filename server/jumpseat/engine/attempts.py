@@ -62,7 +62,7 @@ class Attempts:
         self._keeper = keeper
         self._request = planned.request
         self._is_answered = self._has_begun = self._has_output = False
-        """Whether the current attempt has an event, a response's beginning, and a part that the client shows."""
+        """Whether the current attempt has an event, the start of a response, and a part that is shown."""
 
     async def run(self) -> DoneEvent:
         """Return the end of the attempt that ended well, which is not sent to the sink.

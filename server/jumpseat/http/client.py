@@ -12,7 +12,7 @@ from jumpseat.http.network import CONNECT_SECONDS, NetworkOptions, UrlOrigin, or
 from jumpseat.http.pools import Connections, Network, Pool
 from jumpseat.http.proxies import Proxy
 from jumpseat.http.tls import files_read
-from jumpseat.system.shared import Shared
+from jumpseat.system.shared import Held, Shared
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +27,17 @@ def is_loopback(url: str) -> bool:
 class Destination:
     """The connections to the host of a URL."""
 
-    pool: Pool
+    held: Held[Pool]
     slots: asyncio.Semaphore
     """A request holds one while it uses the pool."""
 
     proxy: Proxy | None
     origin: UrlOrigin
+
+    @property
+    def pool(self) -> Pool:
+        """The connections."""
+        return self.held.value
 
 
 class HttpClient:
@@ -51,6 +56,7 @@ class HttpClient:
         self._table = table or ProviderConfig()
         self._options: NetworkOptions | None = None
         self._networks: dict[UrlOrigin, Network] = {}
+        self._destinations: dict[UrlOrigin, Destination] = {}
         self._connections = Connections(shared or Shared())
 
     @property
@@ -88,14 +94,18 @@ class HttpClient:
         Raises:
             ConfigError: a proxy or a file of the table or of the environment cannot be used.
         """
-        network = await self.network_of(url)
-        pool = self._connections.pool(network)
-        if pool.connections is None:
-            await asyncio.to_thread(pool.open, self._provider)
         origin = origin_of(url) or UrlOrigin("", "", 0)
-        # Not before `open`: after a failure, the next request reads the files again.
-        self._networks[origin] = network
-        return Destination(pool, self._connections.slots(network), network.proxy, origin)
+        destination = self._destinations.get(origin)
+        if destination is None or destination.held.is_released:
+            network = await self.network_of(url)
+            held = self._connections.pool(network)
+            if held.value.connections is None:
+                await asyncio.to_thread(held.value.open, self._provider)
+            # Not before `open`: after a failure, the next request reads the files again.
+            self._networks[origin] = network
+            destination = Destination(held, self._connections.slots(network), network.proxy, origin)
+            self._destinations[origin] = destination
+        return destination
 
     def run_aside(self, work: Coroutine[None, None, None]) -> None:
         """Run a short task in the background; it is cancelled by `aclose`."""

@@ -204,7 +204,7 @@ async def _whole_body(body: Body, provider: str) -> bytes:
 async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
     """The response after its headers were read; leaving releases its connection."""
     destination = await client.for_url(call.url)
-    connections, proxy = destination.pool.connections, destination.proxy
+    connections, proxy = destination.held.value.connections, destination.proxy
     assert connections is not None  # noqa: S101 - `for_url` has opened the pool
     content = b"" if call.body is None else await serialize(call.body, provider)
     async with destination.slots:

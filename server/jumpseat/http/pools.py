@@ -134,8 +134,8 @@ class Connections:
         self._slots: dict[Network, asyncio.Semaphore] = {}
         self._contexts: list[Held[TlsContext]] = []
 
-    def pool(self, network: Network) -> Pool:
-        """The pool of a network; it may not be open yet."""
+    def pool(self, network: Network) -> Held[Pool]:
+        """The pool of a network, held until `aclose`; it may not be open yet."""
         held = self._pools.get(network)
         if held is None:
             proxy, tls, files = network.proxy, network.tls, network.files
@@ -150,7 +150,7 @@ class Connections:
                 Pool.aclose,
                 linger=KEEPALIVE_SECONDS,
             )
-        return held.value
+        return held
 
     def slots(self, network: Network) -> asyncio.Semaphore:
         """Each request of the session holds one while it uses the pool of this network."""

@@ -65,7 +65,7 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
     model = model or await _default_model(registry, provider, adapter, offline=offline)
     if not model:
         return ResolvedModel(provider, adapter, "", None)
-    model = _aslisted_models(registry, provider, adapter, model)
+    model = _as_listed(registry, provider, adapter, model)
     known = registry.known_model(provider, model)
     listed = listed_models(registry, provider)
     if known is None:
@@ -128,7 +128,7 @@ def _known_default(adapter: Adapter) -> str | None:
     return adapter.traits.default_model or next((row.model for row in heard if row.is_default), None)
 
 
-def _aslisted_models(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
+def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
     """The provider's spelling of a name; the name itself if no model matches. Makes no request.
 
     Raises:

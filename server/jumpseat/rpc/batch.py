@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.rpc.outbox import Outbox
-from jumpseat.wire import encode
+from jumpseat.wire import write_json
 
 
 class BatchResponse:
@@ -28,7 +28,7 @@ class BatchResponse:
         Raises:
             ValueError: it cannot be written as JSON; another response must be added.
         """
-        self._responses.append(encode(response))
+        self._responses.append(write_json(response))
         self._owed -= 1
         self._send_if_complete()
 

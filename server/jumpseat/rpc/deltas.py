@@ -24,7 +24,7 @@ from jumpseat.engine import Sink
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.wording import name_commands
-from jumpseat.wire import encode
+from jumpseat.wire import write_json
 
 DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
 
@@ -35,25 +35,25 @@ class Progress:
     def __init__(self, outbox: Outbox, token: str | int | None) -> None:
         self._outbox = outbox
         self._token = token
-        self._begun = False
+        self.is_shown = False
+        """Whether the client shows a wait."""
 
     def report(self, event: ProgressEvent) -> None:
         """Report a wait to the client, if it sent a token."""
         if self._token is None:
             return
         value: dict[str, object] = {"kind": "report", "message": event.message}
-        if not self._begun:
+        if not self.is_shown:
             value = {"kind": "begin", "title": event.message}
-            self._begun = True
+            self.is_shown = True
         if event.percentage is not None:
             value["percentage"] = event.percentage
         self._outbox.notify("$/progress", {"token": self._token, "value": value})
 
     def end(self) -> None:
         """Report the end of the wait."""
-        if self._begun:
-            self._outbox.notify("$/progress", {"token": self._token, "value": {"kind": "end"}})
-            self._begun = False
+        self._outbox.notify("$/progress", {"token": self._token, "value": {"kind": "end"}})
+        self.is_shown = False
 
 
 class DeltaSink(Sink):
@@ -95,7 +95,7 @@ class DeltaSink(Sink):
         self._on_begin: Callable[[], None] | None = on_begin
         self._on_answer = on_answer
         self._seq = 0
-        identity = encode({"requestId": request_id, "turnId": turn_id})[1:-1]
+        identity = write_json({"requestId": request_id, "turnId": turn_id})[1:-1]
         self._head = b'{"jsonrpc":"2.0","method":"chat/delta","params":{' + identity + b',"seq":'
         self._held: list[StreamEvent] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -111,14 +111,16 @@ class DeltaSink(Sink):
             return
         if isinstance(event, ResponseEvent):
             self._on_answer()
-        self._progress.end()
+        if self._progress.is_shown:
+            self._progress.end()
         if not self._stream:
             return
         if self._interval and isinstance(event, DELTA_EVENTS):
             self._held.append(event)
             self._schedule_release()
             return
-        self._release()  # First: the order of events never changes.
+        if self._held:
+            self._release()  # First: the order of events never changes.
         self._write(event)
         if isinstance(event, DoneEvent):
             self._stream = False  # `done` is always the last delta.
@@ -141,8 +143,6 @@ class DeltaSink(Sink):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self._held:
-            return
         held, self._held = merge_deltas(self._held), []
         for event in held:
             self._write(event)
@@ -153,9 +153,9 @@ class DeltaSink(Sink):
             delta = self._delta_with_transcript(event, self._transcript)
         # Most events are text, so their frames are built from bytes, which is faster than from objects.
         elif type(event) is TextDeltaEvent:
-            delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, encode(event.text))
+            delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, write_json(event.text))
         else:
-            delta = encode(self._to_wire(event))
+            delta = write_json(self._to_wire(event))
         self._outbox.send_body(b'%b%d,"delta":%b}}' % (self._head, self._seq, delta))
         self._seq += 1
 
@@ -169,4 +169,4 @@ class DeltaSink(Sink):
         delta = self._to_wire(event)
         if piece := transcript.add(event):
             delta["transcript"] = piece
-        return encode(delta)
+        return write_json(delta)

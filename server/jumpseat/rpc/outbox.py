@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
-from jumpseat.wire import encode, encode_frame
+from jumpseat.wire import encode_frame, write_json
 
 
 class FrameWriter(Protocol):
@@ -27,10 +27,12 @@ class Outbox:
 
     def __init__(self, writer: FrameWriter) -> None:
         self._writer = writer
+        self.ready = writer.ready
+        """Waits until the client has taken enough of what was sent."""
 
     def send(self, message: Mapping[str, Any] | list[Mapping[str, Any]]) -> None:
         """Send one message, or a batch of responses."""
-        self.send_body(encode(message))
+        self.send_body(write_json(message))
 
     def send_body(self, body: bytes) -> None:
         """Send a message that is JSON already."""
@@ -39,7 +41,3 @@ class Outbox:
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
-
-    def ready(self) -> Coroutine[Any, Any, None]:
-        """Return once the client has taken enough of what was sent."""
-        return self._writer.ready()

@@ -32,12 +32,12 @@ class Held(Generic[T]):
 
     value: T
     _release: Callable[[], Awaitable[None]] = field(repr=False)
-    _released: bool = False
+    is_released: bool = False
 
     async def release(self) -> None:
         """Give the value back; a second call has no effect. The last holder's release may close the value."""
-        if not self._released:
-            self._released = True
+        if not self.is_released:
+            self.is_released = True
             await self._release()
 
 

@@ -25,7 +25,6 @@ from jumpseat.wire.messages import (
     RequestId,
     RpcResponse,
     classify,
-    encode,
 )
 from jumpseat.wire.peer import Peer, PeerClosed, RpcError
 from jumpseat.wire.stdio import claim_stdio
@@ -58,7 +57,6 @@ __all__ = [
     "Transport",
     "claim_stdio",
     "classify",
-    "encode",
     "encode_frame",
     "open_fds",
     "read_json",

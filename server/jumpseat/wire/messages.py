@@ -5,11 +5,10 @@ Does not check params, and knows no method names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from jumpseat.wire.json import write_json
 from jumpseat.wire.outline import MAX_BATCH, TOO_LARGE_BATCH
 
 PARSE_ERROR = -32700
@@ -120,12 +119,3 @@ def _classify_response(value: dict[str, Any], answer_id: RequestId | None) -> Me
     if not isinstance(error, dict):
         return Invalid(answer_id, "The error of a response must be an object.")
     return RpcResponse(answer_id, None, error)
-
-
-def encode(value: Mapping[str, Any] | Sequence[Any]) -> bytes:
-    """The body for a message or a batch: UTF-8 without white space. NaN and infinities become null.
-
-    Raises:
-        ValueError: the value contains something that JSON cannot represent.
-    """
-    return write_json(value)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from jumpseat.wire.framing import Malformed, MessageReader, encode_frame
+from jumpseat.wire.json import write_json
 from jumpseat.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -25,7 +26,6 @@ from jumpseat.wire.messages import (
     RequestId,
     RpcResponse,
     classify,
-    encode,
 )
 
 log = logging.getLogger(__name__)
@@ -178,7 +178,7 @@ class Peer:
     def _send(self, message: dict[str, Any], params: Any) -> None:
         if params is not None:
             message["params"] = params
-        self._write(encode_frame(encode(message)))
+        self._write(encode_frame(write_json(message)))
 
     def _take(self, message: Message) -> None:
         match message:
@@ -224,7 +224,7 @@ class Peer:
     async def _serve(self, request: Request) -> None:
         try:
             result = await self._on_request(request.method, request.params)
-            answer = encode({"jsonrpc": "2.0", "id": request.id, "result": result})
+            answer = write_json({"jsonrpc": "2.0", "id": request.id, "result": result})
         except RpcError as error:
             self._answer_error(request.id, error)
         except asyncio.CancelledError:
@@ -244,4 +244,4 @@ class Peer:
             body: dict[str, Any] = {"code": error.code, "message": error.message}
             if error.data is not None:
                 body["data"] = error.data
-            self._write(encode_frame(encode({"jsonrpc": "2.0", "id": request_id, "error": body})))
+            self._write(encode_frame(write_json({"jsonrpc": "2.0", "id": request_id, "error": body})))

@@ -9,9 +9,9 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from jumpseat.wire.polled import PolledReader, PolledWriter
 from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
@@ -99,9 +99,17 @@ class Transport:
         self._held = False
         self._progress()
 
-    def ready(self) -> Coroutine[Any, Any, None]:
-        """Return when fewer than `HIGH_WATER` bytes are buffered, or the reader is gone."""
-        return self._at_most(HIGH_WATER - 1)
+    async def ready(self, limit: int = HIGH_WATER - 1) -> None:
+        """Return when at most `limit` bytes are buffered, or the reader is gone."""
+        while self.buffered > limit and not self._closed:
+            entry = (limit, asyncio.get_running_loop().create_future())
+            self._waiting.add(entry)
+            try:
+                self._watch()
+                await entry[1]
+            finally:
+                self._waiting.discard(entry)
+                self._watch()
 
     async def flush(self, timeout: float) -> bool:
         """Wait until nothing is buffered, at most `timeout` seconds; True if everything was written."""
@@ -109,7 +117,7 @@ class Transport:
         await asyncio.sleep(0)
         try:
             async with asyncio.timeout(timeout):
-                await self._at_most(0)
+                await self.ready(0)
         except TimeoutError:
             return False
         return not self._output_gone
@@ -133,17 +141,6 @@ class Transport:
                 for half in (self._input, self._output):
                     if half is not None:
                         await half.ended.wait()
-
-    async def _at_most(self, limit: int) -> None:
-        while self.buffered > limit and not self._closed:
-            entry = (limit, asyncio.get_running_loop().create_future())
-            self._waiting.add(entry)
-            try:
-                self._watch()
-                await entry[1]
-            finally:
-                self._waiting.discard(entry)
-                self._watch()
 
     def _watch(self) -> None:
         if self._output is not None and not self._closed and not self._output_gone:

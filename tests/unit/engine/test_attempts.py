@@ -24,6 +24,7 @@ from jumpseat.chat import (
     UsageEvent,
     WarningEvent,
 )
+from jumpseat.chat.warning import WAITING_FOR_ROOM
 from jumpseat.engine import TurnAsk, run_turn
 from jumpseat.engine.retry import MAX_REPLANS
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
@@ -70,6 +71,27 @@ async def test_a_replan_sends_the_changed_request_without_an_event_to_the_client
     assert isinstance(outcome, Response)
     assert [request.thinking for request in adapter.requests] == ["low", None]
     assert "retry" not in sink.types
+
+
+async def test_a_refused_attempt_warns_of_nothing() -> None:
+    first, second = WarningEvent("dropped", "Left out A."), WarningEvent("dropped", "Left out B.")
+    outcome, sink, _ = await run([first, Replan("token", EXPIRED)], [second, *said("Hi"), DONE])
+
+    assert isinstance(outcome, Response)
+    assert outcome.warnings == (second,)
+    assert [event for event in sink.events if isinstance(event, WarningEvent)] == [second]
+    assert sink.types[:3] == ["start", "warning", "text_start"]
+
+
+async def test_a_chat_that_waits_for_room_says_so_before_its_answer() -> None:
+    begin = asyncio.Event()
+    waiting = WarningEvent(WAITING_FOR_ROOM, "It waits.")
+    adapter, sink = ScriptedAdapter([waiting, begin, DONE]), RecordingSink()
+    turn = asyncio.create_task(run_turn(registry_of(adapter), ask(), sink))
+    async with asyncio.timeout(10):
+        await sink.until(WarningEvent)
+        begin.set()
+        await turn
 
 
 async def test_each_reason_replans_once_and_then_its_error_is_final() -> None:

@@ -15,7 +15,7 @@ from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.session import Session
 from jumpseat.system.environment import environment_of_process
-from jumpseat.wire import INVALID_REQUEST, encode, encode_frame
+from jumpseat.wire import INVALID_REQUEST, encode_frame, write_json
 from tests.unit.rpc.recorder import RecordingWriter
 
 
@@ -51,7 +51,7 @@ class Client:
         self.stopped += 1
 
     def send(self, *messages: Any) -> None:
-        self.connection.receive(b"".join(encode_frame(encode(message)) for message in messages))
+        self.connection.receive(b"".join(encode_frame(write_json(message)) for message in messages))
 
     async def answers(self, count: int) -> list[Any]:
         """The messages, once this many were sent."""

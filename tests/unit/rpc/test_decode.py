@@ -30,7 +30,7 @@ from jumpseat.engine import TurnAsk
 from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.params import ChatStartParams
-from jumpseat.wire import encode
+from jumpseat.wire import write_json
 
 OPAQUE = 'é \U0001f600 "quoted" \\ back\nline\u2028 {"a":1.0,"a":2} \x7f'
 ORIGIN = Origin("p", "m")
@@ -72,7 +72,7 @@ def read(*blocks: Any) -> list[ContentBlock]:
 
 @pytest.mark.parametrize("block", EVERY, ids=lambda block: block.type)
 def test_a_block_that_goes_out_and_back_is_unchanged(block: ContentBlock) -> None:
-    over_the_wire = json.loads(encode(to_wire(block)))
+    over_the_wire = json.loads(write_json(to_wire(block)))
 
     assert over_the_wire["type"] == block.type
     assert read(over_the_wire) == [block]

@@ -16,7 +16,7 @@ from jumpseat.chat.transcript import render
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from jumpseat.wire import encode, encode_frame
+from jumpseat.wire import encode_frame, write_json
 from tests.daemon import provider, user
 from tests.unit.rpc.session_client import SessionClient
 from tests.unit.rpc.test_connection import Client, codes, request
@@ -37,7 +37,7 @@ async def client() -> Client:
 
 def receive_most(client: Client, message: Any) -> bytes:
     """Let the client receive a message but for its end, which is returned."""
-    frame = encode_frame(encode(message))
+    frame = encode_frame(write_json(message))
     client.connection.receive(frame[:-10])
     return frame[-10:]
 
@@ -46,7 +46,7 @@ def receive_most(client: Client, message: Any) -> bytes:
 @pytest.mark.parametrize("together", [True, False], ids=["in one piece", "in two pieces"])
 async def test_a_cancel_behind_a_long_request_finds_it(client: Client, together: bool) -> None:
     end = receive_most(client, request(1, "for_ever", LONG))
-    cancel = encode_frame(encode(CANCEL))
+    cancel = encode_frame(write_json(CANCEL))
     for piece in [end + cancel] if together else [end, cancel]:
         client.connection.receive(piece)
     assert client.writer.messages == []
@@ -59,7 +59,7 @@ async def test_a_cancel_behind_a_long_request_finds_it(client: Client, together:
 async def test_several_long_messages_are_answered_in_order(client: Client) -> None:
     ends = receive_most(client, request(1, "echo", LONG))
     for number in (2, 3):
-        ends += encode_frame(encode(request(number, "echo", LONG)))
+        ends += encode_frame(write_json(request(number, "echo", LONG)))
     client.connection.receive(ends[:50])
     for start in range(50, len(ends), 50_000):
         client.connection.receive(ends[start : start + 50_000])

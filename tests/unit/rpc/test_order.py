@@ -13,7 +13,7 @@ from jumpseat.rpc.method import Method, MethodCall
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.session import BEGINNING_TURNS, Session
 from jumpseat.system.environment import environment_of_process
-from jumpseat.wire import encode, encode_frame
+from jumpseat.wire import encode_frame, write_json
 from tests.unit.rpc.recorder import RecordingWriter
 
 pytestmark = pytest.mark.requirement("1:order")
@@ -70,7 +70,7 @@ class Office:
         for request_id, method in messages:
             message = {"jsonrpc": "2.0", "method": method, "params": params}
             identified = message if request_id is None else {**message, "id": request_id}
-            self.connection.receive(encode_frame(encode(identified)))
+            self.connection.receive(encode_frame(write_json(identified)))
 
     def cancel(self, request_id: Any) -> None:
         self.send((None, "$/cancelRequest"), id=request_id)

@@ -11,7 +11,7 @@ from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus, OnPr
 from jumpseat.config import SavedSettings
 from jumpseat.rpc.connection import ClientConnection
 from jumpseat.system.environment import environment_of_process
-from jumpseat.wire import encode, encode_frame
+from jumpseat.wire import encode_frame, write_json
 from tests.unit.rpc.recorder import RecordingWriter
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
@@ -57,7 +57,7 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
 
     async def request(request_id: int, method: str, params: dict[str, Any]) -> Any:
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-        connection.receive(encode_frame(encode(message)))
+        connection.receive(encode_frame(write_json(message)))
         messages = await writer.until(lambda sent: any(each.get("id") == request_id for each in sent))
         return next(each for each in messages if each.get("id") == request_id)["result"]
 

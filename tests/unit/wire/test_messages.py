@@ -15,8 +15,8 @@ from jumpseat.wire import (
     Request,
     RpcResponse,
     classify,
-    encode,
     messages,
+    write_json,
 )
 from jumpseat.wire.outline import MAX_BATCH
 
@@ -92,15 +92,15 @@ def test_each_item_of_a_batch_is_classified_by_itself() -> None:
 
 
 def test_a_body_is_compact_utf8_and_always_json() -> None:
-    assert encode({"a": "é", "b": [1, float("nan")]}) == '{"a":"é","b":[1,null]}'.encode()
+    assert write_json({"a": "é", "b": [1, float("nan")]}) == '{"a":"é","b":[1,null]}'.encode()
 
 
 def test_half_a_surrogate_pair_does_not_stop_a_message() -> None:
-    body = encode({"na\udcffme": ["\ud83d\ude00", "x\ud800"], "n": 1})
+    body = write_json({"na\udcffme": ["\ud83d\ude00", "x\ud800"], "n": 1})
 
     assert json.loads(body) == {"na\ufffdme": ["\U0001f600", "x\ufffd"], "n": 1}
 
 
 def test_a_value_that_json_cannot_hold_is_a_plain_error() -> None:
     with pytest.raises(ValueError, match="could not be written as JSON"):
-        encode({"a": object()})
+        write_json({"a": object()})

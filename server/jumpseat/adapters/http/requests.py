@@ -10,7 +10,10 @@ from typing import Any
 import jumpseat
 from jumpseat.adapters.http.url import hide_credentials, joined, with_query
 from jumpseat.config import ProviderConfig, Values
-from jumpseat.config.templates import names_in
+from jumpseat.config.sources import source_of
+from jumpseat.config.sources.environment import ENVIRONMENT
+from jumpseat.config.sources.own_table import as_text
+from jumpseat.config.templates import is_template, names_in
 from jumpseat.http import HttpCall
 from jumpseat.system.secrets import Secret
 
@@ -63,6 +66,7 @@ class EndpointRequests:
         self._headers = {"user-agent": f"jumpseat/{jumpseat.__version__}", **headers}
         texts = (config.base_url, config.url, *config.query.values(), *config.headers.values())
         self._places_key = any("api_key" in names_in(text) for text in texts if isinstance(text, str))
+        self._is_constant = _is_constant(config)
         self._remembered: dict[str | None, ResolvedTable] = {}
         self._last_url = ""
         self._credentials_of_url: Sequence[Secret] = ()
@@ -86,7 +90,7 @@ class EndpointRequests:
             key = None if self._places_key else key
             resolved = ResolvedTable(key, headers, await values.query(model), base, url)
             # Other values are resolved for each request, because they may change while the daemon runs.
-            if values.are_constant and len(self._remembered) < MOST_MODELS:
+            if self._is_constant and len(self._remembered) < MOST_MODELS:
                 self._remembered[model] = resolved
         return resolved
 
@@ -111,3 +115,10 @@ class EndpointRequests:
         resolved = await self.resolve(model)
         url = self.with_query(joined(resolved.base_url, path), resolved)
         return HttpCall(method, url, self.headers(resolved), body, self._config.timeout)
+
+
+def _is_constant(table: ProviderConfig) -> bool:
+    """Whether every read gives the same values, because they are in the table or in the environment."""
+    named = (*table.headers.values(), *table.query.values(), *table.env.values())
+    texts = (table.api_key or "", table.base_url or "", table.url or "", *map(as_text, named))
+    return not any(is_template(text) or source_of(text) not in (None, ENVIRONMENT) for text in texts)
