@@ -186,7 +186,8 @@ class CopilotCredential:
             logger.info("plan and quotas are not known: %s", error.message)
             self.facts = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
         else:
-            await self.bearer(insist=True)
+            # On the direct route the account is all that a bearer needs.
+            await self.bearer(insist=self._routes[0] == "exchange")
 
     def note(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
         """Set why there is no bearer, or why it does not work; None if it works."""

@@ -206,6 +206,16 @@ async def test_the_accounts_host_is_kept_until_a_caller_insists(
     assert names == ["one", "one", "two", "two"]
 
 
+async def test_a_refresh_of_a_token_that_is_used_directly_makes_one_request(
+    make_of: MakeOf, upstream: FakeUpstream
+) -> None:
+    upstream.default(account(upstream), path=USER)
+
+    await make_of("gho_canary1").refresh()
+
+    assert paths(upstream) == [USER]
+
+
 async def test_forget_drops_the_token_and_the_account(
     make_of: MakeOf, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
