@@ -14,6 +14,7 @@ from tests.unit import elisp_modules, lua_modules
 from tests.unit.layers import find_cycle, find_layer_faults
 from tests.unit.package_rules import faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
+from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client", "jumpseat_cli": ROOT / "client"}
@@ -129,6 +130,8 @@ def faults(name: str, source: str) -> list[str]:
     imports = imported(name, tree)
     found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []
     found += _foreign_libraries(name, imports)
+    if name not in MAY_MAKE_THREADS:
+        found += [f"makes threads: {each}" for each in dict.fromkeys(makes_threads(tree))]
     if name.split(".")[0] != "jumpseat":
         return found + _client_imports(name, imports)
     layer = _layer(name)
@@ -174,6 +177,8 @@ def _client_imports(name: str, imports: set[str]) -> list[str]:
     if room not in (*CLI_ROOMS, "", None):
         return [f"belongs to {room}, which has no place in the order"]
     allowed = (*CLIENT_MAY_IMPORT, *CLI_ROOMS.get(room or "", ()))
+    if room is not None:
+        allowed += ("jumpseat.system.threads",)
     found = [
         f"imports {each} of the server"
         for each in sorted(imports)
@@ -386,6 +391,9 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
             "the adapter copilot",
         ),
         ("jumpseat.chat.fold", "x = 1\n" * 401, "longer than 400"),
+        ("jumpseat.engine.turn", "import threading\nthreading.Thread(target=f)", "makes threads: Thread"),
+        ("jumpseat_cli.chat", "import asyncio\nasyncio.to_thread(f)", "makes threads: to_thread"),
+        ("jumpseat.http.client", "from concurrent.futures import ThreadPoolExecutor", "ThreadPoolExecutor"),
     ],
 )
 def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
@@ -440,3 +448,9 @@ def test_code_below_the_edge_does_not_read_the_process(source: str, read: str) -
 def test_every_exception_to_that_rule_is_needed() -> None:
     reads = {(name, each) for name, source in modules() for each in reads_of_the_process(ast.parse(source))}
     assert EXCEPTIONS.keys() <= reads
+
+
+def test_every_module_that_may_make_threads_does() -> None:
+    assert {name for name, source in modules() if any(makes_threads(ast.parse(source)))} == set(
+        MAY_MAKE_THREADS
+    )

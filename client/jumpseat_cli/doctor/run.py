@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from jumpseat import __version__
 from jumpseat.chat import Check
+from jumpseat.system.threads import run_blocking
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.doctor.installation import (
     check_configuration,
@@ -39,7 +39,7 @@ async def examine(
     from jumpseat.system.secrets import redact
 
     environment = environment_of_process()
-    await asyncio.to_thread(hide_secrets, environment, config or environment.places.config_file)
+    await run_blocking(hide_secrets, environment, config or environment.places.config_file)
     rewrite = for_the_public(redact)
     sections = []
     spinner = make_spinner("Checking")
@@ -73,7 +73,7 @@ async def _sections(
     yield await check_installation()
     configuration = await check_configuration(config)
     yield configuration
-    yield await asyncio.to_thread(check_shared_daemon)
+    yield await run_blocking(check_shared_daemon)
     try:
         async with daemon(daemon_command) as client:
             default = configured_default(config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from jumpseat.system.threads import run_blocking
 from jumpseat_cli.daemon.settings import THINKING_LEVELS, typed_settings
 from jumpseat_cli.files.attachments import Block, files_of, image_of
 from jumpseat_cli.files.lines import CannotUse
@@ -118,7 +118,7 @@ class Actions:
             waiting.clear()
         elif argument:
             try:
-                waiting += await asyncio.to_thread(read, _unquoted(argument))
+                waiting += await run_blocking(read, _unquoted(argument))
             except CannotUse as error:
                 print_failure(str(error))
                 return
@@ -188,7 +188,7 @@ class Actions:
             return
         text = await self._link.request(lambda client: transcript_of(client, self._conversation))
         try:
-            await asyncio.to_thread(replace_file, path, text.encode("utf-8", "replace"))
+            await run_blocking(replace_file, path, text.encode("utf-8", "replace"))
         except OSError as error:
             print_failure(f"{path} cannot be written: {error.strerror or error}.")
             return

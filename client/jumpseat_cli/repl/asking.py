@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import needs_input
 from jumpseat_cli.chat.usage import usage_line
 from jumpseat_cli.daemon.rows import has_sign_in
@@ -222,5 +223,5 @@ def _echo(text: str, most: int) -> None:
 
 async def _edit(text: str) -> str:
     """The text as the user leaves it in $VISUAL or $EDITOR; unchanged if nothing was saved."""
-    changed = await asyncio.to_thread(click.edit, f"{text}\n" if text else "", extension=".md")
+    changed = await run_blocking(lambda: click.edit(f"{text}\n" if text else "", extension=".md"))
     return text if changed is None else changed.strip()

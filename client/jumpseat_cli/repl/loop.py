@@ -10,6 +10,7 @@ from typing import Any
 
 from jumpseat import __version__
 from jumpseat.system.paths import places_of_process
+from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import options_of_chat, options_of_kept
 from jumpseat_cli.daemon.conversations import Continued
 from jumpseat_cli.daemon.rows import USABLE
@@ -65,7 +66,7 @@ async def converse(
     try:
         with QuietTerminal(is_plain=is_plain) as terminal:
             # The import takes about as long as the start of the daemon.
-            reader_made = asyncio.to_thread(_reader, link, conversation, history, is_plain=is_plain)
+            reader_made = run_blocking(lambda: _reader(link, conversation, history, is_plain=is_plain))
             client, reader = await asyncio.gather(link.client(), reader_made)
             await _begin(conversation, client, options, settings, continued)
             providers = await client.list_providers()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future
-from threading import Thread
 from typing import Any, TypeVar
 
 import click
 
+from jumpseat.system.threads import run_blocking
 from jumpseat_cli.terminal.failures import FAILED, OK, TERMINATED
 from jumpseat_cli.terminal.running import until_terminated
 
@@ -49,18 +49,10 @@ def ask_hidden(question: str, **options: Any) -> str:
 
 async def _answer(ask: Callable[[], T]) -> T:
     """Ask in a thread: in the main one, Python loses a signal that arrives just before `input` blocks."""
-    answer: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            answer.set_result(ask())
-        except Exception as error:
-            answer.set_exception(error)
-
     modes = _terminal_modes()
-    Thread(target=work, daemon=True).start()
     try:
-        return await asyncio.wrap_future(answer)
+        # With a limit, so that the process does not wait for the thread after a signal.
+        return await run_blocking(ask, within=math.inf)
     except asyncio.CancelledError:
         # The thread still reads, with the echo off if the answer is hidden.
         _restore(modes)

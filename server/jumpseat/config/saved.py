@@ -24,6 +24,7 @@ from jumpseat.config.saved_rules import (
 )
 from jumpseat.system.paths import Places
 from jumpseat.system.state_file import StateError, StateFile
+from jumpseat.system.threads import run_blocking
 from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -243,7 +244,7 @@ class SavedSettings:
 
 async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
-        return await asyncio.to_thread(work)
+        return await run_blocking(work)
     except StateError as error:
         raise ConfigError(error.message, hint=error.hint) from None
 

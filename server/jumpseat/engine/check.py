@@ -12,7 +12,7 @@ from jumpseat.engine.length import check_length
 from jumpseat.engine.prepare import plan_for
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.providers import Registry, ResolvedModel, resolve_model
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 
 @dataclass(frozen=True, slots=True)

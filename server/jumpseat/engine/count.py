@@ -15,7 +15,7 @@ from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.prepare import prepare
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.providers import Registry, ResolvedModel
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 logger = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jumpseat.chat import ChatCancelled, ChatError, Fold, Response, WarningEvent
 from jumpseat.providers import Registry
 from jumpseat.system.state_file import StateError
+from jumpseat.system.threads import run_blocking
 
 if TYPE_CHECKING:
     from jumpseat.conversations import BegunTurn, ConversationStore, NewTurn
@@ -79,7 +80,7 @@ class Keeper:
         if self.store is None or self._begun is None:
             return
         store, begun, content = self.store, self._begun, fold.partial().content
-        problem = await asyncio.to_thread(_try, lambda: store.save_partial(begun, content))
+        problem = await run_blocking(_try, lambda: store.save_partial(begun, content))
         if problem is not None:
             logger.warning("the answer so far was not kept: %s", problem)
         self._saving = None
@@ -117,7 +118,7 @@ class Keeper:
         Returns:
             Its result, or the sentence that says why it failed; and whether the task was cancelled meanwhile.
         """
-        writing = asyncio.ensure_future(asyncio.to_thread(_try, work))
+        writing = asyncio.ensure_future(run_blocking(_try, work))
         self._writing = writing
         was_cancelled = False
         while True:

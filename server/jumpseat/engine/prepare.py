@@ -7,7 +7,7 @@ from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan, plan
 from jumpseat.providers import Registry, ResolvedModel, resolve_model
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 
 async def prepare(

@@ -28,7 +28,7 @@ from jumpseat.engine.prepare import prepare
 from jumpseat.engine.retry import DEFAULT_MAX_RETRIES, RetryBudget
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.providers import Registry, ResolvedModel
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 logger = logging.getLogger(__name__)
 

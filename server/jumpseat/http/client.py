@@ -13,6 +13,7 @@ from jumpseat.http.pools import Connections, Network, Pool
 from jumpseat.http.proxies import Proxy
 from jumpseat.http.tls import files_read
 from jumpseat.system.shared import Held, Shared
+from jumpseat.system.threads import run_blocking
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class HttpClient:
             if self._options is None:
                 self._options = await read_options(self._provider, self._table)
             # On a thread: it reads the state of files, and on some systems the settings of proxies.
-            return await asyncio.to_thread(self._network, origin, self._options)
+            return await run_blocking(self._network, origin, self._options)
         return self._networks[origin]
 
     async def for_url(self, url: str) -> Destination:
@@ -100,7 +101,7 @@ class HttpClient:
             network = await self.network_of(url)
             held = self._connections.pool(network)
             if held.value.connections is None:
-                await asyncio.to_thread(held.value.open, self._provider)
+                await run_blocking(held.value.open, self._provider)
             # Not before `open`: after a failure, the next request reads the files again.
             self._networks[origin] = network
             destination = Destination(held, self._connections.slots(network), network.proxy, origin)

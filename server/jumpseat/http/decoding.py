@@ -13,7 +13,7 @@ from jumpseat.chat import ChatError, ProtocolError, StreamEvent, merge_deltas
 from jumpseat.dialects.base import Decoder
 from jumpseat.http.answer import AnswerReader
 from jumpseat.http.failures import request_id_of
-from jumpseat.system.bounded import in_time
+from jumpseat.system.threads import run_blocking
 
 logger = logging.getLogger(__name__)
 
@@ -99,4 +99,4 @@ async def run_decoding(is_costly: bool, work: Callable[[], T]) -> T:
         TimeoutError: it took longer than `DECODING_SECONDS`.
         Exception: as the work raises it.
     """
-    return await in_time(work, DECODING_SECONDS, "jumpseat-answer") if is_costly else work()
+    return await run_blocking(work, within=DECODING_SECONDS) if is_costly else work()

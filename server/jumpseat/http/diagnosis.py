@@ -17,7 +17,7 @@ from jumpseat.http.exchange import HttpCall, head_of
 from jumpseat.http.failures import host_of
 from jumpseat.http.network import UrlOrigin, origin_of
 from jumpseat.http.proxies import Proxy
-from jumpseat.system.bounded import in_time
+from jumpseat.system.threads import run_blocking
 
 NAME_SECONDS = 3.0
 ANSWER_SECONDS = 4.0
@@ -110,8 +110,8 @@ async def _name_check(name: str, provider: str, proxy: Proxy | None) -> Check:
     where = f"providers.{provider}.base_url" if proxy is None else proxy.named_by
     hint = f"Check the network connection, and the spelling of the host in {where}."
     try:
-        found = await in_time(
-            lambda: socket.getaddrinfo(name, None, type=socket.SOCK_STREAM), NAME_SECONDS, "host name"
+        found = await run_blocking(
+            lambda: socket.getaddrinfo(name, None, type=socket.SOCK_STREAM), within=NAME_SECONDS
         )
     except TimeoutError:
         message = f"The name {name} was not resolved within {NAME_SECONDS:g} s."

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from jumpseat.chat import RequestError
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 from jumpseat.wire import LARGE_JSON_BYTES
 
 PIECE = 64 * 1024

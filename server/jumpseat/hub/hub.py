@@ -13,7 +13,6 @@ import resource
 import socket
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,9 @@ from jumpseat.hub.ownership import Ownership
 from jumpseat.hub.sessions import AttachedClient
 from jumpseat.rpc.handlers.lifecycle import PROTOCOL_VERSION
 from jumpseat.system.shared import Shared
+from jumpseat.system.threads import allow_many_threads, run_blocking
 
 logger = logging.getLogger(__name__)
-
-THREADS = 256
-"""For blocking work of all clients: files, names of hosts. By default there are six on two processors, which
-one client with a network drive that hangs would keep from the others."""
 
 HELLO_SECONDS = 5.0
 """How long a client may take for its hello and for its `go`."""
@@ -92,7 +88,7 @@ class Hub:
     async def run(self) -> None:
         """Serve until the daemon is stopped, or no client has needed it for long enough."""
         logger.info("jumpseat %s listens at %s", __version__, self._ownership.socket_path)
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "jumpseat-blocking"))
+        allow_many_threads()
         self._listen()
         self._hold_spare()
         self._idle.start(idle_seconds(None))
@@ -256,7 +252,7 @@ class Hub:
         finally:
             del self._clients[client]
         if not self._clients and not self._stopping:
-            self._idle.start(await asyncio.to_thread(self._seconds_after, client))
+            self._idle.start(await run_blocking(self._seconds_after, client))
 
     def _seconds_after(self, client: AttachedClient) -> float:
         """How long to wait for the next client; blocks."""

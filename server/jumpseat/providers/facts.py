@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from jumpseat.chat import ModelInfo
 from jumpseat.config import ProviderConfig
 from jumpseat.providers.snapshot import SnapshotRow, catalogue_of, snapshot
 from jumpseat.providers.spellings import candidates
+from jumpseat.system.threads import compute
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class KnownModel:
 async def prepare(table: ProviderConfig) -> None:
     """Read the snapshot in a thread if this provider needs it, so that `known` does not block."""
     if catalogue_of(table) is not None and not snapshot.cache_info().currsize:
-        await asyncio.to_thread(snapshot)
+        await compute(True, snapshot)
 
 
 def offline_names(table: ProviderConfig, *more: str | None) -> list[str]:

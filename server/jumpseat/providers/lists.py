@@ -17,6 +17,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.providers import facts
 from jumpseat.providers.facts import KnownModel
 from jumpseat.system.clock import Moment
+from jumpseat.system.threads import compute
 
 logger = logging.getLogger(__name__)
 
@@ -220,4 +221,4 @@ class ModelLists:
             raise
         await facts.prepare(self._table(provider))
         # On a thread: the facts of a long list take seconds.
-        return await asyncio.to_thread(facts.known_rows, listed, self._table(provider))
+        return await compute(True, facts.known_rows, listed, self._table(provider))

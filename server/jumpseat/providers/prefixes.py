@@ -5,7 +5,6 @@ A misspelled provider is refused, because the prompt would go to another vendor.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Collection, Mapping
 from os.path import commonprefix
@@ -16,6 +15,7 @@ from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.services import SERVICES
 from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
 from jumpseat.providers.spellings import spelling
+from jumpseat.system.threads import compute
 
 # Ids are short and the user's own, so one letter of three may be wrong, or two of six.
 _NEAR_AN_ID = 0.65
@@ -105,6 +105,6 @@ def _serves(table: ProviderConfig) -> str | None:
 
 async def _vendors() -> set[str]:
     if not snapshot.cache_info().currsize:
-        await asyncio.to_thread(snapshot)
+        await compute(True, snapshot)
     of_models = {spelling(name).vendor for models in snapshot().values() for name in models}
     return {*KINDS, *CATALOGUES, *of_models} - {""}

@@ -30,6 +30,7 @@ from jumpseat.providers.kinds import BUILT_IN, KINDS, tables_of
 from jumpseat.providers.lists import ModelLists
 from jumpseat.providers.plugins import Plugins
 from jumpseat.providers.services import how_to_add
+from jumpseat.system.threads import run_blocking
 from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
@@ -208,7 +209,7 @@ class Registry:
                 files = account.watched_files() if account is not None else []
                 if account is None or not files:
                     continue
-                stamps = await asyncio.to_thread(list, map(stamp_of, files))
+                stamps = await run_blocking(list, map(stamp_of, files))
                 # Also at the first poll: the file may have changed since the adapter read it.
                 if known.get(provider) != stamps:
                     try:
@@ -226,7 +227,7 @@ class Registry:
         kinds = {self._tables[provider].kind for provider in providers if provider in self._tables}
         for kind in kinds - KINDS.keys():
             if not self._plugins.is_loaded(kind):
-                await asyncio.to_thread(self._plugins.load, kind)
+                await run_blocking(self._plugins.load, kind)
 
     def capabilities(
         self, provider: str, *, probed: bool = True

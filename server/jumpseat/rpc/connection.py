@@ -18,7 +18,7 @@ from jumpseat.rpc.outbox import FrameWriter, Outbox
 from jumpseat.rpc.param_model import Params
 from jumpseat.rpc.session import InFlight, Session
 from jumpseat.system.environment import Environment
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 from jumpseat.wire import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,

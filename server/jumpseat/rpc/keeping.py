@@ -15,6 +15,7 @@ from jumpseat.chat import Message
 from jumpseat.engine import Keeper, TurnAsk
 from jumpseat.rpc.params import InitializeParams
 from jumpseat.rpc.session import Session
+from jumpseat.system.threads import run_blocking
 
 RULE_OF_IDS = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
 
@@ -94,6 +95,6 @@ def prune_in_background(session: Session) -> None:
 
     async def prune() -> None:
         await asyncio.sleep(delay)
-        await asyncio.to_thread(library.prune, limits)
+        await run_blocking(library.prune, limits)
 
     session.run_in_background("pruning the kept conversations", prune)

@@ -18,7 +18,7 @@ from jumpseat.system import log_files
 from jumpseat.system.environment import Environment
 from jumpseat.system.log_sink import LogSink
 from jumpseat.system.logs import Log, log_to, open_log
-from jumpseat.system.worker import one_computation_at_a_time
+from jumpseat.system.threads import one_computation_at_a_time
 from jumpseat.wire import Transport, open_fds
 
 logger = logging.getLogger(__name__)

@@ -22,6 +22,7 @@ from jumpseat.rpc.params import ClientInfoParam
 from jumpseat.rpc.wording import name_commands
 from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Held
+from jumpseat.system.threads import run_blocking
 from jumpseat.wire import INVALID_REQUEST, RequestId
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class Session:
             self._library = self.environment.shared.hold(
                 ("conversations", directory),
                 lambda: ConversationLibrary(directory),
-                lambda library: asyncio.to_thread(library.close),
+                lambda library: run_blocking(library.close),
                 linger=LIBRARY_SECONDS,
             )
         return self._library.value

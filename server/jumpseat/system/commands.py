@@ -11,9 +11,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from jumpseat.system.bounded import in_time
 from jumpseat.system.child import Child
 from jumpseat.system.environment import Environment
+from jumpseat.system.threads import run_blocking
 
 COMMAND_SECONDS = 10.0
 """Long enough for a helper that asks a service for a token; too short for a prompt to a person."""
@@ -50,7 +50,7 @@ async def output_of(line: str, directory: Path, environment: Environment) -> str
         return _program(words[0], directory, environment), existing(directory)
 
     try:
-        program, working_directory = await in_time(located, COMMAND_SECONDS, "command")
+        program, working_directory = await run_blocking(located, within=COMMAND_SECONDS)
     except TimeoutError:
         raise CommandError(f"the program was not found within {COMMAND_SECONDS:g} s") from None
     return await run(

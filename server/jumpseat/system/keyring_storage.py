@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from jumpseat.system.bounded import in_time
+from jumpseat.system.threads import run_blocking
 
 KEYRING_SECONDS = 3.0
 SERVICE = "jumpseat"
@@ -98,7 +98,7 @@ class BoundedKeyring:
                 raise KeyringError(type(error).__name__) from None
 
         try:
-            return await in_time(run, self._seconds, "keyring")
+            return await run_blocking(run, within=self._seconds)
         except TimeoutError:
             raise KeyringError(f"it did not answer in {self._seconds:g} s") from None
 
@@ -124,7 +124,7 @@ async def name_of_keyring() -> str | None:
         KeyringError: it cannot be opened, or not in time.
     """
     try:
-        keyring = await in_time(system_keyring, KEYRING_SECONDS, "keyring")
+        keyring = await run_blocking(system_keyring, within=KEYRING_SECONDS)
     except TimeoutError:
         raise KeyringError(f"it did not answer in {KEYRING_SECONDS:g} s") from None
     except Exception as error:

@@ -1,6 +1,6 @@
 """A state file that several daemons share: one JSON object, versioned, private, never partly written.
 
-Everything here blocks; the event loop calls it through `asyncio.to_thread`.
+Everything here blocks; the event loop calls it through `run_blocking`.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from jumpseat.system.threads import run_blocking
+
 INTERVAL_SECONDS = 1.0
 """How long a change may stay unnoticed."""
 
@@ -71,7 +73,7 @@ class Watcher:
         while True:
             await self._tick()
             # In a thread: even a `stat` may block on a network drive.
-            stamps = await asyncio.to_thread(self._poll)
+            stamps = await run_blocking(self._poll)
             changed = frozenset(path for path, stamp in stamps.items() if self._is_settled(path, stamp))
             self._last = stamps
             self._given.update((path, stamps[path]) for path in changed)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.system.bounded import in_time
 from jumpseat.system.log_files import open_log as open_log_file
 from jumpseat.system.log_sink import LogSink
 from jumpseat.system.logs import MAX_LINES, Log, log_to, open_log
 from jumpseat.system.secrets import hidden
+from jumpseat.system.threads import run_blocking
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +122,7 @@ async def test_tasks_threads_and_callbacks_log_where_they_were_begun(own: Path, 
         with log_to(logs[name]):
             await asyncio.create_task(task())
             await asyncio.to_thread(logger.info, "pool")
-            await in_time(lambda: logger.info("thread"), 5, "of-a-test")
+            await run_blocking(logger.info, "thread", within=5)
             loop.call_soon(logger.info, "soon")
             loop.add_reader(read_fd, on_readable)
         os.write(write_fd, b"x")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -16,7 +15,7 @@ from jumpseat.chat import ChatRequest, ModelInfo, ProtocolError
 from jumpseat.chat.long import is_long
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 VERSION = "2023-06-01"
 """Known to every compatible server; a configured header `anthropic-version` replaces it."""
@@ -78,7 +77,7 @@ class AnthropicAdapter(EndpointAdapter):
         rows = first_rows(rows, self._provider)
         # The facts of the list take precedence over those that follow from a model's name.
         self._route.learn(row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str))
-        return await asyncio.to_thread(models_in, rows, self._provider, self.capabilities)
+        return await compute(True, models_in, rows, self._provider, self.capabilities)
 
     def _credential(self, key: str) -> Mapping[str, str]:
         # A gateway may need `authorization` instead, which its table has in `headers`.

@@ -5,7 +5,6 @@ Owns the credential, the headers, the URL and the list of models.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -38,7 +37,7 @@ from jumpseat.config.values import is_unset_variable, needs_model
 from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
 from jumpseat.http.diagnosis import check_hosts
 from jumpseat.system.secrets import names_credential
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 T = TypeVar("T")
 
@@ -235,7 +234,7 @@ class EndpointAdapter(Adapter):
             ChatError: the request failed.
         """
         answer = await self._get_json("/models")
-        return await asyncio.to_thread(read_models, answer, self._provider, self.capabilities)
+        return await compute(True, read_models, answer, self._provider, self.capabilities)
 
     @property
     def _has_list(self) -> bool:

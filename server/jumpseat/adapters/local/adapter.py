@@ -6,7 +6,6 @@ loopback HTTP.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -24,6 +23,7 @@ from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.http import HttpCall, HttpClient, stream_events
 from jumpseat.system.secrets import hidden
 from jumpseat.system.shared import Held
+from jumpseat.system.threads import run_blocking
 
 
 class LocalAccount(Account):
@@ -43,7 +43,7 @@ class LocalAccount(Account):
 
     async def _read(self) -> AuthStatus:
         try:
-            await asyncio.to_thread(self._check_installed)
+            await run_blocking(self._check_installed)
         except ConfigError as error:
             return AuthStatus(
                 provider=self._provider, state="signed_out", message=f"{error.message} {error.hint}"
@@ -145,7 +145,7 @@ class LocalAdapter(Adapter):
         Raises:
             ConfigError: the model, or llama.cpp, is not installed.
         """
-        await asyncio.to_thread(self._check_installed)
+        await run_blocking(self._check_installed)
         model = self._model
         return [
             ModelInfo(
@@ -216,7 +216,7 @@ class LocalAdapter(Adapter):
         """
         if self._held is not None and self._held.value.usable is not None:
             return self._held.value
-        path = await asyncio.to_thread(self._check_installed)
+        path = await run_blocking(self._check_installed)
         held = self._held  # Only now, because another chat may have changed it.
         new = self._held = hold_server(self._config.origin.environment, path, self._model.name)
         if held is not None:

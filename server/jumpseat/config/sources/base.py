@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from jumpseat.config.schema import ProviderConfig
-from jumpseat.system.bounded import in_time
+from jumpseat.system.threads import run_blocking
 
 READ_SECONDS = 10.0
 """Time limit for a file or a function."""
@@ -62,7 +62,7 @@ async def on_a_thread(work: Callable[[], str], what: str) -> str:
         SourceError: it took longer.
     """
     try:
-        return await in_time(work, READ_SECONDS, "value source")
+        return await run_blocking(work, within=READ_SECONDS)
     except TimeoutError:
         raise SourceError(
             f"{what} did not end within {READ_SECONDS:g} s", "Use a source that answers faster."

@@ -6,7 +6,6 @@ their adapters.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from jumpseat.rpc.handlers.prompts import DID_CHANGE as PROMPTS_DID_CHANGE
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import DidChangeConfigurationParams
 from jumpseat.rpc.session import Session
+from jumpseat.system.threads import run_blocking
 from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
         if overlay is None:
             overlay = session.overlay
         try:
-            config = await asyncio.to_thread(read_configuration, session, overlay)
+            config = await run_blocking(read_configuration, session, overlay)
         except ConfigError as error:
             logger.error("the configuration stays as it was: %s %s", error.message, error.hint or "")
             show(session, f"The configuration stays as it was. {error.message}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from jumpseat.chat import ConfigError
@@ -20,6 +21,7 @@ from jumpseat.rpc.keeping import prune_in_background
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.session import Session
 from jumpseat.system.state_file import StateError
+from jumpseat.system.threads import run_blocking
 from jumpseat.system.watch import INTERVAL_SECONDS, Watcher
 
 P = ParamSpec("P")
@@ -85,7 +87,7 @@ async def conversations_delete(session: Session, call: MethodCall[ConversationPa
 async def _in_store(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Call a method of the store; one that cannot be read or written is an error of the configuration."""
     try:
-        return await asyncio.to_thread(method, *arguments, **named)
+        return await run_blocking(partial(method, *arguments, **named))
     except StateError as error:
         raise ConfigError(error.message, hint=error.hint) from None
 
@@ -105,14 +107,14 @@ def follow_conversations(session: Session) -> None:
     async def follow() -> None:
         # Numbers of changes are times, so the first change is named without a look at the index before it.
         known = time.time_ns() // 1000
-        watcher = await asyncio.to_thread(Watcher, [directory / "index.sqlite3"], settled=False)
+        watcher = await run_blocking(lambda: Watcher([directory / "index.sqlite3"], settled=False))
         # Not at once: a short command is not delayed by it.
         await asyncio.sleep(INTERVAL_SECONDS)
-        if await asyncio.to_thread(directory.is_dir):
+        if await run_blocking(directory.is_dir):
             prune_in_background(session)
         async for _ in watcher:
             try:
-                ids, known = await asyncio.to_thread(_changes_since, session.library, known)
+                ids, known = await run_blocking(_changes_since, session.library, known)
             except StateError:
                 continue  # The file changes again when the process that has locked it is done.
             for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
 from jumpseat.rpc.session import Session
 from jumpseat.rpc.wording import name_commands
+from jumpseat.system.threads import compute
 
 
 async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
         if registry.is_sound(provider)  # The configuration may have changed meanwhile.
     }
     return {
-        "models": await asyncio.to_thread(_rows, models, default, capabilities),
+        "models": await compute(True, _rows, models, default, capabilities),
         "errors": name_commands([_failure(failure) for failure in failures], session.commands),
     }
 

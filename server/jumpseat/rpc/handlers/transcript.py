@@ -15,7 +15,7 @@ from jumpseat.rpc.keeping import can_be_kept
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import TranscriptParams, TranscriptRenderParams
 from jumpseat.rpc.session import Session
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 LONG_TEXT = 128 * 1024
 """Characters that take more than a few milliseconds."""

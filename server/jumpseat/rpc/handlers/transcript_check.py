@@ -27,7 +27,7 @@ from jumpseat.rpc.params import ChatStartParams, TranscriptParams
 from jumpseat.rpc.session import Session
 from jumpseat.rpc.wording import name_commands
 from jumpseat.system.secrets import redact
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 MOST_DIAGNOSTICS = 100
 """More than a person reads."""

@@ -59,7 +59,7 @@ from jumpseat.dialects.chat_completions import EndpointFacts
 from jumpseat.dialects.responses import ResponsesFacts, without_item_ids
 from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
 from jumpseat.http.diagnosis import check_hosts
-from jumpseat.system.worker import compute
+from jumpseat.system.threads import compute
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
 """The vendor's own dialect first: only it carries reasoning completely in both directions."""

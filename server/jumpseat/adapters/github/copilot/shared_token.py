@@ -6,7 +6,6 @@ process that died; a wait for one that hangs ends after `LOCK_SECONDS`.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import logging
@@ -22,6 +21,7 @@ from jumpseat.system.clock import Clock
 from jumpseat.system.paths import make_private
 from jumpseat.system.secrets import Secret, hidden
 from jumpseat.system.state_file import StateError, StateFile, erased
+from jumpseat.system.threads import run_blocking
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class SharedTokenFile:
     async def read(self) -> CopilotToken | None:
         """The last token that a daemon has written, valid or not."""
         try:
-            content = await asyncio.to_thread(self._file.read)
+            content = await run_blocking(self._file.read)
         except StateError as error:
             _log_not_shared(error)
             return None
@@ -91,13 +91,13 @@ class SharedTokenFile:
             "replaced_at": token.replaced_at,
         }
         try:
-            await asyncio.to_thread(self._file.write, content)
+            await run_blocking(self._file.write, content)
         except StateError as error:
             _log_not_shared(error)
 
     async def erase(self) -> None:
         """Remove the file and its copies."""
-        for path in await asyncio.to_thread(_erase, self._file.path.parent, self._file.path.name):
+        for path in await run_blocking(_erase, self._file.path.parent, self._file.path.name):
             logger.warning("%s holds a token and cannot be removed", path)
 
 
@@ -109,13 +109,13 @@ async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
     Raises:
         ConfigError: a file still holds a token; the message names it.
     """
-    if await asyncio.to_thread(directory.is_symlink):
+    if await run_blocking(directory.is_symlink):
         return  # Nothing of ours is read or written there.
     prefix = _prefix(hosts)
     async with contextlib.AsyncExitStack() as stack:
-        for path in await asyncio.to_thread(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
+        for path in await run_blocking(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
             await stack.enter_async_context(locked(path))
-        left = await asyncio.to_thread(_erase, directory, prefix)
+        left = await run_blocking(_erase, directory, prefix)
     if left:
         raise still_there(left, hosts)
 
@@ -128,7 +128,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
     seconds = LOCK_SECONDS + random.random() * SPREAD_SECONDS  # noqa: S311 - spreads load
     async with contextlib.AsyncExitStack() as stack:
         try:
-            await asyncio.to_thread(make_private, path.parent)
+            await run_blocking(make_private, path.parent)
             lock = AsyncFileLock(path, mode=0o600, timeout=seconds, poll_interval=POLL_SECONDS)
             await stack.enter_async_context(lock)
         except (

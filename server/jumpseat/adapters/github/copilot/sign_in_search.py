@@ -12,6 +12,7 @@ from jumpseat.adapters.github.sign_in.search import FoundSignIns, find_sign_ins
 from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.config import ProviderConfig, Values
+from jumpseat.system.threads import run_blocking
 
 LOOK_AGAIN_SECONDS = 5.0
 """How long "signed out" is cached before other programs' sign-ins are searched again."""
@@ -110,7 +111,7 @@ class SignInSearch:
     async def _remembered(self, *, general: bool) -> FoundSignIns:
         """What was found since the last change of the store or of a watched file."""
         async with self._one_at_a_time:
-            stamp = await asyncio.to_thread(self._store.stamp)
+            stamp = await run_blocking(self._store.stamp)
             if stamp != self._store_stamp:
                 self._found.clear()
                 self._store_stamp = stamp

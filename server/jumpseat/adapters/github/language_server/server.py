@@ -32,6 +32,7 @@ from jumpseat.config import ProviderConfig, Values
 from jumpseat.http.network import read_options as read_network_options
 from jumpseat.http.proxies import Proxy
 from jumpseat.system.single_flight import SingleFlight, WorkCancelled
+from jumpseat.system.threads import run_blocking
 from jumpseat.wire import RpcError
 from jumpseat.wire.child import FramedChild, start_child
 
@@ -121,7 +122,7 @@ class LanguageServer:
     # -- the start
 
     async def _start(self) -> ServerConnection:
-        argv = await asyncio.to_thread(find_command, self._provider, self._config)
+        argv = await run_blocking(find_command, self._provider, self._config)
         self._command_line = without_secrets(shlex.join(argv))
         env = await environment_of(self._provider, self._config, self._values)
         settings = await self._settings()

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from jumpseat.system.bounded import in_time
 from jumpseat.system.commands import CommandError, existing, run
 from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.threads import run_blocking
 
 GH_SECONDS = 5.0
 """`gh` may open a locked keyring, which waits for the user's password."""
@@ -45,7 +45,7 @@ async def gh_token(host: str, environment: Environment, *, seconds: float = GH_S
         return environment.which("gh"), existing(environment.directory)
 
     try:
-        program, directory = await in_time(located, seconds, "gh")
+        program, directory = await run_blocking(located, within=seconds)
         if program is None:
             return None
         argv = [program, "auth", "token", "--hostname", host]

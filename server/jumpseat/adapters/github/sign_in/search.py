@@ -22,9 +22,9 @@ from jumpseat.adapters.github.sign_in.editors import copilot_directory, editor_s
 from jumpseat.adapters.github.sign_in.gh_command import gh_token
 from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.adapters.github.sign_in.tokens import SignIn, check_usable, is_usable
-from jumpseat.system.bounded import in_time
 from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.threads import run_blocking
 
 CODESPACES_VARIABLE = "CODESPACES"
 
@@ -110,9 +110,7 @@ async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[
     if directory is None:
         return []
     try:
-        found, more = await in_time(
-            lambda: editor_sign_ins(directory, hosts.authority), EDITORS_SECONDS, "editors' sign-ins"
-        )
+        found, more = await run_blocking(editor_sign_ins, directory, hosts.authority, within=EDITORS_SECONDS)
     except TimeoutError:
         notes.append(f"The files in {directory} cannot be read in time.")
         return []

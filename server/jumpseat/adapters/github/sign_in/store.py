@@ -6,7 +6,6 @@ file, so that other daemons notice it with one `stat`.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from jumpseat.system.keyring_storage import BoundedKeyring, KeyringError, system
 from jumpseat.system.paths import Places
 from jumpseat.system.secrets import Secret, hidden
 from jumpseat.system.state_file import StateError, StateFile
+from jumpseat.system.threads import run_blocking
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
         ConfigError: the file cannot be used.
     """
     try:
-        return await asyncio.to_thread(work)
+        return await run_blocking(work)
     except StateError as error:
         raise ConfigError(error.message, hint=error.hint) from None
 

@@ -1,4 +1,4 @@
-"""The thread of long computations."""
+"""Leaving the event loop: waiting for the system, and long computations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from jumpseat.system.worker import compute, one_computation_at_a_time
+from jumpseat.system.threads import compute, one_computation_at_a_time, run_blocking
 
 name: ContextVar[str] = ContextVar("name")
 
@@ -75,3 +75,43 @@ async def test_a_cancelled_computation_that_has_not_begun_never_runs(gate: threa
     await asyncio.wait_for(first, 20)
     await compute(True, ran.append, "third")
     assert ran == ["third"]
+
+
+async def test_blocking_work_keeps_its_context_and_its_errors() -> None:
+    name.set("mine")
+
+    for limit in (None, 20):
+        assert await run_blocking(name.get, within=limit) == "mine"
+        with pytest.raises(ZeroDivisionError):
+            await run_blocking(divmod, 1, 0, within=limit)
+
+
+async def test_work_that_takes_longer_than_its_limit_is_abandoned(gate: threading.Event) -> None:
+    with pytest.raises(TimeoutError):
+        await run_blocking(gate.wait, 20, within=0.01)
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, StopIteration])
+async def test_an_exception_that_would_end_the_event_loop_is_an_error(error: type[BaseException]) -> None:
+    def fail() -> None:
+        raise error("a secret")
+
+    with pytest.raises(RuntimeError, match=f"^{error.__name__}$"):
+        await run_blocking(fail, within=20)
+
+
+async def test_cancelled_work_without_a_limit_still_runs_to_its_end(gate: threading.Event) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        gate.wait(20)
+        ended.set()
+
+    task = asyncio.create_task(run_blocking(work))
+    assert await run_blocking(begun.wait, 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    gate.set()
+    assert await run_blocking(ended.wait, 20)
