@@ -82,16 +82,19 @@ class EventStreamDecoder:
         # have been the last byte of the chunk before: so `seen - 1`.
         end = buffer.rfind(b"\n\n", max(seen - 1, 0))
         if end < 0:
-            self._check_size(len(buffer))
+            if len(buffer) > self._max_event_bytes:
+                raise self._too_long()
             return []
         complete = bytes(buffer[:end])
         del buffer[: end + 2]
-        self._check_size(len(buffer))
+        if len(buffer) > self._max_event_bytes:
+            raise self._too_long()
         events = []
         for block in complete.split(b"\n\n"):
             # Almost every event of a model; `_event_of` would give the same.
             if block.startswith(b"data: ") and b"\n" not in block:
-                self._check_size(len(block))
+                if len(block) > self._max_event_bytes:
+                    raise self._too_long()
                 text = block[6:].decode("utf-8", "replace")
                 events.append(ServerSentEvent("message", text, self.last_event_id))
             elif (event := self._event_of(block)) is not None:
@@ -108,13 +111,13 @@ class EventStreamDecoder:
         event = self._event_of(block)
         return [] if event is None else [event]
 
-    def _check_size(self, size: int) -> None:
-        if size > self._max_event_bytes:
-            raise ProtocolError(f"The event stream has an event of more than {self._max_event_bytes} bytes.")
+    def _too_long(self) -> ProtocolError:
+        return ProtocolError(f"The event stream has an event of more than {self._max_event_bytes} bytes.")
 
     def _event_of(self, block: bytes) -> ServerSentEvent | None:
         """The event of the lines before a blank line; None if they have no data."""
-        self._check_size(len(block))
+        if len(block) > self._max_event_bytes:
+            raise self._too_long()
         name = ""
         event_id = self.last_event_id
         data: list[str] = []
