@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.rpc.methods import METHODS
-from tests.unit import elisp_modules, lua_modules
+from tests.unit import elisp_modules, lua_modules, typescript_modules
 from tests.unit.layers import find_cycle, find_layer_faults
 from tests.unit.package_rules import faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
@@ -94,7 +94,7 @@ CLI_ROOMS = {
 }
 """The parts of the command line, lowest first, with what each imports of the server beside the client's."""
 
-EDITORS = {"emacs": elisp_modules, "neovim": lua_modules}
+EDITORS = {"emacs": elisp_modules, "neovim": lua_modules, "vscode": typescript_modules}
 """The readers of the editors' code."""
 
 _MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")

@@ -2,15 +2,15 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 
+import type { Log } from './base/log';
+import { hasCredentials, proxyVariables } from './base/proxy';
+import { checksCertificates, proxySettings, settings } from './base/settings';
 import { asDaemonError, type DaemonError } from './daemon/errors';
 import { Installer } from './daemon/install';
 import type { Launch } from './daemon/process';
 import { commandLine, findProgram, searched, type Found } from './daemon/program';
-import { hasCredentials, proxyVariables } from './daemon/proxy';
 import { shellEnvironment } from './daemon/shell';
-import type { Log } from './log';
 import { pythonInterpreters } from './python';
-import { checksCertificates, proxySettings, settings } from './settings';
 
 /** Finds the program of the daemon, or installs it. */
 export class Launcher {

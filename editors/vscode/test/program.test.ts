@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 
+import { hasCredentials, proxyVariables } from '../src/base/proxy';
 import { commandLine, findProgram, type Surroundings } from '../src/daemon/program';
-import { hasCredentials, proxyVariables } from '../src/daemon/proxy';
 import { shellEnvironment, variablesOf } from '../src/daemon/shell';
 import { directory } from './real';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Log } from '../src/log';
+import type { Log } from '../src/base/log';
 
 /** A log that keeps its lines. */
 export class Lines implements Log {

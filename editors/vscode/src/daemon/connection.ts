@@ -8,7 +8,7 @@ import {
   type MessageConnection,
 } from 'vscode-jsonrpc/node';
 
-import type { Log } from '../log';
+import type { Log } from '../base/log';
 import { cancelled, DaemonError } from './errors';
 import type { Child } from './process';
 import type {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-import type { Log } from '../log';
+import type { Log } from '../base/log';
 import { wrongSetUp } from './errors';
 import { inDirectories } from './program';
 

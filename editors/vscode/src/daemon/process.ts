@@ -2,7 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-import { logDaemonLine, type Log } from '../log';
+import { logDaemonLine, type Log } from '../base/log';
 import { wrongSetUp } from './errors';
 
 /** How a program is started. */

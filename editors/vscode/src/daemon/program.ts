@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-import type { Settings } from '../settings';
+import type { Settings } from '../base/settings';
 import { wrongSetUp } from './errors';
 import type { Launch } from './process';
 

@@ -1,6 +1,6 @@
 import { Emitter, type CancellationToken, type Disposable, type Event } from 'vscode-jsonrpc/node';
 
-import type { Log } from '../log';
+import type { Log } from '../base/log';
 import { Connection } from './connection';
 import { asDaemonError, cancelled, connectionLost, type DaemonError } from './errors';
 import { start, type Child, type Exit, type Launch } from './process';

@@ -1,6 +1,6 @@
-import { cutOff } from '../cutOff';
+import { cutOff } from '../base/cutOff';
+import type { Log } from '../base/log';
 import type { ChatResult, Delta, Usage } from '../daemon/protocol';
-import type { Log } from '../log';
 
 /** Makes VS Code's parts; an undefined one does not exist in this VS Code. */
 export interface Parts<P> {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 
+import type { Log } from '../base/log';
 import { Code, DaemonError } from '../daemon/errors';
 import type { ModelInfo, Requests } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import type { Log } from '../log';
 
 /** How long VS Code waits: for an installation, for the daemon, and for slow providers. */
 const PATIENCE_MS = 1500;

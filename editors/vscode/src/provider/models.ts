@@ -1,5 +1,5 @@
+import type { ConfigurationProperty, ModelRow } from '../base/untyped';
 import type { ModelInfo, ThinkingLevel } from '../daemon/protocol';
-import type { ConfigurationProperty, ModelRow } from '../untyped';
 
 /** The context window of a model that neither its provider nor the daemon knows. */
 export const UNKNOWN_WINDOW = 128_000;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
+import type { Log } from '../base/log';
+import { thinkingEnd, thinkingPart, type ModelRow, type ResponseOptions } from '../base/untyped';
 import { Code, DaemonError, asDaemonError } from '../daemon/errors';
 import type { ChatParams } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import type { Log } from '../log';
-import { thinkingEnd, thinkingPart, type ModelRow, type ResponseOptions } from '../untyped';
 import { Answer, checkWhole, type Parts } from './answer';
 import { ModelList } from './list';
 import { conversationOf, toolsOf } from './messages';

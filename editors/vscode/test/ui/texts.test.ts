@@ -3,9 +3,9 @@ import { test } from 'node:test';
 
 import { DaemonError } from '../../src/daemon/errors';
 import type { Provider } from '../../src/daemon/protocol';
-import { directoryBlock, imageType, questionBlocks } from '../../src/ui/contexts';
-import { actionsAfter, afterLossOf, asMarkdown, useProviders } from '../../src/ui/problems';
-import { promptCall, promptList } from '../../src/ui/prompts';
+import { actionsAfter, afterLossOf, asMarkdown, useProviders } from '../../src/ui/common/problems';
+import { directoryBlock, imageType, questionBlocks } from '../../src/ui/input/contexts';
+import { promptCall, promptList } from '../../src/ui/input/prompts';
 import {
   bodyOf,
   conversationIdIn,
@@ -14,7 +14,7 @@ import {
   headingsIn,
   looksLikeTranscript,
   onlyText,
-} from '../../src/ui/transcriptText';
+} from '../../src/ui/transcripts/text';
 
 test('a question whose first line starts with a name is that prompt', () => {
   assert.deepEqual(promptCall('/review x = 1\ny = 2'), { name: 'review', input: 'x = 1\ny = 2' });

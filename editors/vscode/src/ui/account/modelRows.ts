@@ -1,0 +1,33 @@
+import type { QuickPickItem } from 'vscode';
+
+import type { ModelInfo, Requests, WireError } from '../../daemon/protocol';
+import { modelAbilities, modelLimits } from '../common/words';
+
+export interface ModelRow extends QuickPickItem {
+  model?: ModelInfo;
+  /** Why a provider has no models. */
+  error?: WireError;
+}
+
+function modelRow(model: ModelInfo): ModelRow {
+  const name = model.name === model.model ? '' : ` (${model.name})`;
+  const label = `${model.model}${name}`;
+  return { label, description: modelLimits(model), detail: modelAbilities(model), model };
+}
+
+/** The rows of the picker below their headings: the models by provider, then the providers that failed. */
+export function modelRows({ models, errors }: Requests['models/list']['result']): Map<string, ModelRow[]> {
+  const rows = new Map<string, ModelRow[]>();
+  for (const model of models.filter((each) => each.pickerEnabled)) {
+    rows.set(model.provider, [...(rows.get(model.provider) ?? []), modelRow(model)]);
+  }
+  if (errors.length > 0) {
+    const failed = errors.map(({ provider, error }) => ({
+      label: `$(warning) ${provider}`,
+      detail: error.message,
+      error,
+    }));
+    rows.set('not available', failed);
+  }
+  return rows;
+}

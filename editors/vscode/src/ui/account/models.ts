@@ -1,0 +1,76 @@
+import * as vscode from 'vscode';
+
+import { DaemonError } from '../../daemon/errors';
+import type { ModelInfo } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import type { ModelProvider } from '../../provider/provider';
+import { showError, showInformation, showWarning, withStatus } from '../common/messages';
+import { modelRows, type ModelRow } from './modelRows';
+
+function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
+  return [...rows].flatMap(([label, below]) => [
+    { label, kind: vscode.QuickPickItemKind.Separator },
+    ...below,
+  ]);
+}
+
+/** Pick a model. A provider that failed leads to its error, with the ways on. */
+export async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | undefined> {
+  const rows = daemon.request('models/list', {}).then((list) => withHeadings(modelRows(list)));
+  const chosen = await vscode.window.showQuickPick(rows, {
+    title,
+    placeHolder: 'Model',
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (chosen?.error !== undefined) {
+    const { code, message, data } = chosen.error;
+    showError(new DaemonError(code, message, data));
+  }
+  return chosen?.model && (await acceptTerms(daemon, chosen.model)) ? chosen.model : undefined;
+}
+
+/** Ask for a model's terms if the account has not accepted them. */
+async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
+  if (model.policy !== 'unconfigured' || model.policyTerms === undefined) {
+    return true;
+  }
+  const chosen = await vscode.window.showInformationMessage(
+    `Accept the terms of ${model.name} for your account?`,
+    { modal: true, detail: model.policyTerms },
+    'Accept',
+  );
+  if (chosen !== 'Accept') {
+    return false;
+  }
+  await daemon.request('models/setPolicy', { model: model.id, state: 'enabled' });
+  return true;
+}
+
+/** Fetch the lists of all providers now; returns a sentence about the result. */
+export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 'check'>): Promise<string> {
+  const { models, errors } = await withStatus('Listing models', () =>
+    daemon.request('models/list', { refresh: true }),
+  );
+  picker.check();
+  const { providers } = await daemon.request('providers/list', {});
+  const failed = errors.filter(({ provider }) =>
+    providers.some((each) => each.id === provider && each.configured),
+  );
+  const found = models.length === 1 ? '1 model is listed.' : `${models.length} models are listed.`;
+  return [found, ...failed.map(({ error }) => error.message)].join(' ');
+}
+
+/** Choose the default model of all clients. */
+export async function selectModel(daemon: Daemon, name?: string): Promise<void> {
+  const id = name ?? (await pickModel(daemon, 'Default model of all editors'))?.id;
+  if (id === undefined) {
+    return;
+  }
+  const { warnings } = await daemon.request('settings/save', { settings: { default_model: id } });
+  if (warnings) {
+    showWarning(warnings.map((each) => each.message).join(' '));
+  } else {
+    showInformation(`${id} is the default model now, for all clients.`);
+  }
+}

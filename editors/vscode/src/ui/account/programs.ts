@@ -1,0 +1,90 @@
+import { homedir } from 'node:os';
+import * as vscode from 'vscode';
+
+import { proxyVariables } from '../../base/proxy';
+import { proxySettings, settings } from '../../base/settings';
+import { wrongSetUp } from '../../daemon/errors';
+import type { Launch } from '../../daemon/process';
+import { configFlag } from '../../daemon/program';
+import { run } from '../../daemon/run';
+import type { Daemon } from '../../daemon/supervisor';
+import { accountLine } from '../common/words';
+
+/** How long the program may take to name a path, on a busy machine. */
+const PATH_MS = 20_000;
+
+/** The program as the daemon is started with it. */
+export type FindProgram = () => Promise<Launch>;
+
+/** Check the configuration that the daemon of this window has. */
+export function runDoctor(find: FindProgram): Promise<void> {
+  return runInTerminal(find, 'Doctor', ['doctor', ...configFlag(settings(), homedir())]);
+}
+
+/** Ask for the key of a provider in a terminal: it is neither shown nor an argument. */
+export async function setKey(find: FindProgram, daemon: Daemon, named?: string): Promise<void> {
+  const provider = named ?? (await pickKeyed(daemon));
+  if (provider !== undefined) {
+    const args = ['keys', 'set', ...configFlag(settings(), homedir()), '--', provider];
+    await runInTerminal(find, `Set the API key of ${provider}`, args);
+  }
+}
+
+/** A provider with an API key, or any other name: the program adds the table of a well-known service. */
+async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
+  const { providers } = await daemon.request('providers/list', {});
+  const keyed = providers.filter((each) => each.authMethod === 'api_key');
+  const other = { label: 'Other…', id: undefined };
+  const rows = [
+    ...keyed.map((each) => ({ label: each.name, description: accountLine(each), id: each.id })),
+    other,
+  ];
+  const chosen =
+    keyed.length === 0 ? other : await vscode.window.showQuickPick(rows, { title: 'Set API Key' });
+  if (chosen !== other) {
+    return chosen?.id;
+  }
+  const prompt = 'The name of the provider, such as anthropic, groq or openai';
+  const name = (await vscode.window.showInputBox({ title: 'Set API Key', prompt }))?.trim();
+  return name === '' ? undefined : name;
+}
+
+/** Open the configuration file that the daemon of this window reads; one that does not exist is created when it is saved. */
+export async function openConfiguration(find: FindProgram): Promise<void> {
+  const { program, env } = await find();
+  const args = ['config', 'path', ...configFlag(settings(), homedir())];
+  const { code, lines } = await run(program, args, { env, timeoutMs: PATH_MS });
+  const path = lines.at(-1);
+  if (code !== 0 || path === undefined) {
+    throw wrongSetUp('The path of the configuration file is not known.', lines.join(' '));
+  }
+  const file = vscode.Uri.file(path);
+  const exists = await vscode.workspace.fs.stat(file).then(
+    () => true,
+    () => false,
+  );
+  await vscode.window.showTextDocument(exists ? file : file.with({ scheme: 'untitled' }));
+}
+
+/** Run a command of the daemon's program in a terminal, where the person reads along. */
+export async function runInTerminal(find: FindProgram, name: string, args: readonly string[]): Promise<void> {
+  const { program } = await find();
+  // The default is the folder of the workspace, and a window without one would fail.
+  const options = { cwd: homedir(), env: proxyVariables(proxySettings()) };
+  const execution = new vscode.ProcessExecution(program, [...args], options);
+  const task = new vscode.Task(
+    { type: 'jumpseat' },
+    vscode.TaskScope.Global,
+    name,
+    'jumpseat',
+    execution,
+    [],
+  );
+  task.presentationOptions = {
+    reveal: vscode.TaskRevealKind.Always,
+    panel: vscode.TaskPanelKind.Dedicated,
+    clear: true,
+    showReuseMessage: false,
+  };
+  await vscode.tasks.executeTask(task);
+}

@@ -1,0 +1,89 @@
+import * as vscode from 'vscode';
+
+import type { Provider } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { showError, showInformation, showWarning, withCancel } from '../common/messages';
+import { accountLine, afterSignIn, afterSignOut } from '../common/words';
+
+/** Signing in and out of this window. */
+export class Account {
+  readonly #daemon: Daemon;
+  /** The person is signing out here: no warning is needed. */
+  isLeaving = false;
+  #count = 0;
+  #running: vscode.CancellationTokenSource | undefined;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+  }
+
+  /** Sign in; the daemon chooses the provider if none is named. A sign-in that waits gives way to the new one. */
+  async signIn(provider?: string): Promise<void> {
+    this.#running?.cancel();
+    const stop = new vscode.CancellationTokenSource();
+    this.#running = stop;
+    const request = `vscode-sign-in-${process.pid}-${++this.#count}`;
+    const account = await withCancel(
+      provider === undefined ? 'Sign in' : `Sign in to ${provider}`,
+      async (token, report) => {
+        token.onCancellationRequested(() => {
+          stop.cancel();
+        });
+        const prompts = this.#daemon.onNotification('auth/prompt', (prompt) => {
+          if (prompt.token === request) {
+            report(
+              `enter the code ${prompt.userCode}, which was copied, at [${prompt.verificationUri}](${prompt.verificationUri})`,
+            );
+            this.#show(prompt.userCode, prompt.verificationUri).catch(showError);
+          }
+        });
+        try {
+          const params = { token: request, ...(provider !== undefined && { provider }) };
+          return await this.#daemon.request('auth/signIn', params, stop.token);
+        } finally {
+          prompts.dispose();
+        }
+      },
+    );
+    showInformation(afterSignIn(account));
+  }
+
+  async signOut(named?: string): Promise<void> {
+    const provider = named ?? (await this.#signedIn());
+    if (provider === undefined) {
+      return;
+    }
+    this.isLeaving = true;
+    try {
+      const account = await this.#daemon.request('auth/signOut', { provider });
+      showInformation(afterSignOut(account));
+    } finally {
+      this.isLeaving = false;
+    }
+  }
+
+  /** Both act on the person's own machine, also when this extension runs on another one. */
+  async #show(code: string, page: string): Promise<void> {
+    await vscode.env.clipboard.writeText(code);
+    await vscode.env.openExternal(vscode.Uri.parse(page));
+  }
+
+  async #signedIn(): Promise<string | undefined> {
+    const { providers } = await this.#daemon.request('providers/list', {});
+    const candidates = providers.filter(
+      (each) => each.auth.login !== undefined || each.auth.state === 'signed_in',
+    );
+    if (candidates.length === 0) {
+      showWarning('You are not signed in to a provider.');
+    }
+    if (candidates.length < 2) {
+      return candidates[0]?.id;
+    }
+    const row = (each: Provider): vscode.QuickPickItem & { id: string } => ({
+      label: each.name,
+      description: accountLine(each),
+      id: each.id,
+    });
+    return (await vscode.window.showQuickPick(candidates.map(row), { title: 'Sign out of' }))?.id;
+  }
+}

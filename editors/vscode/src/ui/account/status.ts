@@ -1,0 +1,123 @@
+import * as vscode from 'vscode';
+import type { Disposable } from 'vscode-jsonrpc/node';
+
+import type { AuthStatus, Provider, WireError } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import type { Facts, FactsReader } from '../common/facts';
+import { showWarning } from '../common/messages';
+import { afterLossOf, waysInto } from '../common/problems';
+import { accountLine, isSignedOut, isUnreachable, leastQuota, quotaLine } from '../common/words';
+import { labelOf, statusText } from './statusText';
+
+const COLOURS = {
+  normal: undefined,
+  warning: new vscode.ThemeColor('statusBarItem.warningBackground'),
+  error: new vscode.ThemeColor('statusBarItem.errorBackground'),
+};
+
+/** The item in the status bar. */
+export function statusBar(facts: FactsReader): vscode.Disposable {
+  const item = vscode.window.createStatusBarItem('jumpseat.status', vscode.StatusBarAlignment.Right, 100);
+  item.name = 'jumpseat';
+  item.command = 'jumpseat.status';
+  const show = (): void => {
+    const { text, tooltip, look } = statusText(facts.current);
+    item.text = text;
+    item.tooltip = new vscode.MarkdownString(tooltip);
+    item.backgroundColor = COLOURS[look];
+    item.accessibilityInformation = { label: labelOf(text) };
+  };
+  show();
+  item.show();
+  return vscode.Disposable.from(item, facts.onDidChange(show));
+}
+
+/** Say that a provider was lost elsewhere: a sign-in ended in another editor, or the local model was removed. */
+export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposable {
+  const states = new Map<string, AuthStatus['state']>();
+  return daemon.onNotification('auth/didChange', (account) => {
+    const before = states.get(account.provider);
+    states.set(account.provider, account.state);
+    if (isSignedOut(account) && before !== account.state && !isLeaving()) {
+      const { text, actions } = afterLossOf(account);
+      showWarning(text, ...actions);
+    }
+  });
+}
+
+interface Row extends vscode.QuickPickItem {
+  command?: string;
+  arguments?: unknown[];
+  /** What to do, where no command does it. */
+  advice?: string;
+}
+
+/** What makes a provider ready. */
+function wayIn(provider: Provider): Partial<Row> {
+  const [way] = waysInto(provider);
+  if (way) {
+    return { command: way.command, arguments: way.arguments ?? [] };
+  }
+  return provider.auth.message === undefined ? {} : { advice: provider.auth.message };
+}
+
+function providerRow(provider: Provider, failure: WireError | undefined): Row {
+  const quota = leastQuota(provider.auth);
+  const reason = isUnreachable(provider, failure) ? failure?.message : provider.auth.message;
+  const detail = reason ?? (quota && quotaLine(quota));
+  return {
+    label: provider.name,
+    description: accountLine(provider, failure),
+    ...(detail !== undefined && { detail }),
+    ...(isSignedOut(provider.auth) && wayIn(provider)),
+  };
+}
+
+const COMMANDS: Row[] = [
+  { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
+  { label: '$(refresh) Refresh Models', command: 'jumpseat.refreshModels' },
+  { label: '$(history) History', command: 'jumpseat.history' },
+  { label: '$(sign-in) Sign In', command: 'jumpseat.signIn' },
+  { label: '$(sign-out) Sign Out', command: 'jumpseat.signOut' },
+  { label: '$(pulse) Doctor', command: 'jumpseat.doctor' },
+  { label: '$(output) Show Log', command: 'jumpseat.showLog' },
+  { label: '$(debug-restart) Restart Server', command: 'jumpseat.restart' },
+];
+
+/** Show the providers with their accounts and quotas, and what can be done. */
+export async function showStatus(daemon: Daemon, failures: Facts['failures']): Promise<void> {
+  let rows: Row[];
+  let title = 'jumpseat';
+  try {
+    const { providers } = await daemon.request('providers/list', {});
+    title = `jumpseat ${daemon.info?.serverInfo.version ?? ''}`.trim();
+    rows = [
+      { label: 'Providers', kind: vscode.QuickPickItemKind.Separator },
+      ...providers.map((each) => providerRow(each, failures.get(each.id))),
+    ];
+  } catch {
+    const failure = daemon.failure;
+    rows = [
+      {
+        label: '$(error) jumpseat is not running',
+        ...(failure && { detail: failure.sentence }),
+        command: 'jumpseat.showLog',
+      },
+    ];
+  }
+  const items: Row[] = [
+    ...rows,
+    { label: 'Commands', kind: vscode.QuickPickItemKind.Separator },
+    ...COMMANDS,
+  ];
+  const chosen = await vscode.window.showQuickPick(items, {
+    title,
+    placeHolder: 'Providers, accounts and commands',
+  });
+  if (chosen?.advice !== undefined) {
+    showWarning(chosen.advice);
+  }
+  if (chosen?.command !== undefined) {
+    await vscode.commands.executeCommand(chosen.command, ...(chosen.arguments ?? []));
+  }
+}

@@ -1,0 +1,101 @@
+import type { Provider, WireError } from '../../daemon/protocol';
+import type { Facts } from '../common/facts';
+import {
+  accountLine,
+  isSignedOut,
+  isUnreachable,
+  leastQuota,
+  modelLimits,
+  percentLeft,
+  quotaLine,
+  stateWords,
+} from '../common/words';
+
+/** The quota below which the status bar warns, in percent. */
+const LOW = 5;
+
+export interface StatusText {
+  text: string;
+  /** Markdown. */
+  tooltip: string;
+  look: 'normal' | 'warning' | 'error';
+}
+
+/** The provider that chats use when they name none: the default model may be another one's than the default provider. */
+function usedProvider({ providers, model }: Facts): Provider | undefined {
+  return providers.find((each) => (model ? each.id === model.provider : each.isDefault));
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\`*_{}[\]()#+\-.!|<>]/g, '\\$&');
+}
+
+function providerLines(provider: Provider, failure: WireError | undefined): string[] {
+  const known = isUnreachable(provider, failure) ? failure?.message : provider.auth.message;
+  const message = known === undefined ? [] : [`  - ${escaped(known)}`];
+  const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escaped(quotaLine(quota))}`);
+  return [
+    `- **${escaped(provider.name)}**: ${escaped(accountLine(provider, failure))}`,
+    ...message,
+    ...quotas,
+  ];
+}
+
+function tooltip(facts: Facts): string {
+  const version = facts.version === undefined ? '' : ` ${facts.version}`;
+  const lines = [`**jumpseat${version}** · ${facts.state}`, ''];
+  if (facts.failure !== undefined) {
+    lines.push(escaped(facts.failure), '');
+  }
+  if (facts.model) {
+    const limits = modelLimits(facts.model);
+    lines.push(`Default model: ${escaped(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
+  }
+  facts.providers.forEach((each) => lines.push(...providerLines(each, facts.failures.get(each.id))));
+  return lines.join('\n');
+}
+
+/** The text of the status bar for a screen reader, with the name of the product and without icons. */
+export function labelOf(text: string): string {
+  const words = text.replaceAll(/\$\([^)]*\) ?/g, '');
+  return words.startsWith('jumpseat') ? words : `jumpseat: ${words}`;
+}
+
+/** What the status bar shows. */
+export function statusText(facts: Facts): StatusText {
+  const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
+    text: `$(${icon}) ${text}`,
+    tooltip: tooltip(facts),
+    look,
+  });
+  if (facts.state === 'failed') {
+    return show('error', 'jumpseat', 'error');
+  }
+  if (facts.state === 'starting') {
+    return show('sync~spin', 'jumpseat');
+  }
+  if (facts.state === 'stopped') {
+    return show('circle-slash', 'jumpseat');
+  }
+  const provider = usedProvider(facts);
+  if (facts.providers.length > 0 && !facts.providers.some((each) => each.configured)) {
+    return show('account', 'jumpseat: no provider is ready', 'warning');
+  }
+  if (provider && isSignedOut(provider.auth)) {
+    return show('account', `jumpseat: ${stateWords(provider)}`, 'warning');
+  }
+  if (provider && isUnreachable(provider, facts.failures.get(provider.id))) {
+    return show('debug-disconnect', `jumpseat: ${provider.id} does not answer`, 'warning');
+  }
+  const name = facts.model?.name ?? 'jumpseat';
+  const quota = leastQuota(provider?.auth);
+  if (!quota) {
+    return show('comment-discussion', name);
+  }
+  const left = percentLeft(quota);
+  return show(
+    'comment-discussion',
+    `${name} · ${left} %`,
+    left < LOW && quota.overagePermitted !== true ? 'warning' : 'normal',
+  );
+}

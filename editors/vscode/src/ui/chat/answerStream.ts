@@ -1,0 +1,89 @@
+import * as vscode from 'vscode';
+
+import { cutOff } from '../../base/cutOff';
+import type { Block, ChatResult, Delta } from '../../daemon/protocol';
+import { Fold } from './fold';
+
+/** An answer in the chat view while it comes. */
+export class AnswerStream {
+  readonly #stream: vscode.ChatResponseStream;
+  readonly #namesModel: boolean;
+  readonly #fold = new Fold();
+  readonly #notices: string[] = [];
+  #written = false;
+  provider: string | undefined;
+  conversationId: string | undefined;
+
+  /** @param namesModel say above the answer which model gives it */
+  constructor(stream: vscode.ChatResponseStream, namesModel: boolean) {
+    this.#stream = stream;
+    this.#namesModel = namesModel;
+  }
+
+  content(): Block[] {
+    return this.#fold.content();
+  }
+
+  add(delta: Delta): void {
+    this.#fold.add(delta);
+    switch (delta.type) {
+      case 'start':
+        this.provider = delta.provider;
+        this.conversationId = delta.conversationId;
+        if (this.#namesModel) {
+          this.#stream.markdown(`\`${delta.provider}:${delta.model}\`\n\n`);
+        }
+        break;
+      case 'retry': {
+        const seconds = (delta.delayMs / 1000).toFixed(1);
+        this.#stream.progress(
+          `attempt ${delta.attempt} of ${delta.maxAttempts} in ${seconds} s: ${delta.error.message}`,
+        );
+        break;
+      }
+      case 'response':
+        if (this.#fold.restarted && this.#written) {
+          this.#stream.markdown('\n\n---\n\n');
+        }
+        break;
+      case 'thinking_start':
+        this.#stream.progress('Thinking…');
+        break;
+      case 'text_start':
+        if (this.#written) {
+          this.#stream.markdown('\n\n');
+        }
+        break;
+      case 'text_delta':
+        this.#written = true;
+        this.#stream.markdown(delta.text);
+        break;
+      case 'warning':
+        this.#notices.push(delta.message);
+        break;
+      case 'citation':
+        if (delta.url !== undefined) {
+          this.#stream.reference(vscode.Uri.parse(delta.url));
+        }
+        break;
+    }
+  }
+
+  close(result: ChatResult): void {
+    const reason = cutOff(result.stopReason);
+    if (reason !== undefined) {
+      this.#notices.push(reason);
+    }
+    if (!this.#written) {
+      this.#notices.push('The model returned no text.');
+    }
+    this.closeNotices();
+  }
+
+  closeNotices(): void {
+    if (this.#notices.length > 0) {
+      const lines = this.#notices.map((notice) => `> $(warning) ${notice}`);
+      this.#stream.markdown(new vscode.MarkdownString(`\n\n${lines.join('\n>\n')}\n`, true));
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { Disposable } from 'vscode-jsonrpc/node';
+
+import { keepsConversations } from '../../base/settings';
+import { detailed, modelConfiguration } from '../../base/untyped';
+import { asDaemonError, type DaemonError } from '../../daemon/errors';
+import type { Block, ChatParams, ChatResult, Prompt } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { DEFAULT_ID, thinkingOf } from '../../provider/models';
+import { VENDOR } from '../../provider/provider';
+import { markShown } from '../common/messages';
+import { actionsAfter, asMarkdown, SELECT_MODEL } from '../common/problems';
+import { questionBlocks } from '../input/contexts';
+import { promptCall, promptList, type PromptCall } from '../input/prompts';
+import { attachedBlocks } from '../input/references';
+import { AnswerStream } from './answerStream';
+import {
+  asMetadata,
+  conversationOf,
+  messagesOf,
+  NOT_SENT,
+  recordIn,
+  type PastTurn,
+  type TurnRecord,
+} from './turns';
+
+const ID = 'jumpseat.chat';
+const PROMPT_COMMAND = 'prompt';
+/** VS Code's own picker, whose model the next question goes to. */
+const MODEL_PICKER = 'workbench.action.chat.openModelPicker';
+
+/** The `@jumpseat` of the chat view. */
+export class Participant {
+  readonly #daemon: Daemon;
+  readonly #ended: (provider: string) => void;
+
+  /** `ended` is called with the provider of each turn that has ended. */
+  constructor(daemon: Daemon, ended: (provider: string) => void) {
+    this.#daemon = daemon;
+    this.#ended = ended;
+  }
+
+  register(icon: vscode.Uri): Disposable {
+    const participant = vscode.chat.createChatParticipant(ID, (request, context, stream, token) =>
+      this.#handle(request, context, stream, token),
+    );
+    participant.iconPath = icon;
+    participant.followupProvider = { provideFollowups: (result, context) => followups(result, context) };
+    return participant;
+  }
+
+  async #handle(
+    request: vscode.ChatRequest,
+    context: vscode.ChatContext,
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+  ): Promise<vscode.ChatResult> {
+    try {
+      const call = callOf(request);
+      if (call?.name === '') {
+        return await this.#listPrompts(stream, token);
+      }
+      const prompt = call && (await this.#daemon.request('prompts/get', call, token));
+      const past = pastTurns(context);
+      const question = questionBlocks(
+        await attachedBlocks(request.references),
+        prompt?.text ?? request.prompt,
+      );
+      const params = paramsOf(request, prompt, past, question);
+      return await this.#turn(request, params, question, stream, token);
+    } catch (error) {
+      return { ...refused(asDaemonError(error), request, stream), metadata: asMetadata(NOT_SENT) };
+    }
+  }
+
+  async #turn(
+    request: vscode.ChatRequest,
+    params: ChatParams,
+    question: Block[],
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+  ): Promise<vscode.ChatResult> {
+    const answer = new AnswerStream(stream, params.model !== request.model.id);
+    const progress = this.#daemon.onNotification('$/progress', ({ token: of, value }) => {
+      const text = value.message ?? value.title;
+      if (of === params.turnId && text !== undefined) {
+        stream.progress(text);
+      }
+    });
+    const record: TurnRecord = { user: question, assistant: [] };
+    try {
+      const result = await this.#daemon.chat(
+        params,
+        (delta) => {
+          answer.add(delta);
+        },
+        token,
+      );
+      answer.close(result);
+      Object.assign(record, recordOf(result));
+      return detailed({ metadata: asMetadata(record) }, `${result.provider}:${result.model}`);
+    } catch (error) {
+      const failure = asDaemonError(error);
+      answer.closeNotices();
+      record.assistant = failure.data.partial?.content ?? answer.content();
+      record.failed = true;
+      const conversationId = failure.data.partial?.conversationId ?? answer.conversationId;
+      if (conversationId !== undefined) {
+        record.conversationId = conversationId;
+      }
+      const metadata = asMetadata(record);
+      // What was stopped is no error: the partial answer is there.
+      return failure.cancelled ? { metadata } : { ...refused(failure, request, stream), metadata };
+    } finally {
+      progress.dispose();
+      if (answer.provider !== undefined) {
+        this.#ended(answer.provider);
+      }
+    }
+  }
+
+  /** What the user can write as `/NAME`, because VS Code's own slash commands are fixed when an extension is built. */
+  async #listPrompts(
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+  ): Promise<vscode.ChatResult> {
+    const { prompts } = await this.#daemon.request('prompts/list', {}, token);
+    stream.markdown(promptList(prompts));
+    for (const { name } of prompts) {
+      stream.button({ title: `/${name}`, command: 'jumpseat.usePrompt', arguments: [name] });
+    }
+    return { metadata: asMetadata(NOT_SENT) };
+  }
+}
+
+/** The prompt that a question is: by `/prompt NAME`, or by `/NAME`. A `/prompt` alone has no name. */
+function callOf(request: vscode.ChatRequest): PromptCall | undefined {
+  return request.command === PROMPT_COMMAND
+    ? (promptCall(`/${request.prompt.trim()}`) ?? { name: '', input: '' })
+    : promptCall(request.prompt);
+}
+
+function pastTurns(context: vscode.ChatContext): PastTurn[] {
+  const past: PastTurn[] = [];
+  for (const turn of context.history) {
+    if (turn instanceof vscode.ChatRequestTurn) {
+      past.push({ prompt: turn.prompt, answer: '' });
+      continue;
+    }
+    const last = past.at(-1);
+    if (last && turn instanceof vscode.ChatResponseTurn) {
+      last.answer = turn.response
+        .map((part) => (part instanceof vscode.ChatResponseMarkdownPart ? part.value.value : ''))
+        .join('');
+      const record = recordIn(turn.result.metadata);
+      if (record) {
+        last.record = record;
+      }
+    }
+  }
+  return past;
+}
+
+function paramsOf(
+  request: vscode.ChatRequest,
+  prompt: Prompt | undefined,
+  past: readonly PastTurn[],
+  question: Block[],
+): ChatParams & { turnId: string } {
+  const turnId = randomUUID();
+  // A model of another vendor is not the daemon's: it answers with its default then.
+  const isNamed = request.model.vendor === VENDOR && request.model.id !== DEFAULT_ID;
+  const model = prompt?.model ?? (isNamed ? request.model.id : undefined);
+  const thinking = thinkingOf(modelConfiguration(request));
+  const conversationId = conversationOf(past);
+  return {
+    messages: messagesOf(past, question),
+    turnId,
+    workDoneToken: turnId,
+    keep: keepsConversations(),
+    ...(model !== undefined && { model }),
+    ...(thinking && { thinking }),
+    ...(prompt?.system !== undefined && { system: prompt.system }),
+    ...(prompt?.settings && { settings: prompt.settings }),
+    ...(conversationId !== undefined && { conversationId }),
+  };
+}
+
+function recordOf(result: ChatResult): Partial<TurnRecord> {
+  return {
+    assistant: result.content,
+    stopReason: result.stopReason,
+    ...(result.stopReason === 'refusal' && { refused: true }),
+    ...(result.conversationId !== undefined && { conversationId: result.conversationId }),
+  };
+}
+
+function refused(
+  failure: DaemonError,
+  request: vscode.ChatRequest,
+  stream: vscode.ChatResponseStream,
+): vscode.ChatResult {
+  if (failure.cancelled) {
+    return {};
+  }
+  markShown(failure);
+  for (const action of actionsAfter(failure)) {
+    const isOfPicker = action === SELECT_MODEL && request.model.vendor === VENDOR;
+    stream.button(isOfPicker ? { ...action, command: MODEL_PICKER } : action);
+  }
+  return { errorDetails: { message: asMarkdown(failure) } };
+}
+
+function followups(result: vscode.ChatResult, context: vscode.ChatContext): vscode.ChatFollowup[] {
+  const record = recordIn(result.metadata);
+  if (record?.stopReason === 'max_tokens' || record?.stopReason === 'pause_turn') {
+    return [{ prompt: 'Go on.', label: 'Continue' }];
+  }
+  const last = context.history.findLast((turn) => turn instanceof vscode.ChatRequestTurn);
+  if (last && result.errorDetails) {
+    return [
+      {
+        prompt: last.prompt,
+        label: 'Try again',
+        ...(last.command !== undefined && { command: last.command }),
+      },
+    ];
+  }
+  return [];
+}

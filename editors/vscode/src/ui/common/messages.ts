@@ -1,0 +1,118 @@
+import * as vscode from 'vscode';
+
+import { asDaemonError, type DaemonError } from '../../daemon/errors';
+import type { Daemon } from '../../daemon/supervisor';
+import { actionsAfter, type Action } from './problems';
+
+async function offer(chosen: Thenable<string | undefined>, actions: readonly Action[]): Promise<void> {
+  const title = await chosen;
+  const action = actions.find((each) => each.title === title);
+  if (action) {
+    await vscode.commands.executeCommand(action.command, ...(action.arguments ?? []));
+  }
+}
+
+/** The errors that a person has seen. One error may end a turn and be the reason why the daemon does not run. */
+const seen = new WeakSet<DaemonError>();
+
+/** An error is shown without `showError`: in a chat. */
+export function markShown(failure: DaemonError): void {
+  seen.add(failure);
+}
+
+/** Show an error with its hint and the ways on. What the person cancelled is no error. */
+export function showError(error: unknown): void {
+  const failure = asDaemonError(error);
+  if (failure.cancelled) {
+    return;
+  }
+  seen.add(failure);
+  const actions = actionsAfter(failure);
+  const titles = actions.map((each) => each.title);
+  void offer(vscode.window.showErrorMessage(failure.sentence, ...titles), actions);
+}
+
+export function showWarning(text: string, ...actions: Action[]): void {
+  void offer(vscode.window.showWarningMessage(text, ...actions.map((each) => each.title)), actions);
+}
+
+export function showInformation(text: string, ...actions: Action[]): void {
+  void offer(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
+}
+
+/** A command whose failures are shown. */
+export function command(id: string, run: (...args: never[]) => unknown): vscode.Disposable {
+  return vscode.commands.registerCommand(id, async (...args: never[]) => {
+    try {
+      await run(...args);
+    } catch (error) {
+      showError(error);
+    }
+  });
+}
+
+/** Run a slow step that shows its progress itself: the status bar has a line for it. */
+export function withStatus<R>(
+  title: string,
+  run: (report: (message: string) => void) => Thenable<R>,
+): Thenable<R> {
+  return vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, (progress) =>
+    run((message) => {
+      progress.report({ message });
+    }),
+  );
+}
+
+/** Run a slow step with a notification that can cancel it. */
+export function withCancel<R>(
+  title: string,
+  run: (token: vscode.CancellationToken, report: (message: string) => void) => Thenable<R>,
+): Thenable<R> {
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  return vscode.window.withProgress(options, (progress, token) =>
+    run(token, (message) => {
+      progress.report({ message });
+    }),
+  );
+}
+
+/** A key of `when` clauses. It is set only when its value changes: VS Code evaluates the clauses again each time. */
+export function contextKey(name: string): (value: string | boolean | undefined) => void {
+  let last: unknown;
+  return (value) => {
+    if (value !== last) {
+      last = value;
+      void vscode.commands.executeCommand('setContext', name, value);
+    }
+  };
+}
+
+/**
+ * Show why the daemon cannot be started, once for each reason: without any model VS Code answers every question itself, with
+ * "Language model unavailable".
+ */
+export function watchFailures(daemon: Daemon): { dispose(): void } {
+  let shown: string | undefined;
+  return daemon.onDidChangeState((state) => {
+    if (state === 'ready') {
+      shown = undefined;
+    } else if (state === 'failed' && daemon.failure && daemon.failure.sentence !== shown) {
+      shown = daemon.failure.sentence;
+      const { failure } = daemon;
+      // The turn that it ends shows it first.
+      setImmediate(() => {
+        if (!seen.has(failure)) {
+          showError(failure);
+        }
+      });
+    }
+  });
+}
+
+/** Show what the daemon reports by itself: a mistake in the configuration. */
+export function watchMessages(daemon: Daemon): { dispose(): void } {
+  return daemon.onNotification('window/showMessage', ({ type, message }) => {
+    const show = [vscode.window.showErrorMessage, vscode.window.showWarningMessage][type - 1];
+    void (show ?? vscode.window.showInformationMessage)(message);
+  });
+}

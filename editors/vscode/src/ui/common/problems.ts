@@ -1,0 +1,84 @@
+import { Code, type DaemonError } from '../../daemon/errors';
+import type { AuthStatus, Provider } from '../../daemon/protocol';
+import { hasSignIn } from './words';
+
+/** A way on after an error: the title of a button, and its command. */
+export interface Action {
+  title: string;
+  command: string;
+  arguments?: unknown[];
+}
+
+export const SIGN_IN: Action = { title: 'Sign In', command: 'jumpseat.signIn' };
+export const SELECT_MODEL: Action = { title: 'Select Model', command: 'jumpseat.selectModel' };
+export const SHOW_LOG: Action = { title: 'Show Log', command: 'jumpseat.showLog' };
+const RESTART: Action = { title: 'Restart Server', command: 'jumpseat.restart' };
+const INSTALL_LOCAL_MODEL: Action = { title: 'Install Local Model', command: 'jumpseat.installLocalModel' };
+const SET_KEY: Action = { title: 'Set API Key', command: 'jumpseat.setKey' };
+const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
+
+let listed: () => readonly Provider[] = () => [];
+
+/** Where the providers of the last list are found. */
+export function useProviders(list: () => readonly Provider[]): void {
+  listed = list;
+}
+
+function listedProvider(id: string | undefined): Provider | undefined {
+  return listed().find((each) => each.id === id);
+}
+
+/** What makes a provider ready. */
+export function waysInto(provider: Provider): Action[] {
+  if (provider.kind === 'local') {
+    return [INSTALL_LOCAL_MODEL];
+  }
+  if (provider.authMethod === 'api_key') {
+    return [{ ...SET_KEY, arguments: [provider.id] }];
+  }
+  return hasSignIn(provider) ? [{ ...SIGN_IN, arguments: [provider.id] }] : [];
+}
+
+function waysIntoNamed(id: string | undefined): Action[] {
+  const provider = listedProvider(id);
+  return provider ? waysInto(provider) : [{ ...SIGN_IN, ...(id !== undefined && { arguments: [id] }) }];
+}
+
+/** What to show when a provider can no longer be used: the reason, and the ways on. */
+export function afterLossOf({ provider: id, message = '' }: AuthStatus): { text: string; actions: Action[] } {
+  const provider = listedProvider(id);
+  const isReadyOnly = provider !== undefined && !hasSignIn(provider);
+  const sentence = isReadyOnly ? `${id} is no longer ready.` : `You are signed out of ${id}.`;
+  return { text: `${sentence} ${message}`.trim(), actions: waysIntoNamed(id) };
+}
+
+/** The ways on after an error, the best one first. */
+export function actionsAfter(error: DaemonError): Action[] {
+  switch (error.code) {
+    case Code.authentication:
+      return [...waysIntoNamed(error.data.provider), SELECT_MODEL];
+    case Code.authorization:
+    case Code.quotaExceeded:
+      return [SELECT_MODEL, STATUS];
+    case Code.rateLimit:
+      return [SELECT_MODEL];
+    case Code.request:
+      return error.data.provider === undefined ? [] : [SELECT_MODEL];
+    case Code.config: {
+      const provider = listedProvider(error.data.provider);
+      if (provider) {
+        return [...(hasSignIn(provider) ? [] : waysInto(provider)), SELECT_MODEL];
+      }
+      return [RESTART, SHOW_LOG];
+    }
+    case Code.connection:
+      return error.data.provider === undefined ? [RESTART, SHOW_LOG] : [SHOW_LOG];
+    default:
+      return [SHOW_LOG];
+  }
+}
+
+/** An error as Markdown: the sentence of the daemon, then its hint. */
+export function asMarkdown(error: DaemonError): string {
+  return error.data.hint === undefined ? error.message : `${error.message}\n\n${error.data.hint}`;
+}

@@ -1,0 +1,163 @@
+import { Code } from '../../daemon/errors';
+import type {
+  AuthStatus,
+  ConversationRow,
+  ModelInfo,
+  Provider,
+  Quota,
+  WireError,
+} from '../../daemon/protocol';
+
+/** What separates facts in one line. */
+const DOT = ' · ';
+
+function size(tokens: number | undefined): string | undefined {
+  if (tokens === undefined) {
+    return undefined;
+  }
+  return tokens < 1000 ? String(tokens) : `${Math.round(tokens / 1000)}k`;
+}
+
+function spaced(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+/** The limits and the cost of a model, as far as they are known. */
+export function modelLimits(model: ModelInfo): string {
+  const parts: string[] = [];
+  const context = size(model.maxContextTokens ?? model.maxPromptTokens);
+  const output = size(model.maxOutputTokens);
+  if (context !== undefined) {
+    parts.push(`${context} context${output === undefined ? '' : `, ${output} output`}`);
+  }
+  if (model.billing?.multiplier !== undefined) {
+    parts.push(`${model.billing.multiplier}x`);
+  }
+  return parts.join(DOT);
+}
+
+/** What a model can do, and what prevents its use. */
+export function modelAbilities(model: ModelInfo): string {
+  const abilities = [
+    model.supportsVision && 'images',
+    model.supportsThinking && 'thinking',
+    model.supportsToolUse && 'tools',
+  ].filter(Boolean);
+  const parts = [abilities.join(', ')];
+  if (model.preview) {
+    parts.push('preview');
+  }
+  if (model.deprecated) {
+    parts.push('deprecated');
+  }
+  if (model.policy !== undefined && model.policy !== 'enabled') {
+    parts.push('terms not accepted');
+  }
+  if (model.isDefault) {
+    parts.push('default');
+  }
+  return parts.filter(Boolean).join(DOT);
+}
+
+/** The quota of an account that is used up most; none if nothing is limited. */
+export function leastQuota(account: AuthStatus | undefined): Quota | undefined {
+  const limited = (account?.quotas ?? []).filter((quota) => !quota.unlimited);
+  return limited.toSorted((a, b) => a.percentRemaining - b.percentRemaining)[0];
+}
+
+/** The percentage that is left, rounded down: 0.4 % is not 1 %. */
+export function percentLeft(quota: Quota): number {
+  return Math.max(0, Math.floor(quota.percentRemaining));
+}
+
+export function quotaLine(quota: Quota): string {
+  if (quota.unlimited) {
+    return `${spaced(quota.name)}: unlimited`;
+  }
+  const known = quota.remaining !== undefined && quota.entitlement !== undefined;
+  const count = known ? ` (${quota.remaining} of ${quota.entitlement})` : '';
+  const reset = quota.resetAt === undefined ? '' : `, starts again on ${quota.resetAt.slice(0, 10)}`;
+  return `${spaced(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
+}
+
+/** Whether one signs in to a provider: others have an API key, or need none. */
+export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
+  return provider.authMethod === 'device_code';
+}
+
+/** The state of a provider's account in words. One is signed out only of a provider with a sign-in. */
+export function stateWords(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
+  const { state } = provider.auth;
+  if (state === 'signed_out' && !hasSignIn(provider)) {
+    return 'not ready';
+  }
+  return state === 'not_required' ? 'needs no sign-in' : spaced(state);
+}
+
+/** Whether a provider that is ready does not answer. */
+export function isUnreachable(provider: Provider, failure: WireError | undefined): boolean {
+  return failure?.code === Code.connection && !isSignedOut(provider.auth);
+}
+
+/**
+ * A provider's account in one line.
+ *
+ * @param failure why it has not listed its models
+ */
+export function accountLine(provider: Provider, failure?: WireError): string {
+  const { login, plan } = provider.auth;
+  const account = login === undefined ? '' : ` as ${login}`;
+  const state = isUnreachable(provider, failure) ? 'does not answer' : stateWords(provider);
+  return [`${state}${account}`, plan, provider.isDefault ? 'default' : undefined]
+    .filter((part) => part !== undefined)
+    .join(DOT);
+}
+
+/** What a sign-in has led to: a provider may need none, or another step. */
+export function afterSignIn({ provider, state, login, message }: AuthStatus): string {
+  if (state === 'signed_in') {
+    return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
+  }
+  if (state === 'not_required') {
+    return `${provider} needs no sign-in.`;
+  }
+  return `${provider}: ${spaced(state)}. ${message ?? ''}`.trim();
+}
+
+/** What a sign-out has led to: a token that jumpseat does not keep stays, and the message says so. */
+export function afterSignOut(account: AuthStatus): string {
+  return account.state === 'signed_out'
+    ? `Signed out of ${account.provider}.`
+    : (account.message ?? afterSignIn(account));
+}
+
+/** Whether the account of a provider needs the person before it can be used. */
+export function isSignedOut(account: AuthStatus): boolean {
+  return account.state === 'signed_out' || account.state === 'expired';
+}
+
+/** How long ago a time was, as lists of conversations show it. */
+export function ago(time: string, now: Date): string {
+  const minutes = Math.floor((now.getTime() - Date.parse(time)) / 60_000);
+  if (!(minutes >= 1)) {
+    return 'now';
+  }
+  if (minutes < 60) {
+    return `${minutes} min`;
+  }
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) {
+    return `${hours} h`;
+  }
+  const days = Math.floor(hours / 24);
+  return days < 30 ? `${days} d` : time.slice(0, 10);
+}
+
+export function turnsOf(row: ConversationRow): string {
+  return row.turns === 1 ? '1 turn' : `${row.turns} turns`;
+}
+
+/** A kept conversation in one line, below its title. */
+export function conversationLine(row: ConversationRow, now: Date): string {
+  return [ago(row.updatedAt, now), turnsOf(row), row.model].filter((part) => part !== undefined).join(DOT);
+}

@@ -1,0 +1,51 @@
+import * as vscode from 'vscode';
+
+import type { ConversationRow } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { showInformation } from '../common/messages';
+import type { Transcripts } from '../transcripts/transcripts';
+
+/** What can be done with a kept conversation, in the view and in the list of the history. */
+export class ConversationActions {
+  readonly #daemon: Daemon;
+  readonly #transcripts: Transcripts;
+
+  constructor(daemon: Daemon, transcripts: Transcripts) {
+    this.#daemon = daemon;
+    this.#transcripts = transcripts;
+  }
+
+  /** Show it, to read. */
+  open(row: ConversationRow): Promise<void> {
+    return this.#transcripts.show(row);
+  }
+
+  /** Open it as a chat that can be edited and sent. */
+  continue(row: ConversationRow): Promise<void> {
+    return this.#transcripts.continue(row.id);
+  }
+
+  async fork(row: ConversationRow): Promise<void> {
+    const fork = await this.#daemon.request('conversations/fork', { id: row.id });
+    await this.#transcripts.continue(fork.id);
+  }
+
+  async rename(row: ConversationRow): Promise<void> {
+    const title = await vscode.window.showInputBox({ title: 'Rename the conversation', value: row.title });
+    if (title !== undefined && title.trim() !== '') {
+      await this.#daemon.request('conversations/rename', { id: row.id, title: title.trim() });
+    }
+  }
+
+  async delete(row: ConversationRow): Promise<void> {
+    const question = `Delete "${row.title}"?`;
+    const detail = 'The conversation is deleted for all editors. This cannot be undone.';
+    if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Delete')) !== 'Delete') {
+      return;
+    }
+    const { deleted } = await this.#daemon.request('conversations/delete', { id: row.id });
+    if (!deleted) {
+      showInformation('It was deleted already.');
+    }
+  }
+}

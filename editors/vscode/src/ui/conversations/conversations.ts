@@ -1,0 +1,237 @@
+import * as vscode from 'vscode';
+
+import { asDaemonError } from '../../daemon/errors';
+import type { ConversationRow } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { command, contextKey, showWarning } from '../common/messages';
+import { ago, turnsOf } from '../common/words';
+import type { ConversationActions } from './actions';
+import { grouped, samePlaces, type Group } from './groups';
+import { Pages } from './pages';
+
+const VIEW = 'jumpseat.conversations';
+/** Changes come in groups: a turn writes its question, and then its answer. */
+const SETTLE_MS = 200;
+
+interface RowNode {
+  kind: 'row';
+  row: ConversationRow;
+}
+type Node = { kind: 'group'; label: string } | RowNode | { kind: 'more' };
+
+function groupItem(label: string, isExpanded: boolean): vscode.TreeItem {
+  const state = isExpanded
+    ? vscode.TreeItemCollapsibleState.Expanded
+    : vscode.TreeItemCollapsibleState.Collapsed;
+  const item = new vscode.TreeItem(label, state);
+  item.id = `group ${label}`;
+  item.contextValue = 'group';
+  return item;
+}
+
+function rowItem(row: ConversationRow): vscode.TreeItem {
+  const item = new vscode.TreeItem(row.title);
+  item.id = row.id;
+  item.description = ago(row.updatedAt, new Date());
+  item.iconPath = new vscode.ThemeIcon(row.forkOf === undefined ? 'comment-discussion' : 'repo-forked');
+  item.contextValue = 'conversation';
+  item.command = { command: 'jumpseat.openConversation', title: 'Open', arguments: [{ kind: 'row', row }] };
+  const changed = new Date(row.updatedAt).toLocaleString();
+  const facts = [row.title, turnsOf(row), row.model, row.cwd, row.client, changed];
+  item.tooltip = facts.filter((fact) => fact !== undefined).join('\n');
+  return item;
+}
+
+function moreItem(): vscode.TreeItem {
+  const item = new vscode.TreeItem('More…');
+  item.command = { command: 'jumpseat.moreConversations', title: 'More' };
+  return item;
+}
+
+/** The view of kept conversations: those of this workspace first, then all others by date. */
+export class Conversations implements vscode.TreeDataProvider<Node> {
+  readonly #daemon: Daemon;
+  readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
+  readonly #view: vscode.TreeView<Node>;
+  readonly #setSearching = contextKey('jumpseat.isSearching');
+  #query = '';
+  #here: Pages | undefined;
+  #all: Pages;
+  #isRead = false;
+  #groups: Group[] = [];
+  /** What VS Code knows the rows by, by id. */
+  #rows = new Map<string, RowNode>();
+  #timer: NodeJS.Timeout | undefined;
+
+  readonly onDidChangeTreeData = this.#changed.event;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+    this.#all = this.#pages();
+    this.#view = vscode.window.createTreeView(VIEW, { treeDataProvider: this });
+    this.#reset('');
+  }
+
+  register(actions: ConversationActions): vscode.Disposable {
+    const onRow = (id: string, run: (row: ConversationRow) => Promise<void>): vscode.Disposable =>
+      command(id, (node?: Node) => {
+        const chosen = node ?? this.#view.selection[0];
+        if (chosen?.kind === 'row') {
+          return run(chosen.row);
+        }
+        showWarning('Select a conversation in the view first.');
+        return undefined;
+      });
+    return vscode.Disposable.from(
+      this.#view,
+      this.#changed,
+      new vscode.Disposable(() => {
+        clearTimeout(this.#timer);
+      }),
+      this.#daemon.onNotification('conversations/didChange', () => {
+        this.#changedSoon();
+      }),
+      this.#daemon.onDidChangeState((state) => {
+        if (state === 'ready') {
+          this.#changedSoon();
+        }
+      }),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => {
+        this.#reset(this.#query);
+      }),
+      onRow('jumpseat.openConversation', (row) => actions.open(row)),
+      onRow('jumpseat.continueConversation', (row) => actions.continue(row)),
+      onRow('jumpseat.forkConversation', (row) => actions.fork(row)),
+      onRow('jumpseat.renameConversation', (row) => actions.rename(row)),
+      onRow('jumpseat.deleteConversation', (row) => actions.delete(row)),
+      command('jumpseat.moreConversations', () => this.#more()),
+      command('jumpseat.refreshConversations', () => {
+        this.#reset(this.#query);
+      }),
+      command('jumpseat.searchConversations', () => this.#search()),
+      command('jumpseat.clearSearch', () => {
+        this.#reset('');
+      }),
+    );
+  }
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    if (node) {
+      const group = node.kind === 'group' && this.#groups.find(({ label }) => label === node.label);
+      return group ? group.rows.map((row) => this.#node(row)) : [];
+    }
+    try {
+      if (!this.#isRead) {
+        await Promise.all([this.#here?.again(), this.#all.again()]);
+        this.#isRead = true;
+      }
+    } catch (error) {
+      this.#view.message = asDaemonError(error).sentence;
+      return [];
+    }
+    this.#groups = this.#grouped();
+    this.#rows.clear();
+    this.#view.message = this.#message(this.#groups.length);
+    const nodes: Node[] = this.#groups.map(({ label }) => ({ kind: 'group', label }));
+    return this.#hasMore ? [...nodes, { kind: 'more' }] : nodes;
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    switch (node.kind) {
+      case 'group':
+        return groupItem(
+          node.label,
+          this.#query !== '' || node.label.startsWith('This Workspace') || node.label === 'Today',
+        );
+      case 'row':
+        return rowItem(node.row);
+      case 'more':
+        return moreItem();
+    }
+  }
+
+  get #hasMore(): boolean {
+    return this.#all.hasMore || this.#here?.hasMore === true;
+  }
+
+  #grouped(): Group[] {
+    const here = `This Workspace: ${vscode.workspace.name ?? ''}`;
+    return grouped(this.#here?.rows ?? [], this.#all.rows, here, new Date());
+  }
+
+  #node(row: ConversationRow): RowNode {
+    const node = this.#rows.get(row.id) ?? { kind: 'row', row };
+    node.row = row;
+    this.#rows.set(row.id, node);
+    return node;
+  }
+
+  #message(count: number): string {
+    if (this.#query === '') {
+      return '';
+    }
+    return count === 0 ? `No conversation has "${this.#query}".` : `Conversations with "${this.#query}"`;
+  }
+
+  #pages(cwd?: string): Pages {
+    const filter = { ...(cwd !== undefined && { cwd }), ...(this.#query !== '' && { query: this.#query }) };
+    return new Pages((params) => this.#daemon.request('conversations/list', params), filter);
+  }
+
+  #reset(query: string): void {
+    this.#query = query;
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    this.#here = folder?.scheme === 'file' ? this.#pages(folder.fsPath) : undefined;
+    this.#all = this.#pages();
+    this.#isRead = false;
+    this.#setSearching(query !== '');
+    this.#changed.fire(undefined);
+  }
+
+  /** Read the list again, if the view was shown at all: the daemon is not started for a view that nobody sees. */
+  #changedSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#reread().catch(() => undefined);
+    }, SETTLE_MS);
+  }
+
+  /** Read the rows before VS Code asks for them. */
+  async #reread(): Promise<void> {
+    const hadMore = this.#hasMore;
+    let isInPlace = false;
+    try {
+      if (this.#isRead) {
+        await Promise.all([this.#here?.again(), this.#all.again()]);
+        const groups = this.#grouped();
+        isInPlace = samePlaces(this.#groups, groups) && hadMore === this.#hasMore;
+        this.#groups = groups;
+        groups.forEach(({ rows }) => {
+          rows.forEach((row) => this.#node(row));
+        });
+      }
+    } finally {
+      // While VS Code draws the whole view again, the menu of an item acts on nothing.
+      this.#changed.fire(isInPlace ? [...this.#rows.values()] : undefined);
+    }
+  }
+
+  async #more(): Promise<void> {
+    await Promise.all([
+      this.#here?.hasMore ? this.#here.more() : undefined,
+      this.#all.hasMore ? this.#all.more() : undefined,
+    ]);
+    this.#changed.fire(undefined);
+  }
+
+  async #search(): Promise<void> {
+    const query = await vscode.window.showInputBox({
+      title: 'Search the kept conversations',
+      prompt: 'Words that the title, a question or an answer has',
+      value: this.#query,
+    });
+    if (query !== undefined) {
+      this.#reset(query.trim());
+    }
+  }
+}

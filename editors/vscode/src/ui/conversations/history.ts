@@ -1,0 +1,86 @@
+import * as vscode from 'vscode';
+
+import type { ConversationRow } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { showError } from '../common/messages';
+import { conversationLine } from '../common/words';
+import type { ConversationActions } from './actions';
+
+const SEARCH_MS = 200;
+const OPEN = 'Open';
+
+interface Pick extends vscode.QuickPickItem {
+  row: ConversationRow;
+}
+
+/** Pick a kept conversation; the daemon searches while the person types. */
+export function showHistory(daemon: Daemon, actions: ConversationActions): void {
+  const picker = vscode.window.createQuickPick<Pick>();
+  const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({
+    iconPath: new vscode.ThemeIcon(icon),
+    tooltip,
+  });
+  const run: Record<string, (row: ConversationRow) => Promise<void>> = {
+    [OPEN]: (row) => actions.open(row),
+    Continue: (row) => actions.continue(row),
+    Fork: (row) => actions.fork(row),
+    Rename: (row) => actions.rename(row),
+    Delete: (row) => actions.delete(row),
+  };
+  const buttons = [
+    button('edit', 'Continue'),
+    button('repo-forked', 'Fork'),
+    button('symbol-text', 'Rename'),
+    button('trash', 'Delete'),
+  ];
+  let reading = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const read = async (): Promise<void> => {
+    const mine = ++reading;
+    picker.busy = true;
+    try {
+      const query = picker.value.trim();
+      const { conversations } = await daemon.request('conversations/list', query === '' ? {} : { query });
+      if (mine === reading) {
+        const now = new Date();
+        // The daemon has searched, also in the texts: the editor must not filter by the title again.
+        picker.items = conversations.map((row) => ({
+          label: row.title,
+          detail: conversationLine(row, now),
+          row,
+          buttons,
+          alwaysShow: true,
+        }));
+        picker.busy = false;
+      }
+    } catch (error) {
+      picker.hide();
+      showError(error);
+    }
+  };
+  const act = (name: string, row: ConversationRow): void => {
+    picker.hide();
+    run[name]?.(row).catch(showError);
+  };
+  picker.title = 'Kept conversations';
+  picker.placeholder = 'Words of a title, a question or an answer';
+  picker.onDidChangeValue(() => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void read(), SEARCH_MS);
+  });
+  picker.onDidAccept(() => {
+    const chosen = picker.selectedItems[0];
+    if (chosen) {
+      act(OPEN, chosen.row);
+    }
+  });
+  picker.onDidTriggerItemButton(({ button: pressed, item }) => {
+    act(pressed.tooltip ?? '', item.row);
+  });
+  picker.onDidHide(() => {
+    clearTimeout(timer);
+    picker.dispose();
+  });
+  picker.show();
+  void read();
+}

@@ -1,0 +1,388 @@
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+
+import { cutOff } from '../../base/cutOff';
+import { asDaemonError } from '../../daemon/errors';
+import type { ContextBlock, EditResult } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { command, contextKey, showError, showInformation, showWarning, withCancel } from '../common/messages';
+import { rangeOf } from '../input/references';
+import { showDocument } from '../text/documents';
+import { changesOf, lineEndOf, rangeOfSpan } from '../text/spans';
+import { Rewrite } from './rewrite';
+import {
+  askFor,
+  closeProposal,
+  lensesAt,
+  linesOf,
+  nameOf,
+  offerProposal,
+  proposedUri,
+  SCHEME,
+  showProposal,
+  tabOf,
+  targetOf,
+  warnUnfinished,
+  waysOn,
+} from './view';
+
+/** The diff is computed again at most this often while the model writes. */
+const FRAME_MS = 100;
+
+interface Edit {
+  document: vscode.TextDocument;
+  rewrite: Rewrite;
+  instruction: string;
+  /** The right side of the diff. */
+  proposed: vscode.Uri;
+  /** Ends the turn; absent when it has ended. */
+  stop?: vscode.CancellationTokenSource;
+  /** Resolves when the diff is open. */
+  shown?: Promise<void>;
+}
+
+const OPEN = 'An edit of this file is open: accept it or reject it first.';
+const RESTORE = { title: 'Restore', command: 'jumpseat.restoreEdit' };
+
+/** Rewrites of pieces of documents: shown as a diff, and applied if the text is still what was sent. */
+export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
+  readonly #daemon: Daemon;
+  readonly #edits = new Map<string, Edit>();
+  readonly #contentChanged = new vscode.EventEmitter<vscode.Uri>();
+  readonly #lensesChanged = new vscode.EventEmitter<void>();
+  readonly #setContext = contextKey('jumpseat.edit');
+  readonly #setEdited = contextKey('jumpseat.isEdited');
+  #count = 0;
+  /** The instruction of the last edit that came to nothing; the next one may use it again. */
+  #unused = '';
+  /** The finished edit that was rejected last. */
+  #dropped: Edit | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  readonly onDidChange = this.#contentChanged.event;
+  readonly onDidChangeCodeLenses = this.#lensesChanged.event;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+  }
+
+  register(): vscode.Disposable {
+    return vscode.Disposable.from(
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.languages.registerCodeLensProvider({ scheme: '*' }, this),
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        this.#documentChanged(event);
+      }),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.#updateContext();
+      }),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
+        this.#tabsClosed(closed);
+      }),
+      command('jumpseat.edit', (instruction?: unknown) =>
+        this.start(typeof instruction === 'string' ? instruction : undefined),
+      ),
+      command('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#at(uri))),
+      command('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#at(uri))),
+      command('jumpseat.editAgain', (uri?: unknown) => this.again(this.#at(uri))),
+      command('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#at(uri), true)),
+      command('jumpseat.restoreEdit', () => this.restore()),
+      vscode.Disposable.from(this.#contentChanged, this.#lensesChanged),
+      new vscode.Disposable(() => {
+        clearTimeout(this.#timer);
+      }),
+    );
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    const edit = [...this.#edits.values()].find((each) => each.proposed.toString() === uri.toString());
+    return edit ? edit.rewrite.proposal(edit.document.getText()) : '';
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const edit = this.#of(document.uri);
+    if (!edit) {
+      return [];
+    }
+    const { line } = edit.document.positionAt(edit.rewrite.span.start);
+    return lensesAt(line, edit.document.uri, edit.stop !== undefined);
+  }
+
+  /** Rewrite the selection, or the line; asks for the instruction if there is none. */
+  async start(instruction?: string): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || editor.document.uri.scheme === SCHEME) {
+      showWarning('Open a file, and select what to rewrite.');
+      return;
+    }
+    const { document } = editor;
+    if (this.#of(document.uri)) {
+      showWarning(OPEN);
+      return;
+    }
+    const target = targetOf(editor);
+    const text =
+      instruction ??
+      (await askFor(`${linesOf(target)} of ${vscode.workspace.asRelativePath(document.uri)}`, this.#unused));
+    if (text !== undefined && !this.#of(document.uri)) {
+      await this.#run(document, target, text);
+    }
+  }
+
+  /** Apply the rewritten text, in one step of undo. */
+  async accept(edit: Edit | undefined): Promise<void> {
+    const replacement = edit?.rewrite.replacement;
+    if (!edit || replacement === undefined) {
+      warnUnfinished(edit);
+      return;
+    }
+    const document = await vscode.workspace.openTextDocument(edit.document.uri);
+    if (!edit.rewrite.isUnchangedIn(document.getText())) {
+      await offerProposal(document, edit.proposed);
+      showWarning('The text was changed since it was sent. Nothing was applied: the new text is beside it.');
+      return;
+    }
+    const { span } = edit.rewrite;
+    // A `WorkspaceEdit` would also change a document whose editor is read-only.
+    const editor = await showDocument(document, { preview: false });
+    await editor.edit((change) => {
+      change.replace(rangeOfSpan(document, span), replacement);
+    });
+    const after = rangeOfSpan(document, { start: span.start, end: span.start + replacement.length });
+    if (document.getText(after) !== replacement) {
+      showWarning(
+        `${nameOf(document)} is read-only. Nothing was applied: make it writeable, and accept again.`,
+      );
+      return;
+    }
+    await this.#close(edit);
+    await showDocument(document, { selection: after, preview: false });
+  }
+
+  /** Drop the rewritten text, or stop the turn that writes it. */
+  async reject(edit: Edit | undefined): Promise<void> {
+    if (!edit) {
+      showWarning('There is no edit in this file.');
+      return;
+    }
+    edit.stop?.cancel();
+    this.#unused = edit.instruction;
+    await this.#drop(edit);
+    await showDocument(edit.document);
+    if (this.#dropped === edit) {
+      showInformation(`The edit of ${nameOf(edit.document)} was rejected.`, RESTORE);
+    }
+  }
+
+  /** Bring back the finished edit that was rejected last. */
+  async restore(): Promise<void> {
+    const edit = this.#dropped;
+    if (!edit) {
+      showWarning('No finished edit was rejected.');
+      return;
+    }
+    if (this.#of(edit.document.uri)) {
+      showWarning(OPEN);
+      return;
+    }
+    this.#dropped = undefined;
+    this.#edits.set(edit.document.uri.toString(), edit);
+    this.#refresh(edit);
+    await this.#show(edit, true);
+  }
+
+  /** Rewrite the same piece again, by the same instruction or another one. */
+  async again(edit: Edit | undefined): Promise<void> {
+    if (!edit || edit.stop) {
+      warnUnfinished(edit);
+      return;
+    }
+    const instruction = await askFor('again', edit.instruction);
+    if (instruction === undefined) {
+      return;
+    }
+    const range = rangeOfSpan(edit.document, edit.rewrite.span);
+    await this.#drop(edit);
+    await this.#run(edit.document, range, instruction);
+  }
+
+  async #run(document: vscode.TextDocument, target: vscode.Range, instruction: string): Promise<void> {
+    const span = { start: document.offsetAt(target.start), end: document.offsetAt(target.end) };
+    const rewrite = new Rewrite(document.getText(), span, lineEndOf(document));
+    const stop = new vscode.CancellationTokenSource();
+    this.#unused = '';
+    const edit: Edit = {
+      document,
+      rewrite,
+      instruction,
+      proposed: proposedUri(document, ++this.#count),
+      stop,
+    };
+    this.#edits.set(document.uri.toString(), edit);
+    this.#refresh(edit);
+    try {
+      const result = await withCancel(`Rewriting ${linesOf(target)}`, (token) => {
+        token.onCancellationRequested(() => {
+          stop.cancel();
+        });
+        return this.#turn(edit, target);
+      });
+      if (!rewrite.finish(result)) {
+        this.#unused = instruction;
+        await this.#close(edit);
+        const text = result.text.trim();
+        const said = `The model gave no text to apply${text === '' ? '.' : `: ${text}`}`;
+        showWarning(cutOff(result.stopReason) ?? said);
+      }
+    } catch (error) {
+      this.#unused = instruction;
+      await this.#close(edit);
+      if (asDaemonError(error).cancelled) {
+        showInformation('The edit was stopped.');
+      } else {
+        showError(error);
+      }
+    } finally {
+      delete edit.stop;
+      stop.dispose();
+    }
+    if (this.#isOpen(edit)) {
+      this.#refresh(edit);
+      await edit.shown;
+      this.#remind(edit, 'is finished');
+    }
+  }
+
+  #turn(edit: Edit, target: vscode.Range): Promise<EditResult> {
+    const { document, rewrite, instruction } = edit;
+    const block: ContextBlock = {
+      type: 'context',
+      uri: document.uri.toString(),
+      languageId: document.languageId,
+      text: rewrite.sent,
+      range: rangeOf(target),
+    };
+    // An edit that is cut off cannot be applied.
+    const params = {
+      target: block,
+      instruction,
+      turnId: randomUUID(),
+      maxTokensDefault: 'model' as const,
+    };
+    return this.#daemon.edit(
+      params,
+      (delta) => {
+        if (delta.type === 'response') {
+          rewrite.clear();
+        }
+        if (delta.type === 'text_delta') {
+          rewrite.add(delta.text);
+          this.#refreshSoon();
+          edit.shown ??= this.#show(edit, false).catch(showError);
+        }
+      },
+      edit.stop?.token,
+    );
+  }
+
+  async #show(edit: Edit | undefined, focus: boolean): Promise<void> {
+    if (edit && this.#isOpen(edit)) {
+      await showProposal(edit.document, edit.proposed, edit.rewrite.span.start, focus);
+      if (!this.#isOpen(edit)) {
+        // It was stopped while the diff opened.
+        await closeProposal(edit.proposed);
+      }
+    }
+  }
+
+  /** Offer the ways on of a finished edit whose diff is closed. */
+  #remind(edit: Edit, state: string): void {
+    if (edit.stop === undefined && this.#isOpen(edit) && tabOf(edit.proposed) === undefined) {
+      showInformation(`The edit of ${nameOf(edit.document)} ${state}.`, ...waysOn(edit.proposed));
+    }
+  }
+
+  /** Close an edit that is not applied. A finished one can be restored. */
+  async #drop(edit: Edit): Promise<void> {
+    if (edit.rewrite.replacement !== undefined) {
+      this.#dropped = edit;
+    }
+    await this.#close(edit);
+  }
+
+  async #close(edit: Edit): Promise<void> {
+    if (this.#isOpen(edit)) {
+      this.#edits.delete(edit.document.uri.toString());
+      this.#refresh(edit);
+    }
+    await closeProposal(edit.proposed);
+  }
+
+  #isOpen(edit: Edit): boolean {
+    return this.#of(edit.document.uri) === edit;
+  }
+
+  /** The edit of a document, or of the right side of its diff. */
+  #of(uri: vscode.Uri): Edit | undefined {
+    const key = uri.toString();
+    return this.#edits.get(key) ?? [...this.#edits.values()].find((each) => each.proposed.toString() === key);
+  }
+
+  /** The edit that a command is about: of the document that it names, else of the active one, else the only one. */
+  #at(uri: unknown): Edit | undefined {
+    if (uri instanceof vscode.Uri) {
+      return this.#of(uri);
+    }
+    const active = vscode.window.activeTextEditor?.document.uri;
+    // While a diff opens, VS Code has no active editor.
+    const only = this.#edits.size === 1 ? [...this.#edits.values()][0] : undefined;
+    return (active && this.#of(active)) ?? only;
+  }
+
+  #documentChanged(event: vscode.TextDocumentChangeEvent): void {
+    const key = event.document.uri.toString();
+    const edits = [...this.#edits.values(), this.#dropped];
+    for (const edit of edits.filter((each) => each?.document.uri.toString() === key)) {
+      edit?.rewrite.changed(changesOf(event));
+      this.#refreshSoon();
+    }
+  }
+
+  #tabsClosed(closed: readonly vscode.Tab[]): void {
+    for (const { input } of closed) {
+      const edit = input instanceof vscode.TabInputTextDiff ? this.#of(input.original) : undefined;
+      if (!edit || !(input instanceof vscode.TabInputTextDiff)) {
+        continue;
+      }
+      if (input.original.scheme === SCHEME) {
+        // The person has taken what they wanted of an edit that could not be applied.
+        this.#drop(edit).catch(showError);
+      } else if (input.modified.toString() === edit.proposed.toString()) {
+        this.#remind(edit, 'is neither accepted nor rejected');
+      }
+    }
+  }
+
+  #refreshSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#edits.forEach((edit) => {
+        this.#refresh(edit);
+      });
+    }, FRAME_MS);
+  }
+
+  #refresh(edit: Edit): void {
+    this.#contentChanged.fire(edit.proposed);
+    this.#lensesChanged.fire();
+    this.#updateContext();
+  }
+
+  /** Which buttons the active editor has. */
+  #updateContext(): void {
+    const edit = this.#at(undefined);
+    const active = vscode.window.activeTextEditor?.document.uri;
+    this.#setContext(edit && (edit.stop ? 'writing' : 'ready'));
+    this.#setEdited(active !== undefined && this.#of(active) !== undefined);
+  }
+}

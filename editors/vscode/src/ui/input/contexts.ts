@@ -1,0 +1,49 @@
+import type { Block, ContextBlock, ImageBlock, Range } from '../../daemon/protocol';
+
+const IMAGES: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+};
+
+/** The media type of a file that is an image, by its name. */
+export function imageType(path: string): string | undefined {
+  return IMAGES[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ''];
+}
+
+export function imageBlock(data: Uint8Array, mediaType: string): ImageBlock {
+  return { type: 'image', source: Buffer.from(data).toString('base64'), mediaType };
+}
+
+/** A piece of a document, or all of it if there is no range. */
+export function documentBlock(document: {
+  uri: string;
+  languageId: string;
+  text: string;
+  range?: Range;
+}): ContextBlock {
+  return { type: 'context', ...document };
+}
+
+/** The contents of a directory, the directories first. */
+export function directoryBlock(
+  uri: string,
+  entries: readonly { name: string; isDirectory: boolean }[],
+): ContextBlock {
+  const lines = entries
+    .toSorted((a, b) => Number(b.isDirectory) - Number(a.isDirectory) || a.name.localeCompare(b.name))
+    .map((each) => `${each.name}${each.isDirectory ? '/' : ''}\n`);
+  return { type: 'context', uri, label: 'directory', text: lines.join('') };
+}
+
+/** The blocks of a question: what is attached, each once, then the text. */
+export function questionBlocks(attached: readonly Block[], text: string): Block[] {
+  const seen = new Set<string>();
+  const once = attached.filter((block) => {
+    const key = JSON.stringify(block);
+    return !seen.has(key) && seen.add(key);
+  });
+  return [...once, { type: 'text', text }];
+}

@@ -1,0 +1,23 @@
+import type { PromptRow } from '../../daemon/protocol';
+
+export interface PromptCall {
+  name: string;
+  input: string;
+}
+
+/** The prompt that a text names in its first line: `/review the rest`. The daemon knows which names exist. */
+export function promptCall(text: string): PromptCall | undefined {
+  const match = /^\s*\/([A-Za-z0-9._-]+)(?=\s|$)/.exec(text);
+  return match?.[1] === undefined ? undefined : { name: match[1], input: text.slice(match[0].length).trim() };
+}
+
+/** The prompts as a list to choose from. */
+export function promptList(prompts: readonly PromptRow[]): string {
+  if (prompts.length === 0) {
+    return 'The configuration file has no prompts yet. A table `[prompts.NAME]` with a `text` is one.';
+  }
+  const lines = prompts.map(
+    (each) => `- \`/${each.name}\`${each.description === undefined ? '' : ` ${each.description}`}`,
+  );
+  return ['Write `@jumpseat /NAME` and your input, or choose:', '', ...lines].join('\n');
+}

@@ -1,0 +1,97 @@
+import * as vscode from 'vscode';
+
+import { binaryData } from '../../base/untyped';
+import { DaemonError, Code } from '../../daemon/errors';
+import type { Block, Range } from '../../daemon/protocol';
+import { directoryBlock, documentBlock, imageBlock, imageType } from './contexts';
+
+function unreadable(what: string, why: unknown): DaemonError {
+  // VS Code puts the address and a detail around the reason.
+  const reason = (why instanceof Error ? why.message : String(why)).replace(/^.*Detail: /, '');
+  const hint = `Take it out of the question, or ask again when it can be read (${reason}).`;
+  return new DaemonError(Code.request, `${what} cannot be read.`, {
+    kind: 'request',
+    retryable: false,
+    hint,
+  });
+}
+
+export function rangeOf(range: vscode.Range): Range {
+  const { start, end } = range;
+  return {
+    start: { line: start.line, character: start.character },
+    end: { line: end.line, character: end.character },
+  };
+}
+
+/** A document, or a range of it, as it is in the editor: changes that are not saved count. */
+export function blockOf(document: vscode.TextDocument, range?: vscode.Range): Block {
+  return documentBlock({
+    uri: document.uri.toString(),
+    languageId: document.languageId,
+    text: document.getText(range),
+    ...(range && { range: rangeOf(range) }),
+  });
+}
+
+async function fileBlock(uri: vscode.Uri): Promise<Block> {
+  const mediaType = imageType(uri.path);
+  if (mediaType !== undefined) {
+    return imageBlock(await vscode.workspace.fs.readFile(uri), mediaType);
+  }
+  const isOpen = vscode.workspace.textDocuments.some((each) => each.uri.toString() === uri.toString());
+  if (!isOpen && (await vscode.workspace.fs.stat(uri)).type & vscode.FileType.Directory) {
+    const entries = await vscode.workspace.fs.readDirectory(uri);
+    const rows = entries.map(([name, type]) => ({
+      name,
+      isDirectory: (type & vscode.FileType.Directory) !== 0,
+    }));
+    return directoryBlock(uri.toString(), rows);
+  }
+  return blockOf(await vscode.workspace.openTextDocument(uri));
+}
+
+/** What was attached to a question, as a block. */
+async function attachedBlock(reference: vscode.ChatPromptReference): Promise<Block> {
+  const { value } = reference;
+  if (value instanceof vscode.Uri) {
+    return fileBlock(value);
+  }
+  if (value instanceof vscode.Location) {
+    return blockOf(await vscode.workspace.openTextDocument(value.uri), value.range);
+  }
+  if (typeof value === 'string') {
+    return { type: 'context', text: value, label: reference.modelDescription ?? reference.id };
+  }
+  const data = binaryData(value);
+  if (data) {
+    return imageBlock(await data.read(), data.mimeType);
+  }
+  throw new Error('this kind of attachment is not known');
+}
+
+function nameOf({ value, id }: vscode.ChatPromptReference): string {
+  if (value instanceof vscode.Uri) {
+    return `The file ${vscode.workspace.asRelativePath(value)}`;
+  }
+  if (value instanceof vscode.Location) {
+    return `The file ${vscode.workspace.asRelativePath(value.uri)}`;
+  }
+  return `The attachment ${id}`;
+}
+
+/** VS Code's list of skills and agents for a model with tools, which it attaches by itself; this chat has no tools. */
+const FOR_AGENTS = 'vscode.customizations.index';
+
+/** What was attached to a question, as blocks. Throws a `DaemonError` that names what cannot be read. */
+export async function attachedBlocks(references: readonly vscode.ChatPromptReference[]): Promise<Block[]> {
+  const blocks: Block[] = [];
+  for (const reference of references.filter(({ id }) => id !== FOR_AGENTS)) {
+    try {
+      blocks.push(await attachedBlock(reference));
+    } catch (error) {
+      throw unreadable(nameOf(reference), error);
+    }
+  }
+  return blocks;
+}

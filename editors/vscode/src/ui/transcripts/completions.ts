@@ -1,0 +1,117 @@
+import type { ModelInfo, PromptRow, Provider, SettingsRow } from '../../daemon/protocol';
+import { modelAbilities, modelLimits } from '../common/words';
+
+/** What can be written at a place of a transcript. */
+export interface Suggestion {
+  kind: 'key' | 'value' | 'model' | 'prompt';
+  text: string;
+  detail?: string;
+  documentation?: string;
+}
+
+export interface Known {
+  providers: readonly Provider[];
+  models: readonly ModelInfo[];
+  prompts: readonly PromptRow[];
+}
+
+/** The keys of the front matter that are no settings. */
+const KEYS: Record<string, string> = {
+  model: 'The model, as provider:model.',
+  system: 'The system prompt.',
+  settings: 'Settings of the provider.',
+  conversation: 'The kept conversation that the chat goes on with.',
+};
+
+/** The number of the line that closes the front matter; 0 if there is none. */
+function frontMatterEnd(lines: readonly string[]): number {
+  return lines[0] === '---' ? Math.max(lines.indexOf('---', 1), 0) : 0;
+}
+
+/** The rows of the settings of a chat: those of the provider of its model, else of the default one. */
+function rowsOf(lines: readonly string[], end: number, providers: readonly Provider[]): SettingsRow[] {
+  const model = lines
+    .slice(1, end)
+    .map((line) => /^model:\s*["']?([^\s"']+)/.exec(line)?.[1])
+    .find((name) => name !== undefined);
+  const id = model?.split(':')[0];
+  const provider = providers.find((each) => each.id === id) ?? providers.find((each) => each.isDefault);
+  return provider?.settingsSchema ?? [];
+}
+
+/** The rule of a row in words. */
+export function ruleOf(row: SettingsRow): string {
+  const parts: string[] = [row.type];
+  if (row.choices) {
+    parts.push(row.choices.map(String).join(', '));
+  }
+  if (row.minimum !== undefined) {
+    parts.push(`at least ${row.minimum}`);
+  }
+  if (row.maximum !== undefined) {
+    parts.push(`at most ${row.maximum}`);
+  }
+  if (row.default !== undefined) {
+    parts.push(`default ${JSON.stringify(row.default)}`);
+  }
+  return parts.join(', ');
+}
+
+function keySuggestions(rows: readonly SettingsRow[], isNested: boolean): Suggestion[] {
+  const own = Object.entries(KEYS).map(([text, documentation]) => ({ text, documentation }));
+  const settings = rows.map((row) => ({
+    text: row.key,
+    detail: ruleOf(row),
+    documentation: row.description,
+  }));
+  return [...(isNested ? [] : own), ...settings].map((each) => ({ kind: 'key', ...each }));
+}
+
+function valueSuggestions(
+  key: string,
+  rows: readonly SettingsRow[],
+  models: readonly ModelInfo[],
+): Suggestion[] {
+  if (key === 'model') {
+    const described = (each: ModelInfo): string =>
+      [modelLimits(each), modelAbilities(each)].filter(Boolean).join(' · ');
+    return models.map((each) => ({ kind: 'model', text: each.id, detail: described(each) }));
+  }
+  const row = rows.find((each) => each.key === key);
+  const values = row?.choices ?? (row?.type === 'boolean' ? [true, false] : []);
+  return values.map((value) => ({ kind: 'value', text: String(value) }));
+}
+
+/** Whether a line is the first one of a message that has text. */
+function isFirstOfMessage(lines: readonly string[], line: number): boolean {
+  const above = lines.slice(0, line).findLast((each) => each.trim() !== '');
+  return above === undefined || above.startsWith('## ') || above === '---';
+}
+
+/** What can be written at a place: keys and values of the front matter, and prompts where a question begins. */
+export function suggestionsAt(
+  lines: readonly string[],
+  line: number,
+  character: number,
+  known: Known,
+): Suggestion[] {
+  const before = (lines[line] ?? '').slice(0, character);
+  const end = frontMatterEnd(lines);
+  if (line > 0 && line < end) {
+    const rows = rowsOf(lines, end, known.providers);
+    const key = /^(\s*)\w*$/.exec(before);
+    if (key) {
+      return keySuggestions(rows, key[1] !== '');
+    }
+    const value = /^\s*(\w+):\s*\S*$/.exec(before)?.[1];
+    return value === undefined ? [] : valueSuggestions(value, rows, known.models);
+  }
+  if (line >= end && /^\/[\w.-]*$/.test(before) && isFirstOfMessage(lines, line)) {
+    return known.prompts.map((each) => ({
+      kind: 'prompt',
+      text: each.name,
+      ...(each.description !== undefined && { detail: each.description }),
+    }));
+  }
+  return [];
+}

@@ -1,0 +1,278 @@
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+
+import { cutOff } from '../../base/cutOff';
+import { keepsConversations } from '../../base/settings';
+import { asDaemonError } from '../../daemon/errors';
+import type { ChatParams, Delta, Message, Requests, TranscriptContent } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { command, contextKey, showError, showWarning, withStatus } from '../common/messages';
+import { promptCall } from '../input/prompts';
+import { bodyOf, endOfText, frontMatterLength, onlyText } from './text';
+import type { Transcripts } from './transcripts';
+import { DocumentWriter } from './writer';
+
+type Parsed = Requests['transcript/parse']['result'];
+
+/** Sending a Markdown document that is a chat: the answer is written below the question. */
+export class TranscriptSender {
+  readonly #daemon: Daemon;
+  readonly #transcripts: Transcripts;
+  readonly #ended: (provider: string) => void;
+  readonly #setContext = contextKey('jumpseat.transcript');
+  readonly #running = new Map<string, vscode.CancellationTokenSource>();
+
+  constructor(daemon: Daemon, transcripts: Transcripts, ended: (provider: string) => void) {
+    this.#daemon = daemon;
+    this.#transcripts = transcripts;
+    this.#ended = ended;
+  }
+
+  register(): vscode.Disposable {
+    const update = (): void => {
+      this.#updateContext();
+    };
+    return vscode.Disposable.from(
+      command('jumpseat.newTranscript', () => this.#transcripts.create()),
+      command('jumpseat.sendTranscript', () => this.send()),
+      command('jumpseat.stopTranscript', () => {
+        this.stop();
+      }),
+      command('jumpseat.continueTranscript', () => this.#continue()),
+      vscode.window.onDidChangeActiveTextEditor(update),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (document === vscode.window.activeTextEditor?.document) {
+          update();
+        }
+      }),
+    );
+  }
+
+  async send(): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    if (document?.languageId !== 'markdown' || this.#transcripts.conversationIn(document) !== undefined) {
+      showWarning(
+        'Open a chat: "jumpseat: New Transcript" begins one, "jumpseat: History" has those that were kept.',
+      );
+      return;
+    }
+    if (!this.#transcripts.isTranscript(document) && !(await mayBecomeChat(document))) {
+      return;
+    }
+    const key = document.uri.toString();
+    if (this.#running.has(key)) {
+      showWarning('An answer is being written; "jumpseat: Stop Transcript" stops it.');
+      return;
+    }
+    const stop = new vscode.CancellationTokenSource();
+    this.#running.set(key, stop);
+    this.#updateContext();
+    try {
+      await this.#send(document, stop);
+    } finally {
+      this.#running.delete(key);
+      stop.dispose();
+      this.#updateContext();
+    }
+  }
+
+  stop(): void {
+    const document = vscode.window.activeTextEditor?.document;
+    this.#running.get(document?.uri.toString() ?? '')?.cancel();
+  }
+
+  async #continue(): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    const id = document && this.#transcripts.conversationIn(document);
+    if (id !== undefined) {
+      await this.#transcripts.continue(id);
+    }
+  }
+
+  async #send(document: vscode.TextDocument, stop: vscode.CancellationTokenSource): Promise<void> {
+    let parsed = await this.#parse(document);
+    if (parsed.messages.at(-1)?.role !== 'user') {
+      showWarning('There is no question: write one at the end of the chat.');
+      return;
+    }
+    if (await this.#expandPrompt(document, parsed)) {
+      parsed = await this.#parse(document);
+    }
+    const headings = await this.#transcripts.headings(parsed.model);
+    const writer = new DocumentWriter(document, endOfText(document.getText()));
+    const section = new Section(writer, `\n\n${headings.assistant}\n\n`);
+    try {
+      // Blank lines behind the question would follow the answer.
+      if (!(await section.clear())) {
+        showWarning('The document is read-only. Nothing was sent.');
+        return;
+      }
+      const head = await this.#turn(parsed, section, stop);
+      await (section.isEmpty ? writer.replace('\n') : section.end(`\n\n${headings.user}\n\n`));
+      await this.#writeHead(document, writer, head);
+    } finally {
+      writer.dispose();
+    }
+  }
+
+  /** Run the turn, write its answer, and return the new front matter. */
+  async #turn(parsed: Parsed, section: Section, stop: vscode.CancellationTokenSource): Promise<Head> {
+    const head = headOf(parsed);
+    const turnId = randomUUID();
+    const params: ChatParams = {
+      ...head,
+      messages: parsed.messages,
+      turnId,
+      workDoneToken: turnId,
+      keep: keepsConversations(),
+      transcript: true,
+    };
+    let provider: string | undefined;
+    try {
+      const { stopReason } = await withStatus('jumpseat is answering', (report) =>
+        this.#daemon.chat(
+          params,
+          (delta) => {
+            section.add(delta);
+            if (delta.type === 'start') {
+              provider = delta.provider;
+              // The conversation goes on with the model that it began with, also when the default changes.
+              head.model ??= `${delta.provider}:${delta.model}`;
+              if (delta.conversationId !== undefined) {
+                head.conversationId = delta.conversationId;
+              }
+            } else if (delta.type === 'thinking_start') {
+              report('thinking …');
+            } else if (delta.type === 'retry') {
+              report(`attempt ${delta.attempt} of ${delta.maxAttempts}: ${delta.error.message}`);
+            } else if (delta.type === 'warning') {
+              showWarning(delta.message);
+            }
+          },
+          stop.token,
+        ),
+      );
+      const problem = section.isEmpty ? 'The model returned no text.' : cutOff(stopReason);
+      if (problem !== undefined) {
+        showWarning(problem);
+      }
+    } catch (error) {
+      showError(asDaemonError(error));
+    } finally {
+      if (provider !== undefined) {
+        this.#ended(provider);
+      }
+    }
+    return head;
+  }
+
+  /** Put the text of a prompt in the place of a question `/NAME …`, so that what is sent is what is seen. */
+  async #expandPrompt(document: vscode.TextDocument, parsed: Parsed): Promise<boolean> {
+    const index = parsed.messages.length - 1;
+    const question = onlyText(parsed.messages[index]?.content ?? []);
+    const call = question === undefined ? undefined : promptCall(question);
+    const turn = parsed.turns.findLast((each) => each.message === index);
+    if (!call || !turn) {
+      return false;
+    }
+    const prompt = await this.#daemon.request('prompts/get', call);
+    const message: Message = { role: 'user', content: prompt.text };
+    const rendered = bodyOf(await this.#render({ messages: [message], ...modelOf(parsed) }));
+    const start = document.offsetAt(new vscode.Position(turn.startLine, 0));
+    const writer = new DocumentWriter(document, { start, end: document.getText().length });
+    try {
+      return await writer.replace(`${rendered}\n`);
+    } finally {
+      writer.dispose();
+    }
+  }
+
+  async #writeHead(document: vscode.TextDocument, writer: DocumentWriter, head: Head): Promise<void> {
+    const text = document.getText();
+    const length = frontMatterLength(text);
+    const rendered = await this.#render({ messages: [], ...head });
+    const fresh = rendered.slice(0, frontMatterLength(rendered));
+    if (fresh !== '' && text.slice(0, length).replaceAll('\r', '') !== fresh) {
+      await writer.replaceBeginning(length, length === 0 ? `${fresh}\n` : fresh);
+    }
+  }
+
+  #parse(document: vscode.TextDocument): Promise<Parsed> {
+    return this.#daemon.request('transcript/parse', { text: document.getText() });
+  }
+
+  async #render(content: TranscriptContent): Promise<string> {
+    return (await this.#daemon.request('transcript/render', { ...content, trimAnswers: true })).text;
+  }
+
+  /** Which buttons the active editor has. */
+  #updateContext(): void {
+    const document = vscode.window.activeTextEditor?.document;
+    const isRunning = this.#running.has(document?.uri.toString() ?? '');
+    const isTranscript =
+      document !== undefined &&
+      this.#transcripts.conversationIn(document) === undefined &&
+      this.#transcripts.isTranscript(document);
+    this.#setContext(isRunning ? 'running' : isTranscript ? 'idle' : undefined);
+  }
+}
+
+/** Ask whether a Markdown document that is not a chat shall become one. */
+async function mayBecomeChat(document: vscode.TextDocument): Promise<boolean> {
+  const question = `Make ${vscode.workspace.asRelativePath(document.uri)} a chat?`;
+  const detail = 'All of its text is sent to the model, and the answer is written below it.';
+  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Send')) === 'Send';
+}
+
+/** The section of an answer. The daemon's deltas contain its text. */
+class Section {
+  readonly #writer: DocumentWriter;
+  readonly #heading: string;
+  #isThinking = false;
+  isEmpty = true;
+
+  constructor(writer: DocumentWriter, heading: string) {
+    this.#writer = writer;
+    this.#heading = heading;
+  }
+
+  add(delta: Delta): void {
+    if (delta.type === 'response' && !this.isEmpty) {
+      // The provider starts its answer again.
+      void this.clear();
+    }
+    if (delta.transcript !== undefined) {
+      this.isEmpty = false;
+      this.#writer.append(delta.transcript);
+      this.#isThinking = delta.type === 'thinking_start' || (this.#isThinking && !ENDS.has(delta.type));
+    }
+  }
+
+  clear(): Promise<boolean> {
+    this.isEmpty = true;
+    this.#isThinking = false;
+    return this.#writer.replace(this.#heading);
+  }
+
+  async end(after: string): Promise<void> {
+    // A daemon that ended could not close the block.
+    await this.#writer.complete(this.#isThinking ? `\n\n</details>\n${after}` : after);
+  }
+}
+
+const ENDS: ReadonlySet<Delta['type']> = new Set(['thinking_done', 'done']);
+
+type Head = Omit<TranscriptContent, 'messages'>;
+
+function headOf({ system, model, settings, conversationId }: TranscriptContent): Head {
+  return {
+    ...(system !== undefined && { system }),
+    ...(model !== undefined && { model }),
+    ...(settings && { settings }),
+    ...(conversationId !== undefined && { conversationId }),
+  };
+}
+
+function modelOf({ model }: Head): { model?: string } {
+  return model === undefined ? {} : { model };
+}

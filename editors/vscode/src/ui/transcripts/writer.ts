@@ -1,0 +1,129 @@
+import * as vscode from 'vscode';
+
+import { withLineEnds, type LineEnd } from '../text/preview';
+import { changesOf, lineEndOf, rangeOfSpan } from '../text/spans';
+import { shiftedBy, type Span } from '../text/tracked';
+
+/** How often a change is tried again that the person's typing has overtaken. */
+const TRIES = 5;
+
+/**
+ * A span of a document that is written while the person may edit the rest. All of it is one step of undo, as long as the
+ * document is shown. What the person types behind the span stays behind it.
+ */
+export class DocumentWriter implements vscode.Disposable {
+  readonly #document: vscode.TextDocument;
+  readonly #lineEnd: LineEnd;
+  readonly #listener: vscode.Disposable;
+  #span: Span;
+  #isFirst = true;
+  /** What is being written now, to tell it from the person's own changes. */
+  #writing: { text: string } | undefined;
+  #waiting = '';
+  /** What takes the place of the whole span, before the text that waits. */
+  #replacement: string | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(document: vscode.TextDocument, span: Span) {
+    this.#document = document;
+    this.#lineEnd = lineEndOf(document);
+    this.#span = span;
+    this.#listener = vscode.workspace.onDidChangeTextDocument((event) => {
+      this.#changed(event);
+    });
+  }
+
+  dispose(): void {
+    this.#listener.dispose();
+  }
+
+  /** Add a text at the end of the span. Texts that come while one is written are written together. */
+  append(text: string): void {
+    this.#waiting += text;
+    this.#running = this.#running.then(() => this.#flush());
+  }
+
+  /** Add the last text, and wait until everything is written. */
+  async complete(text: string): Promise<void> {
+    this.append(text);
+    await this.#running;
+  }
+
+  /**
+   * Write another text in the place of the whole span. Texts that are added later follow it. Answers whether the document
+   * has the text then: VS Code writes nothing into an editor that is read-only, and reports no error.
+   */
+  async replace(text: string): Promise<boolean> {
+    this.#replacement = text;
+    this.#waiting = '';
+    await this.complete('');
+    return (
+      this.#document.getText(rangeOfSpan(this.#document, this.#span)) === withLineEnds(text, this.#lineEnd)
+    );
+  }
+
+  /** Write another text in the place of the beginning of the document. */
+  async replaceBeginning(length: number, text: string): Promise<void> {
+    await this.#write(() => ({ start: 0, end: length }), withLineEnds(text, this.#lineEnd));
+  }
+
+  async #flush(): Promise<void> {
+    const text = withLineEnds((this.#replacement ?? '') + this.#waiting, this.#lineEnd);
+    const replaces = this.#replacement !== undefined;
+    this.#replacement = undefined;
+    this.#waiting = '';
+    const where = (): Span => (replaces ? this.#span : { start: this.#span.end, end: this.#span.end });
+    if (this.#document.getText(rangeOfSpan(this.#document, where())) !== text) {
+      await this.#write(where, text);
+    }
+  }
+
+  async #write(where: () => Span, text: string): Promise<void> {
+    this.#writing = { text };
+    try {
+      for (let tries = 0; tries < TRIES; tries++) {
+        if (await this.#apply(rangeOfSpan(this.#document, where()), text)) {
+          this.#isFirst = false;
+          return;
+        }
+      }
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #apply(range: vscode.Range, text: string): Promise<boolean> {
+    const editor = vscode.window.visibleTextEditors.find((each) => each.document === this.#document);
+    if (!editor) {
+      const change = new vscode.WorkspaceEdit();
+      change.replace(this.#document.uri, range, text);
+      return vscode.workspace.applyEdit(change);
+    }
+    const isAtEnd = editor.selection.active.line >= this.#document.lineCount - 1;
+    const isDone = await editor.edit(
+      (edit) => {
+        edit.replace(range, text);
+      },
+      { undoStopBefore: this.#isFirst, undoStopAfter: false },
+    );
+    if (isDone && isAtEnd) {
+      const end = this.#document.positionAt(this.#document.getText().length);
+      editor.revealRange(new vscode.Range(end, end));
+    }
+    return isDone;
+  }
+
+  #changed(event: vscode.TextDocumentChangeEvent): void {
+    if (event.document !== this.#document) {
+      return;
+    }
+    const changes = changesOf(event);
+    const [own] = changes;
+    const isOwn = changes.length === 1 && own !== undefined && own.text === this.#writing?.text;
+    if (isOwn && own.offset >= this.#span.start && own.offset <= this.#span.end) {
+      this.#span = { start: this.#span.start, end: this.#span.end + own.text.length - own.length };
+    } else {
+      this.#span = shiftedBy(this.#span, changes);
+    }
+  }
+}

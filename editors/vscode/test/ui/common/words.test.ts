@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { AuthStatus, ModelInfo, Provider, Quota } from '../../../src/daemon/protocol';
+import {
+  accountLine,
+  afterSignIn,
+  afterSignOut,
+  ago,
+  conversationLine,
+  leastQuota,
+  modelAbilities,
+  modelLimits,
+  percentLeft,
+  quotaLine,
+} from '../../../src/ui/common/words';
+
+const MODEL: ModelInfo = {
+  id: 'copilot:gpt-4.1',
+  provider: 'copilot',
+  model: 'gpt-4.1',
+  name: 'GPT-4.1',
+  family: 'gpt-4.1',
+  version: '1',
+  supportsVision: true,
+  supportsToolUse: true,
+  supportsStreaming: true,
+  supportsThinking: false,
+  supportsJson: true,
+  preview: false,
+  deprecated: false,
+  pickerEnabled: true,
+  isDefault: true,
+};
+
+function quota(name: string, percentRemaining: number, more: Partial<Quota> = {}): Quota {
+  return { name, unlimited: false, percentRemaining, ...more };
+}
+
+test('a model is described by its limits and its cost', () => {
+  const model = {
+    ...MODEL,
+    maxContextTokens: 128_000,
+    maxOutputTokens: 16_384,
+    billing: { multiplier: 0.5 },
+  };
+  assert.equal(modelLimits(model), '128k context, 16k output · 0.5x');
+});
+
+test('a limit that is unknown is not shown', () => {
+  assert.equal(modelLimits(MODEL), '');
+  assert.equal(
+    modelLimits({ ...MODEL, maxOutputTokens: 900, maxContextTokens: 512 }),
+    '512 context, 900 output',
+  );
+});
+
+test('a model whose terms are not accepted says so', () => {
+  const model = { ...MODEL, isDefault: false, preview: true, policy: 'unconfigured' as const };
+  assert.equal(modelAbilities(model), 'images, tools · preview · terms not accepted');
+});
+
+test('the default model says so', () => {
+  assert.equal(modelAbilities(MODEL), 'images, tools · default');
+});
+
+test('the quota that is used up most counts, and an unlimited one does not', () => {
+  const account: AuthStatus = {
+    provider: 'copilot',
+    state: 'signed_in',
+    quotas: [
+      quota('chat', 0, { unlimited: true }),
+      quota('premium_interactions', 12.9),
+      quota('completions', 80),
+    ],
+  };
+  assert.equal(leastQuota(account)?.name, 'premium_interactions');
+  assert.equal(leastQuota({ ...account, quotas: [] }), undefined);
+  assert.equal(leastQuota(undefined), undefined);
+});
+
+test('what is left of a quota is never rounded up', () => {
+  assert.equal(percentLeft(quota('chat', 0.9)), 0);
+  assert.equal(percentLeft(quota('chat', -3)), 0);
+});
+
+test('a quota is described with its count and the day of the new one', () => {
+  const row = quota('premium_interactions', 41.7, {
+    remaining: 125,
+    entitlement: 300,
+    resetAt: '2026-12-01T00:00:00Z',
+  });
+  assert.equal(quotaLine(row), 'premium interactions: 41 % left (125 of 300), starts again on 2026-12-01');
+  assert.equal(quotaLine(quota('chat', 100, { unlimited: true })), 'chat: unlimited');
+});
+
+test('an account is described by its state, its name and its plan', () => {
+  const auth: AuthStatus = { provider: 'copilot', state: 'signed_in', login: 'mona', plan: 'business' };
+  const provider = { id: 'copilot', isDefault: true, auth } as Provider;
+  assert.equal(accountLine(provider), 'signed in as mona · business · default');
+  const local: AuthStatus = { provider: 'local', state: 'not_required' };
+  assert.equal(accountLine({ ...provider, auth: local, isDefault: false }), 'needs no sign-in');
+});
+
+test('only a provider with a sign-in is signed out, another one is not ready', () => {
+  const line = (authMethod?: Provider['authMethod']): string =>
+    accountLine({
+      auth: { provider: 'p', state: 'signed_out' },
+      isDefault: false,
+      ...(authMethod && { authMethod }),
+    } as Provider);
+  assert.equal(line('device_code'), 'signed out');
+  assert.deepEqual([line('none'), line('api_key'), line()], ['not ready', 'not ready', 'not ready']);
+});
+
+test('the end of a sign-in and of a sign-out is said with the reason why it changed nothing', () => {
+  const account = { provider: 'copilot', state: 'signed_in', login: 'mona' } as const;
+  const stays = 'mona stays signed in.';
+  assert.equal(afterSignIn(account), 'Signed in to copilot as mona.');
+  assert.equal(afterSignIn({ provider: 'ollama', state: 'not_required' }), 'ollama needs no sign-in.');
+  assert.equal(
+    afterSignOut({ provider: 'copilot', state: 'signed_out', message: 'Sign in.' }),
+    'Signed out of copilot.',
+  );
+  assert.equal(afterSignOut({ ...account, message: stays }), stays);
+});
+
+test('the age of a conversation is given in the largest unit', () => {
+  const now = new Date('2026-03-10T12:00:00Z');
+  const ages = [
+    '2026-03-10T11:59:40Z',
+    '2026-03-10T11:15:00Z',
+    '2026-03-10T02:00:00Z',
+    '2026-03-01T12:00:00Z',
+    '2025-12-24T12:00:00Z',
+  ];
+  assert.deepEqual(
+    ages.map((time) => ago(time, now)),
+    ['now', '45 min', '10 h', '9 d', '2025-12-24'],
+  );
+  assert.equal(ago('2026-03-10T12:05:00Z', now), 'now');
+});
+
+test('a conversation is described by its age, its turns and its model', () => {
+  const time = '2026-03-10T10:00:00Z';
+  const row = { id: 'a', title: 'T', createdAt: time, updatedAt: time, turns: 1, model: 'fake:m' };
+  assert.equal(conversationLine(row, new Date('2026-03-10T12:00:00Z')), '2 h · 1 turn · fake:m');
+});

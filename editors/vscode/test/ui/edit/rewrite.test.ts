@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { EditResult } from '../../../src/daemon/protocol';
+import { Rewrite } from '../../../src/ui/edit/rewrite';
+
+const TEXT = 'a = 1\nb = 2\nc = 3\n';
+const SPAN = { start: 6, end: 17 };
+
+function result(replacement?: string): EditResult {
+  return {
+    turnId: 't',
+    provider: 'p',
+    model: 'm',
+    content: [],
+    text: '',
+    toolCalls: [],
+    stopReason: 'end_turn',
+    ...(replacement !== undefined && { replacement }),
+  };
+}
+
+test('the proposal has the lines that are complete, and the old ones below them', () => {
+  const rewrite = new Rewrite(TEXT, SPAN, '\n');
+  rewrite.add('```python\nb = 20\nc =');
+  assert.equal(rewrite.proposal(TEXT), 'a = 1\nb = 20\nc = 3\n');
+});
+
+test('before the first line the proposal is the text', () => {
+  const rewrite = new Rewrite(TEXT, SPAN, '\n');
+  rewrite.add('Here');
+  assert.equal(rewrite.proposal(TEXT), TEXT);
+});
+
+test('an answer that starts again replaces what was shown', () => {
+  const rewrite = new Rewrite(TEXT, SPAN, '\n');
+  rewrite.add('b = 7\n');
+  rewrite.clear();
+  assert.equal(rewrite.proposal(TEXT), TEXT);
+});
+
+test('the finished proposal is the replacement of the daemon', () => {
+  const rewrite = new Rewrite(TEXT, SPAN, '\n');
+  rewrite.add('```\nb = 20\n```');
+  assert.equal(rewrite.finish(result('b = 20')), true);
+  assert.equal(rewrite.proposal(TEXT), 'a = 1\nb = 20\n');
+});
+
+test('an answer without a replacement has nothing to apply, and an empty one deletes', () => {
+  const rewrite = new Rewrite(TEXT, SPAN, '\n');
+  assert.equal(rewrite.finish(result()), false);
+  assert.equal(rewrite.finish(result('')), true);
+  assert.equal(rewrite.proposal(TEXT), 'a = 1\n\n');
+});
+
+test('the replacement gets the line ends of the document', () => {
+  const text = TEXT.replaceAll('\n', '\r\n');
+  const rewrite = new Rewrite(text, { start: 7, end: 19 }, '\r\n');
+  rewrite.add('b = 20\n');
+  assert.equal(rewrite.proposal(text), 'a = 1\r\nb = 20\r\nc = 3\r\n');
+  rewrite.finish(result('b = 20\nc = 30'));
+  assert.equal(rewrite.replacement, 'b = 20\r\nc = 30');
+});
+
+test('a change elsewhere moves the piece', () => {
+  const rewrite = new Rewrite(TEXT, SPAN, '\n');
+  rewrite.changed([{ offset: 0, length: 0, text: '# top\n' }]);
+  const text = `# top\n${TEXT}`;
+  assert.equal(rewrite.isUnchangedIn(text), true);
+  rewrite.finish(result('b = 20'));
+  assert.equal(rewrite.proposal(text), '# top\na = 1\nb = 20\n');
+});
+
+test('a change of the piece itself is noticed', () => {
+  const rewrite = new Rewrite(TEXT, SPAN, '\n');
+  rewrite.changed([{ offset: 10, length: 1, text: '9' }]);
+  assert.equal(rewrite.isUnchangedIn('a = 1\nb = 9\nc = 3\n'), false);
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { shifted, shiftedBy, type Change, type Span } from '../../../src/ui/text/tracked';
+
+/** `[` and `]` in the text are the span, `{old|new}` is the change. */
+function after(marked: string): string {
+  const plain = marked.replace(/\{(.*?)\|.*?\}/, '$1');
+  const old = plain.replaceAll(/[[\]]/g, '');
+  const span: Span = { start: plain.indexOf('['), end: plain.indexOf(']') - 1 };
+  const [, before, removed, text] = /^(.*?)\{(.*?)\|(.*?)\}/.exec(marked) ?? [];
+  const change: Change = {
+    offset: before?.replaceAll(/[[\]]/g, '').length ?? 0,
+    length: removed?.replaceAll(/[[\]]/g, '').length ?? 0,
+    text: text ?? '',
+  };
+  const now = old.slice(0, change.offset) + change.text + old.slice(change.offset + change.length);
+  const { start, end } = shifted(span, change);
+  return `${now.slice(0, start)}[${now.slice(start, end)}]${now.slice(end)}`;
+}
+
+test('a change before the span moves it', () => {
+  assert.equal(after('a{|xx}b[cd]e'), 'axxb[cd]e');
+  assert.equal(after('{ab|}[cd]e'), '[cd]e');
+});
+
+test('a change behind the span leaves it', () => {
+  assert.equal(after('ab[cd]e{|x}'), 'ab[cd]ex');
+});
+
+test('what is typed at an edge is not part of the span', () => {
+  assert.equal(after('ab{|x}[cd]e'), 'abx[cd]e');
+  assert.equal(after('ab[cd]{|x}e'), 'ab[cd]xe');
+});
+
+test('a change within the span is part of it', () => {
+  assert.equal(after('a[b{c|xyz}d]e'), 'a[bxyzd]e');
+  assert.equal(after('a[{bcd|}]e'), 'a[]e');
+});
+
+test('a change over an edge leaves the rest of the span', () => {
+  assert.equal(after('a{b[c|x}d]e'), 'ax[d]e');
+  assert.equal(after('a[b{c]d|x}e'), 'a[b]xe');
+});
+
+test('a change of all around the span leaves an empty one', () => {
+  const { start, end } = shifted({ start: 2, end: 4 }, { offset: 1, length: 4, text: 'xyz' });
+  assert.equal(end - start, 0);
+});
+
+test('the changes of one edit count by the text before it', () => {
+  const changes = [
+    { offset: 0, length: 0, text: 'xx' },
+    { offset: 3, length: 1, text: '' },
+  ];
+  assert.deepEqual(shiftedBy({ start: 5, end: 7 }, changes), { start: 6, end: 8 });
+  assert.deepEqual(shiftedBy({ start: 5, end: 7 }, changes.toReversed()), { start: 6, end: 8 });
+});

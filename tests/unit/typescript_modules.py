@@ -1,0 +1,55 @@
+"""The imports and the layers of the VS Code extension."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "editors" / "vscode" / "src"
+
+ORDER = (
+    *("base", "daemon", "provider"),
+    *("ui/common", "ui/text", "ui/input", "ui/account", "ui/chat", "ui/edit", "ui/transcripts"),
+    *("ui/conversations", "entry"),
+)
+"""Every folder of the extension, lowest first; `entry` has what starts and registers all parts."""
+
+_TOKEN = re.compile(
+    r"//[^\n]*|/\*.*?\*/"
+    r"|\b(?:from|import|require)\b\s*\(?\s*(?P<quote>['\"])(?P<path>[^'\"\n]*)(?P=quote)"
+    r"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`",
+    re.DOTALL,
+)
+
+
+def imported(source: str) -> set[str]:
+    """Every path that a file imports or exports from, types too."""
+    return {token["path"] for token in _TOKEN.finditer(source) if token["path"]}
+
+
+def read_imports() -> dict[str, set[str]]:
+    """The imports of each file, by paths below the source without their suffix."""
+    return {
+        name: {_resolve(name, path) if path.startswith(".") else path for path in imported(text)}
+        for name, text in ((_name(path), path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.ts")))
+    }
+
+
+def read_layers() -> dict[str, str]:
+    """The layer of each file: its folder, with the folders in `daemon` counted to it."""
+    return {name: _layer(name) for name in map(_name, SOURCE.rglob("*.ts"))}
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").as_posix()
+
+
+def _layer(name: str) -> str:
+    folder, _, _ = name.rpartition("/")
+    return next((layer for layer in ORDER if f"{folder}/".startswith(f"{layer}/")), "entry")
+
+
+def _resolve(name: str, path: str) -> str:
+    target = os.path.normpath(f"{name}/../{path}").replace(os.sep, "/")
+    return f"{target}/index" if (SOURCE / target).is_dir() else target
