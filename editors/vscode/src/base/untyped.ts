@@ -45,7 +45,7 @@ export function thinkingEnd(): vscode.LanguageModelResponsePart | undefined {
 }
 
 /** An image that was pasted or dropped into the chat: `ChatReferenceBinaryData`. */
-export interface BinaryData {
+interface BinaryData {
   mimeType: string;
   read(): Promise<Uint8Array>;
 }

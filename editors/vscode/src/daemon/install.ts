@@ -20,7 +20,7 @@ const HINT =
   'The command "jumpseat: Show Log" has its output, and "jumpseat: Restart Server" tries again. ' +
   'Or install it with `pipx install jumpseat`, or name the program in the setting jumpseat.path.';
 
-export interface InstallOptions {
+interface InstallOptions {
   /** The script that all editors install by. */
   script: string;
   /** The directory of the daemon's wheel. */

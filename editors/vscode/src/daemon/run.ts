@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-export interface RunOptions {
+interface RunOptions {
   env: NodeJS.ProcessEnv;
   timeoutMs: number;
 }
 
-export interface Ran {
+interface Ran {
   code: number | null;
   /** Lines of both streams, as they came. */
   lines: string[];

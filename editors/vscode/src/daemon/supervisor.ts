@@ -107,11 +107,6 @@ export class Daemon implements Disposable {
     return this.#with(token, (connection) => connection.turn('edit/start', params, onDelta, token));
   }
 
-  /** Start the daemon if it does not run. */
-  async start(): Promise<void> {
-    await this.#connected();
-  }
-
   /** End the process and start another one, also after too many crashes. */
   async restart(): Promise<void> {
     this.#crashes = [];

@@ -12,7 +12,7 @@ export interface Parts<P> {
   usage(counts: UsageCounts): P;
 }
 
-export interface UsageCounts {
+interface UsageCounts {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
@@ -23,7 +23,7 @@ export interface UsageCounts {
 const EXPECTED: ReadonlySet<string> = new Set(['max_tokens', 'pause_turn']);
 
 /** An answer that ended, but not as its reader may expect. */
-export class Incomplete extends Error {}
+class Incomplete extends Error {}
 
 /** Reports the deltas of one turn as parts, as they come; a tool call when it is whole. */
 export class Answer<P> {

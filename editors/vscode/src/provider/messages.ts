@@ -16,12 +16,12 @@ import type {
 /** The roles of `LanguageModelChatMessageRole`, and the one that only VS Code's own chat uses. */
 const ROLE = { user: 1, assistant: 2, system: 3 };
 
-export interface MessageIn {
+interface MessageIn {
   readonly role: number;
   readonly content: string | readonly unknown[];
 }
 
-export interface ToolIn {
+interface ToolIn {
   readonly name: string;
   readonly description: string;
   readonly inputSchema?: object | undefined;

@@ -20,7 +20,7 @@ const LEVELS: Record<ThinkingLevel, string> = {
 /** The words of other providers for a level, which VS Code's agents may send. */
 const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', xhigh: 'max' };
 
-export interface Limits {
+interface Limits {
   maxInputTokens: number;
   maxOutputTokens: number;
 }

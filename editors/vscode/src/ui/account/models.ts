@@ -15,7 +15,7 @@ function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
 }
 
 /** Pick a model. A provider that failed leads to its error, with the ways on. */
-export async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | undefined> {
+async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | undefined> {
   const rows = daemon.request('models/list', {}).then((list) => withHeadings(modelRows(list)));
   const chosen = await vscode.window.showQuickPick(rows, {
     title,

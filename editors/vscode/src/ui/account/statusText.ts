@@ -14,7 +14,7 @@ import {
 /** The quota below which the status bar warns, in percent. */
 const LOW = 5;
 
-export interface StatusText {
+interface StatusText {
   text: string;
   /** Markdown. */
   tooltip: string;

@@ -9,9 +9,9 @@ export interface Action {
   arguments?: unknown[];
 }
 
-export const SIGN_IN: Action = { title: 'Sign In', command: 'jumpseat.signIn' };
+const SIGN_IN: Action = { title: 'Sign In', command: 'jumpseat.signIn' };
 export const SELECT_MODEL: Action = { title: 'Select Model', command: 'jumpseat.selectModel' };
-export const SHOW_LOG: Action = { title: 'Show Log', command: 'jumpseat.showLog' };
+const SHOW_LOG: Action = { title: 'Show Log', command: 'jumpseat.showLog' };
 const RESTART: Action = { title: 'Restart Server', command: 'jumpseat.restart' };
 const INSTALL_LOCAL_MODEL: Action = { title: 'Install Local Model', command: 'jumpseat.installLocalModel' };
 const SET_KEY: Action = { title: 'Set API Key', command: 'jumpseat.setKey' };

@@ -1,4 +1,4 @@
-import type { Block, ContextBlock, ImageBlock, Range } from '../../daemon/protocol';
+import type { Block, ContextBlock, ImageBlock } from '../../daemon/protocol';
 
 const IMAGES: Record<string, string> = {
   png: 'image/png',
@@ -15,16 +15,6 @@ export function imageType(path: string): string | undefined {
 
 export function imageBlock(data: Uint8Array, mediaType: string): ImageBlock {
   return { type: 'image', source: Buffer.from(data).toString('base64'), mediaType };
-}
-
-/** A piece of a document, or all of it if there is no range. */
-export function documentBlock(document: {
-  uri: string;
-  languageId: string;
-  text: string;
-  range?: Range;
-}): ContextBlock {
-  return { type: 'context', ...document };
 }
 
 /** The contents of a directory, the directories first. */

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { binaryData } from '../../base/untyped';
 import { DaemonError, Code } from '../../daemon/errors';
 import type { Block, Range } from '../../daemon/protocol';
-import { directoryBlock, documentBlock, imageBlock, imageType } from './contexts';
+import { directoryBlock, imageBlock, imageType } from './contexts';
 
 function unreadable(what: string, why: unknown): DaemonError {
   // VS Code puts the address and a detail around the reason.
@@ -25,13 +25,14 @@ export function rangeOf(range: vscode.Range): Range {
 }
 
 /** A document, or a range of it, as it is in the editor: changes that are not saved count. */
-export function blockOf(document: vscode.TextDocument, range?: vscode.Range): Block {
-  return documentBlock({
+function blockOf(document: vscode.TextDocument, range?: vscode.Range): Block {
+  return {
+    type: 'context',
     uri: document.uri.toString(),
     languageId: document.languageId,
     text: document.getText(range),
     ...(range && { range: rangeOf(range) }),
-  });
+  };
 }
 
 async function fileBlock(uri: vscode.Uri): Promise<Block> {

@@ -8,7 +8,7 @@ export function withLineEnds(text: string, lineEnd: LineEnd): string {
 }
 
 /** What the model has written so far, without a fence around it. Only for the preview: the daemon knows better. */
-export function unfenced(answer: string): string {
+function unfenced(answer: string): string {
   return answer.replace(/^\s*(```|~~~)[^\n]*\n/, '').replace(/\n(```|~~~)\s*$/, '\n');
 }
 
