@@ -120,7 +120,7 @@ def test_the_python_of_a_folder_installs_nothing_until_the_folder_is_trusted(hom
         program(server.workspace / "python", ran)
         window = open_restricted(server)
         window.start("jumpseat.status")
-        window.notified("The installation of jumpseat failed")
+        window.notified("jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.")
         assert not ran.exists()
 
         trust(window)
