@@ -53,6 +53,9 @@ BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"
 """The methods of LSP's base protocol: any module that speaks it may name them."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
+USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.rpc.dispatcher"
+"""The one module that imports more of pygls than `pygls.uris`; `test_pygls_seams.py` tests the names."""
+
 CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
 CLI_ROOMS = {
     "terminal": (),
@@ -130,6 +133,12 @@ def faults(name: str, source: str) -> list[str]:
     imports = imported(name, tree)
     found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []
     found += _foreign_libraries(name, imports)
+    if name != USES_PRIVATE_NAMES_OF_PYGLS:
+        found += [
+            f"imports {each} of pygls"
+            for each in sorted(imports)
+            if _is_under(each, "pygls") and not _is_under(each, "pygls.uris")
+        ]
     if name not in MAY_MAKE_THREADS:
         found += [f"makes threads: {each}" for each in dict.fromkeys(makes_threads(tree))]
     if name.split(".")[0] != "jumpseat":
@@ -365,6 +374,7 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
             "imports httpx2",
         ),
         ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
+        ("jumpseat.rpc.session", "from pygls.server import JsonRPCServer", "of pygls"),
         ("jumpseat_cli.chat.answering", "from prompt_toolkit import prompt", "imports prompt_toolkit"),
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "import jumpseat_cli", "imports jumpseat_cli"),
