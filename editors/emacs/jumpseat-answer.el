@@ -65,24 +65,30 @@
         (jumpseat-answer-thinking answer) nil))
 
 (defun jumpseat-answer--retry (delta)
-  "The status while a turn waits to be tried again, from DELTA."
-  (list :state 'retrying
-        :detail (format "attempt %d of %d in %.1f s: %s" (plist-get delta :attempt)
-                        (plist-get delta :maxAttempts) (/ (plist-get delta :delayMs) 1000.0)
-                        (jumpseat-get delta :error :message))))
+  "What is shown while a turn waits to be tried again, from DELTA."
+  (format "attempt %d of %d in %.1f s: %s" (plist-get delta :attempt)
+          (plist-get delta :maxAttempts) (/ (plist-get delta :delayMs) 1000.0)
+          (jumpseat-get delta :error :message)))
+
+(defun jumpseat-answer--progress (delta)
+  "What is shown of a wait that is not for the model, such as loading it.
+DELTA is a value of `$/progress'."
+  (let ((text (or (plist-get delta :message) (plist-get delta :title)))
+        (percentage (plist-get delta :percentage)))
+    (cond ((equal (plist-get delta :kind) "end") nil)
+          ((and text percentage) (format "%s %d %%" text percentage))
+          (t text))))
 
 (defun jumpseat-answer-write (answer deltas)
   "Write DELTAS of ANSWER: one change of the buffer, except around thinking."
   (when (jumpseat-writer-live-p (jumpseat-answer-writer answer))
     (with-current-buffer (jumpseat-writer-buffer (jumpseat-answer-writer answer))
-      (let ((status (jumpseat-answer--write answer deltas)))
-        (when status (apply #'jumpseat-view-update status))))))
+      (jumpseat-answer--write answer deltas))))
 
 (defun jumpseat-answer--write (answer deltas)
-  "Write DELTAS of ANSWER, and return a property list for the status."
+  "Write DELTAS of ANSWER into this buffer, and show its status."
   (let* ((writer (jumpseat-answer-writer answer))
          (text nil)
-         (status nil)
          (flush (lambda ()
                   (jumpseat-writer-append writer (apply #'concat (nreverse text)))
                   (setq text nil))))
@@ -98,21 +104,23 @@
          (setf (jumpseat-answer-model answer)
                (concat (plist-get delta :provider) ":" (plist-get delta :model))
                (jumpseat-answer-conversation answer) (plist-get delta :conversationId))
-         (setq status (list :state 'waiting :model (jumpseat-answer-model answer) :detail nil)))
+         (jumpseat-view-update :state 'waiting :model (jumpseat-answer-model answer) :detail nil))
         ("retry"
-         (setq status (append (jumpseat-answer--retry delta) status)))
+         (jumpseat-view-update :state 'retrying :detail (jumpseat-answer--retry delta)))
+        ("progress"
+         (jumpseat-view-update :detail (jumpseat-answer--progress delta)))
         ("text_start"
          (jumpseat-answer--label answer "…")
-         (setq status (append '(:state streaming :detail nil) status)))
+         (jumpseat-view-update :state 'streaming :detail nil))
         ("thinking_start"
          (jumpseat-answer--label answer "thinking …")
+         (jumpseat-view-update :state 'thinking :detail nil)
          (funcall flush)
          ;; A block that begins before the one above it is complete is written later, and not folded.
          (when (plist-get delta :transcript)
            (setf (jumpseat-answer-thinking answer)
                  (copy-marker (- (jumpseat-writer-end writer)
-                                 (length jumpseat-answer--thinking)))))
-         (setq status (append '(:state thinking :detail nil) status)))
+                                 (length jumpseat-answer--thinking))))))
         ((or "thinking_done" "done")
          (funcall flush)
          (jumpseat-answer--fold answer))
@@ -124,13 +132,8 @@
                  (jumpseat-answer-notices answer))))
         ("usage"
          (setf (jumpseat-answer-usage answer) (plist-get delta :usage))
-         (setq status (append (list :usage (plist-get delta :usage)) status)))))
-    (funcall flush)
-    ;; The last value of a key wins.
-    (let (changes)
-      (while status
-        (setq changes (append (list (pop status) (pop status)) changes)))
-      changes)))
+         (jumpseat-view-update :usage (plist-get delta :usage)))))
+    (funcall flush)))
 
 (defun jumpseat-answer--fold (answer)
   "Fold the thinking of ANSWER, which is complete."

@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'jumpseat-transcript)
 (require 'jumpseat-ui)
 (require 'jumpseat-view)
@@ -220,15 +221,6 @@ PROBLEM says what was wrong with that one, or is nil.  Nil removes the setting."
                               (read-string prompt initial)))))
     (unless (string-empty-p text) (jumpseat-models--value type text))))
 
-(defun jumpseat-models--without (plist key)
-  "PLIST without KEY."
-  (let (result)
-    (while plist
-      (unless (eq (car plist) key)
-        (setq result (append result (list (car plist) (cadr plist)))))
-      (setq plist (cddr plist)))
-    result))
-
 (defun jumpseat-models--check (conversation key value callback)
   "Have the daemon check VALUE for the setting KEY of CONVERSATION.
 CALLBACK gets nil, or a sentence that says what is wrong with it."
@@ -249,7 +241,7 @@ CALLBACK gets nil, or a sentence that says what is wrong with it."
 (defun jumpseat-models--put (buffer conversation key value)
   "Set KEY to VALUE, or remove it if that is nil.
 CONVERSATION is the text of the chat in BUFFER."
-  (let ((changed (append (jumpseat-models--without (plist-get conversation :settings) key)
+  (let ((changed (append (map-delete (copy-sequence (plist-get conversation :settings)) key)
                          (when value (list key value)))))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer

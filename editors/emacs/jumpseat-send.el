@@ -43,22 +43,6 @@ Their arguments are the error or nil, and the stop reason or nil.")
          (jumpseat-view-update :state nil)
          t)))
 
-(defun jumpseat-send--progress (params)
-  "Show a wait that is not for the model, such as loading it, from PARAMS."
-  (dolist (buffer (jumpseat-chat-list))
-    (with-current-buffer buffer
-      (when (and jumpseat-send--turn
-                 (equal (jumpseat-turn-id jumpseat-send--turn) (plist-get params :token)))
-        (let* ((value (plist-get params :value))
-               (text (or (plist-get value :message) (plist-get value :title)))
-               (percentage (plist-get value :percentage)))
-          (jumpseat-view-update
-           :detail (cond ((equal (plist-get value :kind) "end") nil)
-                         ((and text percentage) (format "%s %d %%" text percentage))
-                         (t text))))))))
-
-(jumpseat-rpc-on '$/progress #'jumpseat-send--progress)
-
 (defun jumpseat-send--watch (&rest _)
   "Stop an answer that the user has undone or deleted: the rest is not wanted."
   (when (and jumpseat-send--answer

@@ -36,17 +36,22 @@
     (setf (jumpseat-turn-queued turn) nil)
     (funcall (jumpseat-turn-on-deltas turn) deltas)))
 
-(defun jumpseat-turn--receive (params)
-  "Queue the delta in PARAMS for its turn."
-  (when-let ((turn (seq-find (lambda (each)
-                               (equal (jumpseat-turn-id each) (plist-get params :turnId)))
+(defun jumpseat-turn--queue (id delta)
+  "Queue DELTA for the turn with this ID."
+  (when-let ((turn (seq-find (lambda (each) (equal (jumpseat-turn-id each) id))
                              jumpseat-turn--running)))
-    (push (plist-get params :delta) (jumpseat-turn-queued turn))
+    (push delta (jumpseat-turn-queued turn))
     (unless (jumpseat-turn-timer turn)
       (setf (jumpseat-turn-timer turn)
             (run-at-time jumpseat-turn--frame nil #'jumpseat-turn--flush turn)))))
 
-(jumpseat-rpc-on 'chat/delta #'jumpseat-turn--receive)
+(jumpseat-rpc-on 'chat/delta
+                 (lambda (params)
+                   (jumpseat-turn--queue (plist-get params :turnId) (plist-get params :delta))))
+(jumpseat-rpc-on '$/progress
+                 (lambda (params)
+                   (jumpseat-turn--queue (plist-get params :token)
+                                         (append '(:type "progress") (plist-get params :value)))))
 
 (defun jumpseat-turn--finish (turn err result)
   "End TURN with ERR or RESULT."
@@ -61,7 +66,8 @@
 
 (defun jumpseat-turn-start (method params on-deltas on-end)
   "Start a turn: the request METHOD with PARAMS.  Return it.
-ON-DELTAS is called with lists of deltas, ON-END once with a property list:
+ON-DELTAS is called with lists of deltas, among them the values of `$/progress'
+with the type \"progress\", and ON-END once with a property list:
 :error or :result, and :cancelled."
   (let* ((id (format "emacs-%d-%.6f-%d" (emacs-pid) (float-time)
                      (setq jumpseat-turn--count (1+ jumpseat-turn--count))))

@@ -134,6 +134,20 @@
 
 ;;; Deltas
 
+(ert-deftest units-a-wait-that-is-not-for-the-model-is-shown ()
+  (cl-letf (((symbol-function 'jumpseat-rpc-request) #'ignore))
+    (units-with "Question"
+      (let* ((answer (jumpseat-answer-new "## Assistant"))
+             (turn (jumpseat-turn-start "chat/start" nil
+                                        (apply-partially #'jumpseat-answer-write answer) #'ignore)))
+        (dolist (each '(((:kind "begin" :title "Loading the model") . "Loading the model")
+                        ((:kind "report" :message "Loading" :percentage 40) . "Loading 40 %")
+                        ((:kind "end") . nil)))
+          (jumpseat-rpc--emit '$/progress (list :token (jumpseat-turn-id turn) :value (car each)))
+          (jumpseat-turn--flush turn)
+          (should (equal (jumpseat-view-get :detail) (cdr each))))
+        (jumpseat-turn--finish turn nil nil)))))
+
 (ert-deftest units-a-provider-that-starts-again-makes-the-blocks-void ()
   (units-with "Question"
     (let ((answer (jumpseat-answer-new "## Assistant")))
