@@ -25,7 +25,7 @@ MANY_THREADS = 256
 whose network drive hangs would keep them from the others."""
 
 # One thread, because each busy thread delays the event loop by up to a switch interval whenever it continues.
-_computing = ThreadPoolExecutor(1, "jumpseat-compute")
+_computing = ThreadPoolExecutor(1, "compute")
 _turn: ContextVar[asyncio.Lock | None] = ContextVar("jumpseat_compute", default=None)
 
 
@@ -69,7 +69,7 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
         else:
             report(lambda: future.set_result(result))
 
-    threading.Thread(target=copy_context().run, args=(run,), name="jumpseat-limited", daemon=True).start()
+    threading.Thread(target=copy_context().run, args=(run,), name="limited", daemon=True).start()
     async with asyncio.timeout(within):
         return await future
 
@@ -108,4 +108,4 @@ def one_computation_at_a_time() -> Iterator[None]:
 
 def allow_many_threads() -> None:
     """Let the running event loop call blocking functions of many clients at a time."""
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MANY_THREADS, "jumpseat-blocking"))
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MANY_THREADS, "blocking"))
