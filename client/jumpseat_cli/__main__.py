@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from jumpseat.hub.programs import run_program
 from jumpseat.system.interrupts import exit_on_interrupt
 from jumpseat.system.paths import NoHomeError
 
@@ -12,6 +13,7 @@ from jumpseat.system.paths import NoHomeError
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
     exit_on_interrupt()
+    run_program(sys.argv[1:])
     try:
         _run()
     except NoHomeError as error:
@@ -19,21 +21,11 @@ def main() -> None:
 
 
 def _run() -> None:
-    # Editors start the daemon with this command, and importing click would delay the start.
-    match sys.argv[1:]:
-        case ["attach", *arguments]:
-            from jumpseat.hub.attach import main as attach
+    if sys.argv[1:] == ["--version"]:
+        from jumpseat_cli.doctor.versions import print_versions
 
-            sys.exit(attach(arguments))
-        case ["serve", *arguments]:
-            from jumpseat.rpc.serve import main as serve
-
-            sys.exit(serve(arguments))
-        case ["--version"]:
-            from jumpseat_cli.doctor.versions import print_versions
-
-            print_versions()
-            sys.exit(0)
+        print_versions()
+        sys.exit(0)
     from jumpseat_cli.program import run
 
     code = run(sys.argv[1:])

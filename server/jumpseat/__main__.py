@@ -1,10 +1,17 @@
-"""The `jumpseat` command; also `python -m jumpseat`."""
+"""`python -m jumpseat`: `serve` and `attach`, and every other command as the installation registers it."""
+
+import sys
 
 from jumpseat.system.interrupts import exit_on_interrupt
 
 exit_on_interrupt()
 
-from jumpseat_cli.__main__ import main  # noqa: E402 - Ctrl-C during this import must not print a traceback
+from jumpseat.hub.programs import run_program  # noqa: E402 - Ctrl-C during this import must not print a traceback
 
 if __name__ == "__main__":
-    main()
+    run_program(sys.argv[1:])
+    # Not an import: the command line imports this package.
+    from importlib.metadata import distribution
+
+    (command,) = distribution("jumpseat").entry_points.select(group="console_scripts", name="jumpseat")
+    command.load()()

@@ -85,15 +85,14 @@ CLI_ROOMS = {
     ),
     "command_line": (),
     "commands": (
-        "jumpseat.hub.attach",
         "jumpseat.hub.command",
+        "jumpseat.hub.programs",
         "jumpseat.providers.services",
         "jumpseat.rpc.flags",
-        "jumpseat.rpc.serve",
         "jumpseat.system.paths",
     ),
     "program": ("jumpseat.system.interrupts",),
-    "__main__": ("jumpseat.hub.attach", "jumpseat.rpc.serve", "jumpseat.system"),
+    "__main__": ("jumpseat.hub.programs", "jumpseat.system.interrupts", "jumpseat.system.paths"),
 }
 """The parts of the command line, lowest first, with what each imports of the server beside the client's."""
 
@@ -273,6 +272,16 @@ def test_no_modules_import_each_other_in_a_cycle() -> None:
     assert find_cycle(imports_of(dict(modules()))) == []
 
 
+def test_the_three_packages_do_not_import_each_other_in_a_cycle() -> None:
+    imports: dict[str, set[str]] = {package: set() for package in SOURCES}
+    for name, source in modules():
+        reached = imported(name, ast.parse(source))
+        imports[name.split(".")[0]] |= {each.split(".")[0] for each in reached}
+
+    assert find_cycle(imports) == []
+    assert imports["jumpseat"].isdisjoint(SOURCES.keys() - {"jumpseat"})
+
+
 def test_a_cycle_of_modules_is_found() -> None:
     sources = {
         "jumpseat.chat.a": "def f():\n    from jumpseat.chat.b import g",
@@ -423,7 +432,7 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
         ("jumpseat.providers.registry", "from jumpseat.http import HttpClient"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.process", "from jumpseat.system.child import Child"),
-        ("jumpseat_cli.commands.daemon", "import click\nfrom jumpseat.rpc.serve import main"),
+        ("jumpseat_cli.commands.daemon", "import click\nfrom jumpseat.rpc.flags import parser_of"),
         ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from jumpseat.hub.programs import run_program
 from jumpseat_cli.command_line.groups import CommandGroup
 from jumpseat_cli.command_line.options import HELP, json_option
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
@@ -25,7 +25,7 @@ class ParsedByTheDaemon(click.Command):
         rest = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED, shell_complete=_complete_flags)
         super().__init__(
             name,
-            callback=functools.partial(_run, name),
+            callback=lambda arguments: run_program([name, *arguments]),
             params=[rest],
             help=text,
             add_help_option=False,
@@ -58,16 +58,6 @@ def _complete_flags(
         for name, action in flags.items()
         if name.startswith(incomplete) and name.startswith("--")
     ]
-
-
-def _run(name: str, arguments: tuple[str, ...]) -> int:
-    if name == "serve":
-        from jumpseat.rpc.serve import main as serve_alone
-
-        return serve_alone(list(arguments))
-    from jumpseat.hub.attach import main
-
-    return main(list(arguments))
 
 
 serve = ParsedByTheDaemon(
