@@ -18,7 +18,8 @@ CONFIGURATION, CLIENT, COMMAND_LINE = (
 PROTOCOL = DOCS / "protocol"
 """A directory, whose pages count as one."""
 
-PAGES = [README, BUILT, *sorted(DOCS.rglob("*.md"))]
+CONTRIBUTING, SECURITY = ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"
+PAGES = [README, CONTRIBUTING, SECURITY, BUILT, *sorted(DOCS.rglob("*.md"))]
 EDITOR_PAGES = {page.parent.name: page for page in sorted((ROOT / "editors").glob("*/README.md"))}
 SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 

@@ -22,6 +22,7 @@ from tests.unit.pages import (
     BUILT,
     CLIENT,
     DOCS,
+    EDITOR_PAGES,
     PAGES,
     PROTOCOL,
     README,
@@ -39,6 +40,7 @@ from tests.unit.pages import (
 )
 
 LONGEST_EXAMPLE = 20
+LONGEST_LINE = 120
 LINES_OF_A_SCREEN = 40
 
 RAW_EXAMPLE = fences(CLIENT, "python")[-1]
@@ -142,6 +144,19 @@ def test_every_path_on_a_page_exists(page: Path) -> None:
 
     assert paths != set()
     assert [path for path in sorted(paths) if not any(list(base.glob(path)) for base in below)] == []
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *EDITOR_PAGES.values()], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_the_prose_of_a_page_is_wrapped(page: Path) -> None:
+    # A code span or a link cannot be divided, and a row of a table is one line.
+    divisible = re.compile(r"[^\s|].* .*")
+
+    for line in prose(page).splitlines():
+        whole = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", lambda part: "x" * len(part[0]), line)
+        too_long = len(line) > LONGEST_LINE and not line.startswith("|")
+        assert not (too_long and divisible.fullmatch(whole.lstrip(" -"))), line
 
 
 def anchors(page: Path) -> set[str]:
