@@ -257,7 +257,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "8:sign-out-erases": "after a sign-out no file holds a token of the provider, or the error names it",
     "8:keyring": "the keyring is used first; if it is missing, broken or silent, the file is used",
     "8:single-flight": "one exchange in a process for all concurrent callers; a failure is shared",
-    "8:exchange-lock": "one exchange on a machine; a dead daemon delays no other, a hanging one for seconds",
+    "8:exchange-lock": "one exchange on a machine; a dead daemon delays no other, a hanging one 30 s",
     "8:refresh": "a token is replaced before it expires, also with a wrong clock, and once if refused",
     "8:sign-in-errors": "each refusal of GitHub has its kind of error and a hint that a person can act on",
     "8:quotas": "plan and quotas in newer and older shapes and from headers; thresholds once",
