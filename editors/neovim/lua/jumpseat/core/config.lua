@@ -115,11 +115,11 @@ end
 --- The program of this version that `:JumpseatInstall` has installed, or nil.
 ---@return string?
 function M.installed()
-  local read, current = pcall(function()
+  local readable, current = pcall(function()
     local lines = vim.fn.readfile(vim.fs.joinpath(M.install_directory(), 'current.json'))
     return vim.json.decode(table.concat(lines))
   end)
-  if read and current.key == M.version and vim.fn.executable(current.program) == 1 then
+  if readable and current.key == M.version and vim.fn.executable(current.program) == 1 then
     return current.program
   end
 end
