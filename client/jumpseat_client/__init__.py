@@ -1,4 +1,4 @@
-"""A Python client of the jumpseat daemon.
+"""A Python client for the jumpseat daemon.
 
     async with Client.spawn() as client:
         async for delta in client.chat("Why is the sky blue?"):
@@ -48,7 +48,10 @@ _MODULES = {
     "stream": ("ChatStream",),
     "sync": ("SyncChat", "SyncClient"),
 }
-"""Where the names are; all others are errors. Imported at their first use: `jumpseat attach` needs none."""
+"""The names that each module defines; all other names are in `errors`.
+
+A module is imported when one of its names is first used, because `jumpseat attach` needs none of them.
+"""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The client for asyncio. Each chat sends all messages of its conversation."""
+"""The asyncio client. Each chat sends every message of its conversation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from jumpseat_client.requests import Requests
 from jumpseat_client.stream import ChatStream
 
 START_TIMEOUT = 30.0
-"""Seconds for the daemon to start and answer `initialize`; with a cold disk cache it needs a few."""
+"""Seconds for the daemon to start and answer `initialize`, which takes a few with a cold disk cache."""
 
 REQUEST_TIMEOUT = 120.0
-"""Seconds for the result of a request other than a chat; lists need requests to providers."""
+"""Seconds for the result of a request other than a chat; to list models, the daemon sends requests itself."""
 
 PROTOCOL_VERSION = 1
 
 
 def default_command(*, shared: bool = False) -> list[str]:
-    """The command line of this installation's daemon; with `shared`, of the one for all clients."""
-    # -P: a `socket.py` in the working directory must not replace Python's.
+    """Return the command line of this installation's daemon, or of the one that all clients share."""
+    # Without -P, a `socket.py` in the working directory would replace Python's.
     return [sys.executable, "-P", "-m", "jumpseat", "attach" if shared else "serve"]
 
 
@@ -46,7 +46,7 @@ def _check_types(command: Any, env: Any, config: Any) -> None:
 
 
 class Client(Requests):
-    """A daemon, or a session of the shared one, that runs for as long as the `async with` block."""
+    """A daemon, or a session of the shared one, that lasts as long as the `async with` block."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Client(Requests):
         self.server_info: Mapping[str, Any] = {}
         """The daemon's `serverInfo`."""
         self.capabilities: Mapping[str, Any] = {}
-        """`capabilities.experimental.jumpseat` of the answer to `initialize`."""
+        """`capabilities.experimental.jumpseat` from the daemon's answer to `initialize`."""
 
     @classmethod
     def spawn(
@@ -89,21 +89,22 @@ class Client(Requests):
         start_timeout: float = START_TIMEOUT,
         timeout: float | None = REQUEST_TIMEOUT,
     ) -> Client:
-        """A client that starts its daemon, or attaches to the shared one, on entry to its `async with` block.
+        """Return a client that starts or attaches to its daemon when its `async with` block is entered.
 
         Args:
             command: program and arguments; None for this installation's `jumpseat serve`.
-            shared: use the daemon of all the user's clients (`jumpseat attach`); not with `command`.
-            env: the daemon's whole environment; None for this process's.
+            shared: use the daemon that all the user's clients share (`jumpseat attach`); not with `command`.
+            env: the daemon's whole environment; None to inherit this process's environment.
             config: merged over the configuration file (`initializationOptions.config`).
-            coalesce_ms: at most one delta of a chat in this time; 0 for no delay.
-            client_name: the name of the program, for providers and the log.
-            on_notification: called with method and params of notifications other than deltas and progress.
-            on_request: answers the daemon's requests; without it all are refused.
-            start_timeout: seconds for start and handshake.
+            coalesce_ms: milliseconds in which a chat sends at most one delta; 0 for no delay.
+            client_name: the program's name, for providers and the log.
+            on_notification: called with the method and params of each notification, except deltas and
+                progress.
+            on_request: answers the daemon's requests; if None, they are all refused.
+            start_timeout: seconds for the start and the handshake.
             timeout: seconds for the result of a request other than a chat; None for no limit.
 
-        The block may be entered again after it was left, also when the daemon has died.
+        The block can be entered again after it was left, even if the daemon has died.
         """
         _check_types(command, env, config)
         if shared and command is not None:
@@ -198,18 +199,18 @@ class Client(Requests):
         on_progress: OnProgress | None = None,
         timeout: float | None = None,
     ) -> ChatStream:
-        """One turn of a conversation: `async for delta in client.chat("Why?")`, or `.response()`.
+        """Return one turn of a conversation; use `async for delta in client.chat("Why?")`, or `.response()`.
 
         Args:
-            messages: a question, or the whole conversation in the form of the wire, oldest message first.
+            messages: a question, or the whole conversation in wire form, oldest message first.
             stream: False for a chat without deltas.
-            keep: keep the turn in the user's store, from where `get_conversation` returns it; the result's
-                `conversationId` names the conversation.
+            keep: keep the turn in the user's store. The result's `conversationId` names the conversation,
+                which `get_conversation` returns.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
-                anything but the answer, such as loading a model.
+                something other than the answer, such as a model that is being loaded.
             timeout: seconds for the whole turn; a longer one is cancelled and raises `RequestTimeout`.
             model, system, tools, tool_choice, max_tokens, max_tokens_default, stop_sequences, output_mode,
-                thinking, settings, turn_id, conversation_id, initiator: section 2 of the protocol page.
+                thinking, settings, turn_id, conversation_id, initiator: see section 2 of the protocol page.
         """
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
@@ -251,10 +252,10 @@ class Client(Requests):
         """Rewrite a piece of text: `(await client.edit(code, "Add types").response()).replacement`.
 
         Args:
-            target: the text, or a context block, which can have the file, the language and the range.
+            target: the text, or a context block, which can also name the file, the language and the range.
             instruction: how to rewrite it.
             model, system, max_tokens, stream, turn_id, on_progress, timeout: as for `chat`.
-            more: any other param of `edit/start`, by its name on the wire.
+            more: any other param of `edit/start`, under its wire name.
         """
         block = {"text": target} if isinstance(target, str) else target
         params: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""One daemon and the connection to it: start, handshake, requests, shutdown."""
+"""A daemon and the connection to it: start, handshake, requests, shutdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jumpseat_client.results import Delta
 from jumpseat_client.stream import ChatStream
 
 STOP_GRACE = 2.0
-"""Seconds for an orderly shutdown of the daemon; then it is killed."""
+"""Seconds for the daemon to shut down before it is killed."""
 
 OnProgress: TypeAlias = Callable[[str, int | None], None]
 OnNotification: TypeAlias = Callable[[str, Any], None]
@@ -45,12 +45,12 @@ class DaemonConnection:
         client_name: str,
         options: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        """Start the daemon and initialize it; returns its answer to `initialize`.
+        """Start and initialize the daemon, and return its answer to `initialize`.
 
         Args:
             command: program and arguments.
-            env: the daemon's whole environment; None for this process's.
-            timeout: seconds for both.
+            env: the daemon's whole environment; None to inherit this process's environment.
+            timeout: seconds for the start and `initialize` together.
             client_name: the `clientInfo.name`.
             options: the `initializationOptions`.
 
@@ -76,7 +76,7 @@ class DaemonConnection:
         return answer
 
     async def close(self) -> None:
-        """Cancel running turns and end the daemon within `STOP_GRACE` seconds, in any state."""
+        """Cancel running turns and end the daemon within `STOP_GRACE` seconds, whatever its state."""
         assert self._process is not None  # noqa: S101 - only an open connection is closed
         loop = asyncio.get_running_loop()
         deadline = loop.time() + STOP_GRACE
@@ -92,7 +92,7 @@ class DaemonConnection:
             self._peer.close("The client was closed.")
 
     async def request(self, method: str, params: Mapping[str, Any] | None, timeout: float | None) -> Any:
-        """Send any request; raises as `Client.request` does."""
+        """Send any request; raises the errors of `Client.request`."""
         try:
             async with asyncio.timeout(timeout):
                 return await self._peer.request(method, params)
@@ -104,7 +104,7 @@ class DaemonConnection:
             raise self.closed_error(error) from None
 
     def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
-        """Send any notification; raises as `Client.notify` does."""
+        """Send any notification; raises the errors of `Client.notify`."""
         try:
             self._peer.notify(method, params)
         except PeerClosed as error:
@@ -113,7 +113,7 @@ class DaemonConnection:
     def start_turn(
         self, method: str, chat: ChatStream, params: Mapping[str, Any], on_progress: OnProgress | None
     ) -> tuple[RequestId, asyncio.Future[Any]]:
-        """Send a request whose deltas go to `chat`, such as `chat/start`; raises as `notify` does."""
+        """Send a request whose deltas go to `chat`, such as `chat/start`; raises the errors of `notify`."""
         token = None
         if on_progress is not None:
             token = f"progress-{next(self._tokens)}"
@@ -135,11 +135,11 @@ class DaemonConnection:
         return request_id, future
 
     def cancel(self, request_id: RequestId) -> None:
-        """Cancel a request; no effect if it has been answered."""
+        """Cancel a request; does nothing if it has been answered."""
         self._peer.cancel(request_id)
 
     def closed_error(self, error: PeerClosed) -> ClientError:
-        """The error for a closed connection, with the end of the daemon if it has ended."""
+        """Return the error to raise for a closed connection: `DaemonDied` if the daemon has ended."""
         if self._process is not None and self._process.died is not None:
             return self._process.died
         return ClientError(str(error))

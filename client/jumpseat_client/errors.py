@@ -1,4 +1,4 @@
-"""The errors of the client.
+"""The exceptions that the client raises.
 
 ClientError
 ├── StartFailed      the daemon could not be started, or did not answer in time
@@ -18,10 +18,10 @@ from jumpseat_client.results import ChatResult
 
 
 class ClientError(Exception):
-    """The base class. The text of an error is one or more plain sentences."""
+    """The base class. An error's text is one or more plain sentences."""
 
     hint: str | None = None
-    """What to do next, if that is known."""
+    """What the user can do next, if that is known."""
 
 
 class StartFailed(ClientError):  # noqa: N818 - reads as what happened
@@ -33,7 +33,7 @@ class RequestTimeout(ClientError):  # noqa: N818 - reads as what happened
 
 
 class DaemonDied(ClientError):  # noqa: N818 - reads as what happened
-    """The daemon's process has ended: it failed, or someone has stopped the shared daemon."""
+    """The daemon's process has ended: it failed, or the shared daemon was stopped."""
 
     hint = "Try again; this starts a new daemon."
 
@@ -41,7 +41,7 @@ class DaemonDied(ClientError):  # noqa: N818 - reads as what happened
         """
         Args:
             return_code: the exit code, negative for a signal on POSIX; None if unknown.
-            stderr_tail: the last lines of its stderr.
+            stderr_tail: the last lines that the daemon wrote to stderr.
         """
         self.return_code = return_code
         self.stderr_tail = tuple(stderr_tail)
@@ -56,9 +56,9 @@ class RequestFailed(ClientError):  # noqa: N818 - reads as what happened
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         """
         Args:
-            code: the error's code (section 6 of the protocol page).
+            code: see section 6 of the protocol page.
             message: one plain sentence.
-            data: the error's `data`; anything but an object counts as empty.
+            data: the wire error's `data`; anything but an object counts as empty.
         """
         super().__init__(message)
         self.code = code
@@ -70,16 +70,16 @@ class RequestFailed(ClientError):  # noqa: N818 - reads as what happened
 
     @classmethod
     def of(cls, error: RpcError) -> RequestFailed:
-        """The wire error as this class."""
+        """Convert an error response from the daemon."""
         return cls(error.code, error.message, error.data)
 
     def as_dict(self) -> dict[str, Any]:
-        """The error in the form of the wire."""
+        """Return the error in wire form."""
         return {"code": self.code, "message": self.message, "data": dict(self.data)}
 
 
 class ChatFailed(RequestFailed):
-    """A chat ended with an error; a cancelled one has `kind` "cancelled"."""
+    """A chat ended with an error; for a cancelled chat, `kind` is "cancelled"."""
 
     @property
     def partial(self) -> ChatResult | None:

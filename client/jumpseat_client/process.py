@@ -12,32 +12,32 @@ from jumpseat_client.errors import DaemonDied, StartFailed
 daemon_log = logging.getLogger("jumpseat_client.daemon")
 
 TAIL_LINES = 20
-"""Lines of stderr that are kept for `DaemonDied`."""
+"""Number of stderr lines that `DaemonDied` quotes."""
 
 LINE_LIMIT = 2000
-"""Characters kept of one line of stderr."""
+"""Characters of a stderr line after which it is cut."""
 
 CLOSED_SECONDS = 2.0
-"""Seconds that the daemon may run after it closed its stdout."""
+"""Seconds that the daemon may keep running after it closes stdout."""
 
 
 class DaemonProcess(Child):
-    """One process that speaks frames on its stdin and stdout. Created by `start_daemon`."""
+    """A process that exchanges frames on stdin and stdout. Created by `start_daemon`."""
 
     def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[DaemonDied], None]) -> None:
         super().__init__(closed_seconds=CLOSED_SECONDS, kept_lines=TAIL_LINES)
         self._on_data = on_data
         self._on_end = on_end
         self.died: DaemonDied | None = None
-        """Set once the process is gone and everything it wrote was read."""
+        """Set once the process has ended and all its output has been read."""
 
     @property
     def tail(self) -> tuple[str, ...]:
-        """The last lines of its stderr."""
+        """The last lines of stderr."""
         return tuple(line[:LINE_LIMIT] for line in self.last_lines)
 
     def on_output(self, data: bytes) -> None:
-        """Pass its output on."""
+        """Pass the output to `on_data`."""
         self._on_data(data)
 
     def on_line(self, line: str) -> None:
@@ -45,7 +45,7 @@ class DaemonProcess(Child):
         daemon_log.info("%s", line[:LINE_LIMIT])
 
     def on_ended(self) -> None:
-        """Report the end."""
+        """Set `died` and pass it to `on_end`."""
         self.died = DaemonDied(self.return_code, self.tail)
         self._on_end(self.died)
 
@@ -60,9 +60,9 @@ async def start_daemon(
 
     Args:
         command: program and arguments.
-        env: its whole environment; None for this process's.
-        on_data: called with each piece of its stdout.
-        on_end: called once, when the process is gone for any reason.
+        env: the daemon's whole environment; None to inherit this process's environment.
+        on_data: called with each chunk of stdout.
+        on_end: called once, when the process has ended for any reason.
 
     Raises:
         StartFailed: the program could not be started.

@@ -1,4 +1,4 @@
-"""The requests that have one answer and no stream, as methods with Python's names."""
+"""Methods for the requests that have a single response and no stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 
 class Requests(ABC):
-    """What a client can request; `Client` sends it."""
+    """The methods that send one request each; `Client` implements `request`."""
 
     @abstractmethod
     async def request(
@@ -21,14 +21,14 @@ class Requests(ABC):
         """Send any request and return its result."""
 
     async def parse_transcript(self, text: str) -> dict[str, Any]:
-        """The conversation in a Markdown text.
+        """Parse a conversation written as Markdown.
 
         `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns"}`.
         """
         return dict(await self.request("transcript/parse", {"text": text}))
 
     async def check_transcript(self, text: str) -> list[dict[str, Any]]:
-        """What a chat would object to in a Markdown text, as LSP's diagnostics.
+        """Return the problems that a chat would report in a Markdown transcript, as LSP diagnostics.
 
         `[{"range", "severity": 1 | 2, "message", "code"}]`; 1 is an error, 2 a warning.
         """
@@ -43,7 +43,7 @@ class Requests(ABC):
         settings: Mapping[str, Any] | None = None,
         conversation_id: str | None = None,
     ) -> str:
-        """A conversation as Markdown, for people to edit and for `parse_transcript` to read."""
+        """Render a conversation as Markdown, which people can edit and `parse_transcript` can read."""
         params = {
             "messages": list(messages),
             "system": system,
@@ -64,12 +64,12 @@ class Requests(ABC):
         allow_estimate: bool = True,
         **more: Any,
     ) -> dict[str, Any]:
-        """The length of a chat: `{"tokens": int, "method": "provider" | "estimate" | "unsupported"}`.
+        """Count a chat's tokens: `{"tokens": int, "method": "provider" | "estimate" | "unsupported"}`.
 
         Args:
             messages, model, system, tools: as for `chat`.
-            allow_estimate: whether to estimate if the provider does not count; else `tokens` is -1.
-            more: any other param of `chat/start`, by its name on the wire.
+            allow_estimate: whether to estimate if the provider cannot count; if False, `tokens` is then -1.
+            more: any other param of `chat/start`, under its wire name.
         """
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
@@ -85,22 +85,22 @@ class Requests(ABC):
         return dict(await self.request("chat/countTokens", params))
 
     async def list_models(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """`{"models": [...], "errors": [...]}`: section 3 of the protocol page."""
+        """Return `{"models": [...], "errors": [...]}`; see section 3 of the protocol page."""
         params: dict[str, Any] = {"refresh": refresh}
         if provider is not None:
             params["provider"] = provider
         return dict(await self.request("models/list", params))
 
     async def list_providers(self, *, probe: bool = False) -> list[dict[str, Any]]:
-        """Every configured provider with its capabilities and its authentication state."""
+        """Return every configured provider with its capabilities and authentication state."""
         return list((await self.request("providers/list", {"probe": probe})).get("providers", []))
 
     async def diagnose(self, provider: str) -> list[dict[str, Any]]:
-        """What works of one provider: `[{"name", "ok", "message", "hint"?, "durationMs"?}]`."""
+        """Check each part of a provider: `[{"name", "ok", "message", "hint"?, "durationMs"?}]`."""
         return list((await self.request("providers/diagnose", {"provider": provider}))["checks"])
 
     async def auth_status(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """The authentication state of a provider; None for the default one."""
+        """Return a provider's authentication state; None means the default provider."""
         params: dict[str, Any] = {"refresh": refresh}
         if provider is not None:
             params["provider"] = provider
@@ -109,12 +109,12 @@ class Requests(ABC):
     async def sign_in(self, *, provider: str | None = None, open_browser: bool = False) -> dict[str, Any]:
         """Wait until the user has signed in, and return the authentication state.
 
-        The notification `auth/prompt` has the code and the page. It and the request `window/showDocument` go
-        to the callbacks of `spawn`.
+        The notification `auth/prompt` contains the code and the page's address. It and the request
+        `window/showDocument` go to the callbacks passed to `spawn`.
 
         Args:
             provider: None for GitHub Copilot.
-            open_browser: let the daemon send `window/showDocument` with the page.
+            open_browser: have the daemon send `window/showDocument` with the page's address.
 
         Raises:
             RequestFailed: the user refused, the code expired, or the provider has no sign-in.
@@ -126,23 +126,23 @@ class Requests(ABC):
         return dict(await self.request("auth/signIn", params, timeout=None))
 
     async def sign_out(self, *, provider: str | None = None) -> dict[str, Any]:
-        """Delete the credential of a sign-in and return the authentication state."""
+        """Delete the credential from a sign-in and return the authentication state."""
         params = {} if provider is None else {"provider": provider}
         return dict(await self.request("auth/signOut", params))
 
     async def settings_schema(self, model: str | None = None) -> list[dict[str, Any]]:
-        """The rows of the settings that a chat with this model may have, in the order for a form."""
+        """Return the settings that a chat with this model accepts, in the order to show them in a form."""
         params = {} if model is None else {"model": model}
         return list((await self.request("settings/schema", params))["settingsSchema"])
 
     async def settings(self) -> dict[str, Any]:
-        """The saved settings: `default_provider`, `default_model`, `max_tokens`, and `providers` by id."""
+        """Return the saved `default_provider`, `default_model` and `max_tokens`, and `providers` by id."""
         return dict((await self.request("settings/get"))["settings"])
 
     async def save_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge these deeply into the saved settings and return the whole; None deletes.
+        """Merge `settings` deeply into the saved ones and return the result; None deletes a value.
 
-        After a change the daemon notifies `settings/didChange` to this client and to others.
+        After a change the daemon sends `settings/didChange` to this client and to the others.
 
         Raises:
             RequestFailed: a value is invalid (-32602), or the file cannot be written (1010).
@@ -150,14 +150,14 @@ class Requests(ABC):
         return dict((await self.request("settings/save", {"settings": settings}))["settings"])
 
     async def list_prompts(self) -> list[dict[str, Any]]:
-        """The prompts of the configuration: `{"name", "description"?, "model"?, "usesInput"}`, by name."""
+        """List the configured prompts by name: `[{"name", "description"?, "model"?, "usesInput"}]`."""
         return list((await self.request("prompts/list"))["prompts"])
 
     async def get_prompt(self, name: str, given: str = "") -> dict[str, Any]:
-        """A prompt with the input in its text: `{"name", "text", "system"?, "model"?, "settings"?}`.
+        """Fill in a prompt with the input: `{"name", "text", "system"?, "model"?, "settings"?}`.
 
         Raises:
-            RequestFailed: there is none with this name (1004).
+            RequestFailed: there is no prompt with this name (1004).
         """
         return dict(await self.request("prompts/get", {"name": name, "input": given}))
 
@@ -169,34 +169,35 @@ class Requests(ABC):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> dict[str, Any]:
-        """Kept conversations, the last changed first: `{"conversations": [...], "nextCursor"?}`.
+        """Return kept conversations, most recently changed first: `{"conversations": [...], "nextCursor"?}`.
 
         Args:
-            cwd: only those of this directory and below it.
-            query: only those that have all these words.
-            limit: the most of one page, up to 200.
-            cursor: `nextCursor` of the page before.
+            cwd: only conversations from this directory and those below it.
+            query: only conversations that contain all these words.
+            limit: the size of a page, up to 200.
+            cursor: `nextCursor` of the previous page.
         """
         params = {"cwd": cwd, "query": query, "limit": limit, "cursor": cursor}
         return dict(await self.request("conversations/list", params))
 
     async def get_conversation(self, conversation_id: str) -> dict[str, Any]:
-        """A kept conversation: its row, `messages`, and `system` and `settings` as last sent.
+        """Return a kept conversation: its row, `messages`, and `system` and `settings` as last sent.
 
         Raises:
-            RequestFailed: there is none with this id (1004); so for the methods that change one.
+            RequestFailed: there is no conversation with this id (1004). The fork and rename methods raise
+                this too.
         """
         return dict(await self.request("conversations/get", {"id": conversation_id}))
 
     async def fork_conversation(self, conversation_id: str, *, messages: int | None = None) -> dict[str, Any]:
-        """Copy a kept conversation, or its first messages, and return the row of the copy."""
+        """Copy a kept conversation, or its first messages, and return the copy's row."""
         params = {"id": conversation_id, "messages": messages}
         return dict(await self.request("conversations/fork", params))
 
     async def rename_conversation(self, conversation_id: str, title: str) -> dict[str, Any]:
-        """Give a kept conversation another title and return its row."""
+        """Rename a kept conversation and return its row."""
         return dict(await self.request("conversations/rename", {"id": conversation_id, "title": title}))
 
     async def delete_conversation(self, conversation_id: str) -> bool:
-        """Delete a kept conversation; False if there was none."""
+        """Delete a kept conversation; return False if there was none."""
         return bool((await self.request("conversations/delete", {"id": conversation_id}))["deleted"])

@@ -1,4 +1,4 @@
-"""The deltas and the result of a chat, as wrappers of the objects of the wire."""
+"""Wrappers for the wire objects of a chat: its deltas and its result."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Delta(Mapping[str, Any]):
-    """One `chat/delta`: a read-only mapping of its keys, which are attributes too.
+    """One `chat/delta`: a read-only mapping whose keys are also attributes.
 
-    Attributes have the name of the wire or snake case: `delta.stopReason`, `delta.stop_reason`. Newer daemons
-    may send other types: skip a delta whose `type` is unknown.
+    Attributes have the wire name or its snake case form: `delta.stopReason`, `delta.stop_reason`. Newer
+    daemons may send other types: skip a delta whose `type` is unknown.
     """
 
     __slots__ = ("_data", "seq", "type")
@@ -18,13 +18,13 @@ class Delta(Mapping[str, Any]):
     def __init__(self, data: Mapping[str, Any], seq: int) -> None:
         self._data = data
         self.seq = seq
-        """0, 1, 2 and so on within the turn."""
+        """The delta's number within the turn, from 0."""
         self.type: str = str(data.get("type", ""))
-        """The type: `start`, `text_delta`, `tool_use_done`, `done` and so on."""
+        """`start`, `text_delta`, `tool_use_done`, `done` and so on."""
 
     @property
     def text(self) -> str:
-        """The text of a `text_delta`; empty for every other type."""
+        """The text of a `text_delta`, or an empty string for every other type."""
         return str(self._data.get("text", "")) if self.type == "text_delta" else ""
 
     def __getattr__(self, name: str) -> Any:
@@ -47,7 +47,7 @@ class Delta(Mapping[str, Any]):
 
 
 class ChatResult(dict[str, Any]):
-    """The result of a chat: the object of the wire, with its usual keys as properties."""
+    """The result of a chat: the wire object, with properties for its common keys."""
 
     @property
     def text(self) -> str:
@@ -56,17 +56,17 @@ class ChatResult(dict[str, Any]):
 
     @property
     def content(self) -> list[dict[str, Any]]:
-        """The blocks: send them back unchanged to continue the conversation."""
+        """The content blocks; send them back unchanged to continue the conversation."""
         return list(self.get("content") or [])
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the model stopped: `end_turn`, `tool_use`, `max_tokens` and so on."""
+        """The reason that the model stopped: `end_turn`, `tool_use`, `max_tokens` and so on."""
         return self.get("stopReason")
 
     @property
     def replacement(self) -> str | None:
-        """The text for an edit's target; None if there is nothing to apply, as for every chat."""
+        """The text that replaces an edit's target; None for a chat, or if there is nothing to apply."""
         return self.get("replacement")
 
     @property
@@ -76,21 +76,21 @@ class ChatResult(dict[str, Any]):
 
     @property
     def usage(self) -> dict[str, Any]:
-        """Tokens: `inputTokens`, `outputTokens` and so on; empty if the provider reported none."""
+        """The token counts (`inputTokens`, `outputTokens` and so on); empty if the provider reported none."""
         return dict(self.get("usage") or {})
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """What was changed or dropped: `code` and `message` of each warning."""
+        """The changes and omissions that the daemon made, each with a `code` and a `message`."""
         return list(self.get("warnings") or [])
 
     @property
     def conversation_id(self) -> str | None:
-        """The kept conversation that has the turn; None if it was not kept."""
+        """The id of the conversation that the turn was kept in; None if it was not kept."""
         return self.get("conversationId")
 
     def as_message(self) -> dict[str, Any]:
-        """The assistant message to append to the conversation."""
+        """Return the assistant message to append to the conversation."""
         return {"role": "assistant", "content": self.content}
 
 

@@ -1,4 +1,4 @@
-"""One chat: its deltas, its result and its cancel."""
+"""A running chat: its deltas, its result and its cancellation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from jumpseat_client.results import ChatResult, Delta
 class ChatStream:
     """A chat. Iterate over it for the deltas, or await `response()` for the result alone.
 
-    The first of the two sends the request. Leaving the loop early, by `break`, by an exception or because
-    the task is cancelled, cancels the turn; `response()` then raises `ChatFailed` of kind "cancelled"
-    with the result so far in `partial`. So does a chat that exceeds its `timeout`.
+    Whichever comes first sends the request. Leaving the loop early, by `break`, by an exception or because
+    the task is cancelled, cancels the turn; so does exceeding the `timeout`. After that, `response()` raises
+    `ChatFailed` of kind "cancelled" with the result so far in `partial`.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class ChatStream:
 
     @property
     def request_id(self) -> RequestId | None:
-        """The id of the request; None before it is sent."""
+        """The request's id; None until it is sent."""
         return self._id
 
     @property
     def result(self) -> ChatResult | None:
-        """The result after a successful end, else None."""
+        """The result once the chat has ended successfully, else None."""
         return self._result
 
     def __aiter__(self) -> _Deltas:
@@ -56,7 +56,7 @@ class ChatStream:
         return _Deltas(self, queue)
 
     async def response(self) -> ChatResult:
-        """Wait for the end and return the result.
+        """Wait for the chat to end and return the result.
 
         Raises:
             ChatFailed: the chat ended with an error.
@@ -66,7 +66,7 @@ class ChatStream:
         future = self._future or self._begin()
         try:
             async with asyncio.timeout_at(self._deadline):
-                # Shielded, so that a later `response` still gets the result of the cancelled turn.
+                # Without the shield, a later `response` could not return the result of the cancelled turn.
                 value = await asyncio.shield(future)
         except asyncio.CancelledError:
             self.cancel()
@@ -82,7 +82,7 @@ class ChatStream:
         return self._result
 
     def cancel(self) -> None:
-        """Cancel the turn; no effect if the chat has ended or was never started."""
+        """Cancel the turn; does nothing if the chat has ended or was never started."""
         if self._id is None or self._future is None or self._future.done() or self._cancelled:
             return
         self._cancelled = True
@@ -90,7 +90,7 @@ class ChatStream:
             self._cancel(self._id)
 
     def deliver(self, delta: Delta) -> None:
-        """Take a delta from the connection."""
+        """Queue a delta from the connection."""
         if self._queue is not None:
             self._queue.put_nowait(delta)
 
@@ -102,15 +102,15 @@ class ChatStream:
 
     def _expire(self) -> RequestTimeout:
         self.cancel()
-        self._deadline = None  # The cancelled turn still answers, with what it received.
+        self._deadline = None  # The daemon still answers the cancelled turn, with the text so far.
         return RequestTimeout(f"The chat did not end within {self._timeout:g} seconds.")
 
 
 class _Deltas:
-    """The iterator of `async for`."""
+    """The iterator that `async for` uses."""
 
-    # Only the loop refers to it, so `__del__` runs when the loop is left. The `finally` of a generator would
-    # run later, in a task of the event loop.
+    # Only the `async for` loop refers to it, so `__del__` runs as soon as that loop is left. The `finally` of
+    # a generator would run later, in a task of the event loop.
 
     def __init__(self, stream: ChatStream, queue: asyncio.Queue[Delta | None]) -> None:
         self._stream = stream
@@ -132,7 +132,7 @@ class _Deltas:
             raise stream._expire() from None
         if delta is not None:
             return delta
-        self._queue.put_nowait(None)  # For another call after the end.
+        self._queue.put_nowait(None)  # Otherwise another call after the end would wait forever.
         await stream.response()
         raise StopAsyncIteration
 
@@ -141,10 +141,10 @@ class _Deltas:
             in_loop = asyncio.get_running_loop() is self._loop
         except RuntimeError:
             in_loop = False
-        # The loop was left, and a turn costs money even if its deltas are not read.
+        # The `async for` loop was left, and a turn costs money even if nobody reads its deltas.
         if in_loop:
             self._stream.cancel()
         else:
-            # Deleted in another thread. If the event loop is closed, the daemon has ended too.
+            # Another thread deleted the iterator. If the event loop is closed, the daemon has ended too.
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._stream.cancel)

@@ -1,4 +1,4 @@
-"""The client for programs without asyncio: the async client on the event loop of a background thread."""
+"""A client for programs without asyncio, which runs the async client on a background thread."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 INTERRUPTIBLE_SECONDS = 0.5
-"""Ctrl-C ends a wait within this time."""
+"""The longest time before Ctrl-C ends a wait."""
 
 
 def _waiting(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[SyncClient, P], T]:
-    """Make a method that waits for the result of the async client's method."""
+    """Return a method that runs the async client's method and waits for its result."""
 
     @wraps(method)
     def wait_for(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -38,7 +38,7 @@ def _waiting(
 def _chatting(
     method: Callable[Concatenate[Client, P], ChatStream],
 ) -> Callable[Concatenate[SyncClient, P], SyncChat]:
-    """Make a method that returns the async client's chat as a `SyncChat`."""
+    """Return a method that wraps the async client's chat in a `SyncChat`."""
 
     @wraps(method)
     def chat(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> SyncChat:
@@ -56,13 +56,13 @@ def _spawning(spawn: Callable[P, Client]) -> Callable[P, SyncClient]:
 
 
 class SyncClient:
-    """A daemon, or a session of the shared one, that runs for as long as the `with` block.
+    """A daemon, or a session of the shared one, that lasts as long as the `with` block.
 
     with SyncClient.spawn() as client:
         for delta in client.chat("Why is the sky blue?"):
             print(delta.text, end="", flush=True)
 
-    Its methods are those of `Client`, without `await`. Any thread may use it, but not the callbacks of
+    It has the methods of `Client`, without `await`. Any thread may use it, except in the callbacks passed to
     `spawn` and `chat`, which run on the background thread.
     """
 
@@ -75,9 +75,9 @@ class SyncClient:
     spawn = staticmethod(_spawning(Client.spawn))
 
     def __enter__(self) -> Self:
-        """Start the daemon; raises what `Client.__aenter__` raises."""
+        """Start the daemon; raises the errors of `Client.__aenter__`."""
         running: Future[asyncio.AbstractEventLoop] = Future()
-        # A daemon thread, so that a program that ends without leaving the block does not hang.
+        # Without a daemon thread, a program that ends without leaving the block would hang.
         self._thread = threading.Thread(
             target=asyncio.run, args=(self._stay(running),), name="jumpseat-client", daemon=True
         )
@@ -105,7 +105,7 @@ class SyncClient:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """`capabilities.experimental.jumpseat` of the answer to `initialize`."""
+        """`capabilities.experimental.jumpseat` from the daemon's answer to `initialize`."""
         return self._client.capabilities
 
     chat = _chatting(Client.chat)
@@ -134,7 +134,7 @@ class SyncClient:
     delete_conversation = _waiting(Client.delete_conversation)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send any notification; raises what `Client.notify` raises."""
+        """Send any notification; raises the errors of `Client.notify`."""
 
         async def send() -> None:
             self._client.notify(method, params)
@@ -154,13 +154,13 @@ class SyncClient:
                 wait([future], timeout=INTERRUPTIBLE_SECONDS)
             return future.result()
         except BaseException:
-            future.cancel()  # After Ctrl-C the request is still running; cancelling it also tells the daemon.
+            future.cancel()  # After Ctrl-C the request is still running; this also cancels it in the daemon.
             raise
 
     def call_soon(self, call: Any) -> None:
-        """Call this on the background thread; no effect after the block has ended."""
+        """Schedule a call on the background thread; does nothing after the block has ended."""
         if self._loop is not None:
-            with suppress(RuntimeError):  # The loop was closed in the meantime.
+            with suppress(RuntimeError):  # The loop may have been closed in the meantime.
                 self._loop.call_soon_threadsafe(call)
 
     async def _stay(self, running: Future[asyncio.AbstractEventLoop]) -> None:
@@ -169,7 +169,8 @@ class SyncClient:
         await self._ended.wait()
 
     def _stop(self) -> None:
-        # `asyncio.run` cancels what still runs and waits for it, the stop of an abandoned daemon included.
+        # `asyncio.run` cancels the remaining tasks and waits for them, including the stop of an abandoned
+        # daemon.
         assert self._ended is not None and self._thread is not None  # noqa: PT018, S101 - set on entry
         self.call_soon(self._ended.set)
         self._loop = None
@@ -188,12 +189,12 @@ class SyncChat:
 
     @property
     def request_id(self) -> RequestId | None:
-        """The id of the request; None before it is sent."""
+        """The request's id; None until it is sent."""
         return self._stream.request_id
 
     @property
     def result(self) -> ChatResult | None:
-        """The result after a successful end, else None."""
+        """The result once the chat has ended successfully, else None."""
         return self._stream.result
 
     def __iter__(self) -> Iterator[Delta]:
@@ -205,11 +206,11 @@ class SyncChat:
             self.cancel()
 
     def response(self) -> ChatResult:
-        """Wait for the end and return the result; raises what `ChatStream.response` raises."""
+        """Wait for the chat to end and return the result; raises the errors of `ChatStream.response`."""
         return self._client.run(self._stream.response())
 
     def cancel(self) -> None:
-        """Cancel the turn; no effect if it has ended or was never started. Any thread may call this."""
+        """Cancel the turn; does nothing if it has ended or was never started. Any thread may call this."""
         self._client.call_soon(self._stream.cancel)
 
     async def _deltas(self) -> Any:
