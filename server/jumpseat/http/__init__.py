@@ -1,6 +1,6 @@
-"""HTTP for adapters: shared connections, event streams, and failures as our errors.
+"""HTTP for adapters: shared connections, event streams, and failures mapped to our errors.
 
-This is public API for plug-ins, and stable. Importing it is cheap: httpx2 is imported with the first request.
+This is a stable, public API for plug-ins. Importing it is cheap: httpx2 is imported with the first request.
 """
 
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ __all__ = [
     "stream_events",
 ]
 
-# A daemon that has made no request starts without the modules of answers and dialects.
+# These are imported on first use, so that the daemon starts without the modules for answers and dialects.
 __getattr__ = deferred(
     __name__,
     {

@@ -9,20 +9,20 @@ from jumpseat.http.json_lines import JsonLinesDecoder
 from jumpseat.wire import LARGE_JSON_BYTES
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""The size limit of our frames: a longer answer could not be sent to a client."""
+"""The longest answer, in bytes. It equals the frame limit: a longer one could not be sent to a client."""
 
 MAX_SILENT_BYTES = 16 * 1024 * 1024
 """The most bytes of a stream without output; no real stream has so many comments and empty events."""
 
 UNTYPED = frozenset({"", "text/plain", "application/octet-stream"})
-"""Content types that do not identify the content."""
+"""The content types that do not identify the content."""
 
 _BOM = b"\xef\xbb\xbf"
 _FIELDS = (b":", b"data:", b"event:", b"id:", b"retry:")
 
 
 def looks_like_events(start: bytes | bytearray) -> bool | None:
-    """Whether a body with this start is an event stream and not JSON; None if more bytes are needed."""
+    """Whether a body that starts like this is an event stream; None if more bytes are needed."""
     start = start[: len(_BOM) + max(map(len, _FIELDS))]
     if _BOM.startswith(start):
         return None
@@ -33,7 +33,7 @@ def looks_like_events(start: bytes | bytearray) -> bool | None:
 
 
 def error_in(body: bytes) -> bytes:
-    """The JSON of an error body; some gateways send it as the first event of a stream."""
+    """Return the JSON of an error body, which some gateways send as the first event of a stream."""
     if not looks_like_events(body.lstrip()):
         return body
     reader = EventStreamDecoder()
@@ -42,13 +42,16 @@ def error_in(body: bytes) -> bytes:
 
 
 class AnswerReader:
-    """Feeds a decoder. Both methods append to `out`, so that no event is lost if a later one fails."""
+    """A reader that feeds one answer to a decoder.
+
+    `feed` and `finish` append events to `out`, so that earlier events survive if a later one fails.
+    """
 
     def __init__(self, decoder: Decoder, content_type: str) -> None:
         """
         Args:
-            decoder: the decoder of this one answer.
-            content_type: the response's header; may be empty.
+            decoder: a new decoder.
+            content_type: the `content-type` header; may be empty.
         """
         self._decoder = decoder
         self._events: EventStreamDecoder | None = None
@@ -69,15 +72,15 @@ class AnswerReader:
         if piece is None:
             return len(self._body) > LARGE_JSON_BYTES
         if self._arguments > LARGE_JSON_BYTES:
-            return True  # Any piece may end the call; then its arguments are parsed.
+            return True  # The arguments are parsed when the call ends, which can happen in any piece.
         reader = self._events or self._lines
         return reader is not None and reader.pending > LARGE_JSON_BYTES and (b"\n" in piece or b"\r" in piece)
 
     def feed(self, piece: bytes, out: list[StreamEvent]) -> None:
-        """Take the bytes of one read of the connection.
+        """Decode the bytes of one read from the connection.
 
         Raises:
-            ChatError: as the decoder raises it, or the answer is too long.
+            ChatError: the decoder failed, or the answer is too long.
         """
         self._taken += len(piece)
         if self._taken > MAX_BODY_BYTES:
@@ -102,13 +105,13 @@ class AnswerReader:
             raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
 
     def _is_stream(self) -> bool:
-        """Whether the first bytes are those of an event stream, whose content type is another one."""
+        """Whether the body turns out to be an event stream, although its content type is a different one."""
         is_stream = looks_like_events(self._body)
         self._is_body = is_stream is False
         if not is_stream:
             return False
-        # Some proxies label a stream as text/plain or JSON, or not at all. The standard requires to refuse
-        # other types.
+        # Some proxies label a stream as text/plain or JSON, or omit the type. The standard requires clients
+        # to reject other types.
         if self._kind not in UNTYPED and not self._kind.endswith("json"):
             raise ProtocolError(f"The answer is an event stream with the content type {self._kind!r}.")
         self._events = EventStreamDecoder()
@@ -125,10 +128,10 @@ class AnswerReader:
                 out += self._decoder.feed_event("message", line)
 
     def finish(self, out: list[StreamEvent]) -> None:
-        """Take the end of the input.
+        """Decode the rest when the input ends.
 
         Raises:
-            ChatError: as the decoder raises it; `ProtocolError` if the answer is not complete.
+            ChatError: the decoder failed; `ProtocolError` if the answer is not complete.
         """
         is_other = self._events is None and self._lines is None
         if is_other and (self._body or self._kind.endswith("json")):
@@ -142,6 +145,6 @@ class AnswerReader:
             for name, data in rest:
                 out += self._decoder.feed_event(name, data)
         except ProtocolError:
-            pass  # An incomplete event: `finish` of the decoder reports that the answer ended early.
+            pass  # The event is incomplete. The decoder's `finish` reports that the answer ended early.
         if not self._decoder.complete:
             out += self._decoder.finish()

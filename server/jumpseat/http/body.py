@@ -1,4 +1,4 @@
-"""The body of one answer: decompresses it in bounded steps, and closes or keeps its connection."""
+"""Reads the body of one answer: decompresses it in bounded steps, and closes or reuses its connection."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from jumpseat.http.client import HttpClient
 
 DRAIN_SECONDS = 0.5
-"""The time limit for the rest of an answer after its end mark."""
+"""The time limit for reading the rest of an answer after its end mark."""
 
 DRAIN_BYTES = 64 * 1024
-"""The size limit of that rest. With a longer one, a new connection costs less than reading it."""
+"""The size limit for that rest. If it is longer, opening a new connection is cheaper than reading it."""
 
 
 class Body:
-    """A response whose headers were read, and its body."""
+    """A response whose headers have been read, and its unread body."""
 
     def __init__(
         self, response: httpcore2.Response, provider: str, error_of: Callable[[Exception], ChatError]
     ) -> None:
         """
         Args:
-            response: open, its body not read.
+            response: an open response with an unread body.
             provider: the configured provider's id, for errors.
             error_of: maps a failure of the connection to our error.
         """
@@ -39,20 +39,20 @@ class Body:
 
         self.status = response.status
         self.headers: Mapping[str, str] = httpx2.Headers(response.headers)
-        """Looked up by names in any case."""
+        """The headers; names are looked up without regard to case."""
 
         self.connection: httpcore2.AsyncNetworkStream = response.extensions["network_stream"]
         self._provider = provider
         self._error_of = error_of
         self.answered = False
-        """The end mark of the dialect was read and its event yielded; the rest is ignored."""
+        """Whether the dialect's end mark was read and its event yielded; the rest is ignored."""
 
         self._response = response
         self._raw = cast(AsyncGenerator[bytes], aiter(cast(AsyncIterable[bytes], response.stream)))
         self._ended = False
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """The content as it arrives, in bounded pieces; a body that is cut off ends without an error.
+        """Yield the content as it arrives, in bounded pieces. A truncated body ends without an error.
 
         Raises:
             ChatError: the connection failed, or the content cannot be decompressed (`ProtocolError`).
@@ -72,14 +72,17 @@ class Body:
                         yield piece
             self._ended = True
         except httpcore2.RemoteProtocolError:
-            # The length differs from the announced one. The decoder knows whether the answer is complete.
+            # The length differs from `content-length`. The decoder determines whether the answer is complete.
             return
         except connection_failures() as failure:
             raise self._error_of(failure) from failure
 
     async def release(self, client: HttpClient) -> None:
-        """Release the connection. After an end mark, the rest of the answer is read in the background first,
-        because only then the connection can be used again."""
+        """Release the connection.
+
+        After an end mark, the rest of the answer is first read in the background, because the connection can
+        only be reused after that.
+        """
         if self.answered and not self._ended:
             client.run_aside(self._drained())
         else:
@@ -98,6 +101,6 @@ class Body:
             await self._closed()
 
     async def _closed(self) -> None:
-        # The generator first: closing the response under it would leave it to the garbage collector.
+        # Close the generator before the response: otherwise it is left to the garbage collector.
         await self._raw.aclose()
         await self._response.aclose()

@@ -1,7 +1,7 @@
 """Explains why a connection failed, from the error of the operating system or of TLS.
 
-What only the user can fix gets a hint and is not retried. No hint suggests to disable verification, which is
-not possible. No text has an address of a URL.
+A failure that only the user can fix gets a hint and is not retried. Hints never suggest disabling
+verification, which is not possible. Texts never contain a URL.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Cause:
     """Why a connection failed."""
 
     words: str = ""
-    """The end of a sentence, including the separator; empty if the cause is unknown."""
+    """The end of an error message, including the separator; empty if the cause is unknown."""
 
     hint: str | None = None
     retryable: bool | None = None
-    """None if the class of the error decides."""
+    """Whether to retry; None if the error's class decides."""
 
 
 # X509_V_ERR_* (OpenSSL, x509_vfy.h); the ssl module has no names for them.
@@ -31,11 +31,11 @@ _WRONG_HOST = (62, 64)
 _CLIENT_CERT_REQUIRED = "CERTIFICATE_REQUIRED"
 _CLIENT_CERT_REFUSED = ("BAD_CERTIFICATE", "UNKNOWN_CA", "UNSUPPORTED_CERTIFICATE", "ALERT_CERTIFICATE_")
 _CLIENT_CERT_MAYBE_REQUIRED = "ALERT_HANDSHAKE_FAILURE"
-"""Before TLS 1.3 servers report this for a missing client certificate, and for other failures."""
+"""The alert that servers send before TLS 1.3 if the client certificate is missing, and for other failures."""
 
 
 def cause_of(failure: BaseException, provider: str, host: str) -> Cause:
-    """The first known cause in the chain of an exception.
+    """Return the first known cause in an exception's chain.
 
     Args:
         failure: the exception.
@@ -67,7 +67,7 @@ def _chain(failure: BaseException) -> Iterator[BaseException]:
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, provider: str, host: str) -> Cause:
-    why = getattr(error, "verify_message", "").rstrip(".")  # Only OpenSSL's own errors have one.
+    why = getattr(error, "verify_message", "").rstrip(".")  # Only OpenSSL's own errors have it.
     code = getattr(error, "verify_code", None)
     if code in _WRONG_TIME:
         hint = "Check the clock of this machine. If it is right, the operator must renew the certificate."

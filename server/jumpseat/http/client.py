@@ -1,4 +1,4 @@
-"""The HTTP client of an adapter, and its connections for a URL."""
+"""The HTTP client of an adapter, which finds the connections for a URL."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Destination:
 
     held: Held[Pool]
     slots: asyncio.Semaphore
-    """A request holds one while it uses the pool."""
+    """The semaphore that a request acquires while it uses the pool."""
 
     proxy: Proxy | None
     origin: UrlOrigin
 
     @property
     def pool(self) -> Pool:
-        """The connections."""
+        """The pool that the requests share."""
         return self.held.value
 
 
@@ -50,8 +50,8 @@ class HttpClient:
         """
         Args:
             provider: the configured provider's id, for errors.
-            table: its table, with the options of the network; None for an empty table.
-            shared: where sessions share connections; None for connections of its own.
+            table: the provider's configuration table, with its network options; None for an empty table.
+            shared: the registry through which sessions share connections; None if this client shares none.
         """
         self._provider = provider
         self._table = table or ProviderConfig()
@@ -62,35 +62,35 @@ class HttpClient:
 
     @property
     def connect_seconds(self) -> float:
-        """The time limit for a host, or a proxy, to accept a connection."""
+        """The time limit within which a host or a proxy must accept a connection."""
         return self._table.connect_timeout or CONNECT_SECONDS
 
     def for_provider(self, provider: str, table: ProviderConfig) -> HttpClient:
-        """A client with the network options of a table; `aclose` of this one closes it too."""
+        """Create a client with the network options of a table. Closing this client closes the new one too."""
         client = HttpClient(provider, table)
         client._connections = self._connections
         return client
 
     def apart(self) -> HttpClient:
-        """A client with the same options that does not end with the session of this one."""
+        """Create a client with the same options that outlives this client's session."""
         return HttpClient(self._provider, self._table, shared=self._connections.shared)
 
     async def network_of(self, url: str) -> Network:
-        """What determines the connections for a URL.
+        """Return the network that determines the connections for a URL.
 
         Raises:
-            ConfigError: as `for_url` raises it.
+            ConfigError: for the same reasons as in `for_url`.
         """
         origin = origin_of(url) or UrlOrigin("", "", 0)
         if origin not in self._networks:
             if self._options is None:
                 self._options = await read_options(self._provider, self._table)
-            # On a thread: it reads the state of files, and on some systems the settings of proxies.
+            # This blocks: it stats files, and on some systems reads the proxy settings.
             return await run_blocking(self._network, origin, self._options)
         return self._networks[origin]
 
     async def for_url(self, url: str) -> Destination:
-        """The connections for a URL; its pool is built on first use.
+        """Return the connections for a URL; the pool is built on first use.
 
         Raises:
             ConfigError: a proxy or a file of the table or of the environment cannot be used.
@@ -102,22 +102,22 @@ class HttpClient:
             held = self._connections.pool(network)
             if held.value.connections is None:
                 await run_blocking(held.value.open, self._provider)
-            # Not before `open`: after a failure, the next request reads the files again.
+            # Store it only now: if `open` fails, the next request must read the files again.
             self._networks[origin] = network
             destination = Destination(held, self._connections.slots(network), network.proxy, origin)
             self._destinations[origin] = destination
         return destination
 
     def run_aside(self, work: Coroutine[None, None, None]) -> None:
-        """Run a short task in the background; it is cancelled by `aclose`."""
+        """Run a short task in the background; `aclose` cancels it."""
         task = asyncio.get_running_loop().create_task(work)
         self._connections.aside.add(task)
         task.add_done_callback(self._connections.aside.discard)
 
     async def aclose(self) -> None:
-        """Stop using connections, for the other clients of the session too; a later request opens new ones.
+        """Release the connections of all clients in the session; a later request opens new ones.
 
-        Those that no other session uses are closed, now or later.
+        Connections that no other session uses are closed, now or later.
         """
         await self._connections.aclose()
 
@@ -128,6 +128,6 @@ class HttpClient:
                 "%s is reached through the proxy %s of %s", origin.host, proxy.address, proxy.named_by
             )
         if origin.scheme == "http" and (proxy is None or proxy.scheme == "http"):
-            # Without TLS no certificates are read, so the first chat with a local model starts faster.
+            # Skip the certificates without TLS, so that the first chat with a local model starts faster.
             return Network(proxy, None, ())
         return Network(proxy, options.tls, files_read(options.tls))

@@ -1,4 +1,4 @@
-"""Decodes an answer in slices, and slow parts on a thread, so that it does not block other work."""
+"""Decodes an answer in slices, and slow parts in a worker thread, so that other work is not blocked."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from jumpseat.system.threads import run_blocking
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES = 16 * 1024
-"""The most bytes of a stream that are decoded before other tasks run: at worst 5 to 20 ms."""
+"""The most bytes that are decoded before other tasks run, which takes 5 to 20 ms at worst."""
 
 DECODING_SECONDS = 60.0
-"""The time limit for a thread to decode a large part of an answer."""
+"""The time limit for decoding a large part of an answer in a worker thread."""
 
 MANY_EVENTS = 10_000
 
@@ -31,16 +31,16 @@ T = TypeVar("T")
 async def decoded(
     pieces: AsyncGenerator[bytes], headers: Mapping[str, str], decoder: Decoder, provider: str
 ) -> AsyncGenerator[list[StreamEvent]]:
-    """The events of each piece, merged; a failure comes after the events that preceded it.
+    """Yield the merged events of each piece; a failure is raised after the events that preceded it.
 
     Args:
         pieces: the body as it arrives; closed at the end.
-        headers: of the response.
-        decoder: a new decoder of the dialect; pieces after its end mark are not read.
+        headers: the response headers.
+        decoder: a new decoder; pieces after its end mark are not read.
         provider: the configured provider's id, for errors.
 
     Raises:
-        ChatError: as `pieces` and the decoder raise it.
+        ChatError: `pieces` or the decoder failed.
     """
     reader = AnswerReader(decoder, headers.get("content-type", ""))
     async with aclosing(pieces):
@@ -57,7 +57,7 @@ async def decoded(
                 elif piece is not None:
                     await _feed(reader, piece, decoder, events)
                 else:
-                    # A complete answer is valid, however its connection ended.
+                    # A complete answer is valid even if its connection failed afterwards.
                     await run_decoding(reader.is_costly(None), partial(reader.finish, events))
                     failure = None
             except ChatError as error:
@@ -65,7 +65,7 @@ async def decoded(
             except TimeoutError:
                 failure = ProtocolError(f"{provider} sent an answer that takes too long to decode.")
             except Exception:
-                # A defect of the decoder. The log has it; to the client it is an invalid answer.
+                # The decoder has a bug. The log shows the traceback; clients see an invalid answer.
                 logger.exception("the answer of %s cannot be decoded", provider)
                 failure = ProtocolError(f"{provider} sent an answer that cannot be decoded.")
             if len(events) == 1:
@@ -82,7 +82,7 @@ async def decoded(
 
 
 async def _feed(reader: AnswerReader, piece: bytes, decoder: Decoder, events: list[StreamEvent]) -> None:
-    # In slices, because small events cost a thousand times more per byte than large ones.
+    # Decode in slices, because small events cost a thousand times more per byte than large ones.
     for start in range(0, len(piece), SLICE_BYTES):
         if start:
             await asyncio.sleep(0)
@@ -93,10 +93,10 @@ async def _feed(reader: AnswerReader, piece: bytes, decoder: Decoder, events: li
 
 
 async def run_decoding(is_costly: bool, work: Callable[[], T]) -> T:
-    """The result of the work, which runs on a thread if it is costly.
+    """Run the work, in a worker thread if it is costly, and return its result.
 
     Raises:
-        TimeoutError: it took longer than `DECODING_SECONDS`.
-        Exception: as the work raises it.
+        TimeoutError: the thread took longer than `DECODING_SECONDS`.
+        Exception: whatever the work raises.
     """
     return await run_blocking(work, within=DECODING_SECONDS) if is_costly else work()

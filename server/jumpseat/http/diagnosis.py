@@ -22,7 +22,7 @@ from jumpseat.system.threads import run_blocking
 NAME_SECONDS = 3.0
 ANSWER_SECONDS = 4.0
 CLOCK_SECONDS = 120.0
-"""A clock that is further off breaks tokens and certificates."""
+"""The clock difference above which tokens and certificates may fail."""
 
 _BLOCKED = "Check the network connection, and whether a firewall blocks the host or requires a proxy."
 _NO_SERVER = "Start the server on this machine, and check the port in the URL of {provider}."
@@ -31,13 +31,13 @@ _NO_SERVER = "Start the server on this machine, and check the port in the URL of
 async def check_hosts(
     http: HttpClient, urls: Iterable[str], provider: str, *, now: Callable[[], float] = time.time
 ) -> list[Check]:
-    """Check proxy, name, connection and TLS of each URL's host, and this machine's clock.
+    """Check the proxy, name resolution, connection and TLS for each URL's host, and this machine's clock.
 
-    One request is sent to each host, `HEAD /` without a credential. Takes at most about seven seconds.
+    Each host receives one `HEAD /` request without a credential. This takes at most about seven seconds.
 
     Args:
         http: the provider's client.
-        urls: any URLs of the hosts.
+        urls: URLs of the hosts; their paths are ignored.
         provider: the configured provider's id, for messages.
         now: the wall clock.
     """
@@ -125,7 +125,7 @@ async def _name_check(name: str, provider: str, proxy: Proxy | None) -> Check:
 
 
 def _tls_message(host: str, tls: Any) -> str:
-    """Names the issuer: a proxy that inspects TLS shows there."""
+    """Describe the certificate. Its issuer reveals a proxy that inspects TLS."""
     if not isinstance(tls, ssl.SSLObject | ssl.SSLSocket):
         return f"The certificate of {host} is trusted."
     rows: Any = (tls.getpeercert() or {}).get("issuer", ())
@@ -147,7 +147,7 @@ def _clock_check(host: str, headers: Mapping[str, str], now: float) -> Check | N
 
     try:
         moment = parsedate_to_datetime(headers.get("date", ""))
-        # RFC 9111 section 5.1: the age of an answer from a cache.
+        # A cached answer is `age` seconds old (RFC 9111 section 5.1).
         theirs = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() + int(headers.get("age", "0"))
     except (ValueError, OverflowError):
         return None

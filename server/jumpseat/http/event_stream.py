@@ -1,4 +1,4 @@
-"""Decodes server-sent events, as the HTML Standard defines them, from bytes that are cut anywhere.
+"""Decodes server-sent events, as the HTML Standard defines them, from chunks that may end anywhere.
 
 Source: HTML Standard, section 9.2.6 "Interpreting an event stream".
 """
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from jumpseat.chat import ProtocolError
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
-"""The limit of one event. An image in a delta is a few megabytes; an endless line is a defect."""
+"""The size limit of one event. An image in a delta is a few megabytes; an endless line is a server bug."""
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_RETRY = 18
-"""The most digits of a reconnection time; a longer one is not valid, and slow to convert."""
+"""The most digits of a reconnection time; a longer one is invalid, and slow to convert."""
 
 
 @dataclass(slots=True)
 class ServerSentEvent:
-    """One dispatched event. `event` is `message` if the stream has no type."""
+    """One dispatched event. `event` is `message` if the stream does not name a type."""
 
     event: str
     data: str
@@ -28,22 +28,22 @@ class ServerSentEvent:
 
 
 class EventStreamDecoder:
-    """Takes bytes as they arrive, and returns the events that they complete."""
+    """An incremental decoder of an event stream."""
 
-    # Not httpx2's reader: it keeps a leading byte order mark, dispatches events without data, and decodes by
-    # the charset of the response, while the standard allows UTF-8 only.
-    # Line ends are converted to LF on input, so that a blank line is found by one `rfind` over new bytes.
+    # httpx2's reader is not used: it does not strip a byte order mark, dispatches events without data, and
+    # decodes with the response's charset, although the standard allows only UTF-8.
+    # Line ends are converted to LF on input, so that one `rfind` over the new bytes finds a blank line.
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         """
         Args:
-            max_event_bytes: a longer event is an error.
+            max_event_bytes: the size limit of one event.
         """
         self.last_event_id = ""
         """The id of the last complete event, which a reconnection would send."""
 
         self.retry_ms: int | None = None
-        """The reconnection time that the server requested."""
+        """The reconnection time that the server requested, in milliseconds."""
 
         self._max_event_bytes = max_event_bytes
         self._buffer = bytearray()
@@ -52,11 +52,11 @@ class EventStreamDecoder:
 
     @property
     def pending(self) -> int:
-        """The bytes of the incomplete event."""
+        """The number of buffered bytes of the incomplete event."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
-        """The events that end in this chunk.
+        """Return the events that end in this chunk.
 
         Raises:
             ProtocolError: an event is longer than the limit.
@@ -64,7 +64,7 @@ class EventStreamDecoder:
         buffer = self._buffer
         seen = len(buffer)
         if self._ends_with_cr and chunk:
-            # The CR was already handled as a line end, so that an event does not wait for the next byte.
+            # The previous CR was already handled as a line end, so that its event did not wait for this byte.
             self._ends_with_cr = False
             chunk = chunk.removeprefix(b"\n")
         if b"\r" in chunk:
@@ -78,8 +78,8 @@ class EventStreamDecoder:
             if buffer.startswith(_BOM):
                 del buffer[: len(_BOM)]
             seen = 0
-        # A blank line at the start ends no event; it stays in the block. The first of the two line feeds may
-        # have been the last byte of the chunk before: so `seen - 1`.
+        # A blank line at the start does not end an event; it stays in the block. The search starts at
+        # `seen - 1`, because the first of the two line feeds may have ended the previous chunk.
         end = buffer.rfind(b"\n\n", max(seen - 1, 0))
         if end < 0:
             if len(buffer) > self._max_event_bytes:
@@ -91,7 +91,7 @@ class EventStreamDecoder:
             raise self._too_long()
         events = []
         for block in complete.split(b"\n\n"):
-            # Almost every event of a model; `_event_of` would give the same.
+            # This is a shortcut for almost every event of a model; `_event_of` would return the same.
             if block.startswith(b"data: ") and b"\n" not in block:
                 if len(block) > self._max_event_bytes:
                     raise self._too_long()
@@ -102,7 +102,7 @@ class EventStreamDecoder:
         return events
 
     def finish(self) -> list[ServerSentEvent]:
-        """The incomplete event at the end of the input, if it has data.
+        """Return the incomplete event at the end of the input, if it has data.
 
         The standard discards it, but some providers omit the last blank line.
         """
@@ -115,7 +115,7 @@ class EventStreamDecoder:
         return ProtocolError(f"The event stream has an event of more than {self._max_event_bytes} bytes.")
 
     def _event_of(self, block: bytes) -> ServerSentEvent | None:
-        """The event of the lines before a blank line; None if they have no data."""
+        """Parse the lines before a blank line; return None if they have no data."""
         if len(block) > self._max_event_bytes:
             raise self._too_long()
         name = ""
@@ -139,7 +139,7 @@ class EventStreamDecoder:
 
 
 def _lines(text: str) -> Iterator[str]:
-    # Not `split`: an event may have millions of lines, and `split` holds the GIL until it is done.
+    # `split` would block the GIL until it is done, and an event may have millions of lines.
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]

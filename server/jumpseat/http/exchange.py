@@ -1,4 +1,4 @@
-"""Makes one request, and returns its answer as events or as JSON.
+"""Sends one request, and returns its answer as events or as JSON.
 
 Closing the iterator of events early closes the connection.
 """
@@ -49,43 +49,50 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 300.0
-"""A longer silence is an error. Reasoning models, and local models with a long prompt, take minutes."""
+"""The longest silence that is not an error.
+
+Reasoning models, and local models with a long prompt, may be silent for minutes.
+"""
 
 MAX_ERROR_BODY_BYTES = 64 * 1024
 
 ERROR_BODY_SECONDS = 2.0
-"""The time limit for the body of an error after its headers."""
+"""The time limit for reading an error's body."""
 
 EVENTS_AT_ONCE = 500
-"""The most events that are yielded before other tasks run."""
+"""The most events that are yielded before other tasks can run."""
 
 Refine: TypeAlias = Callable[[ProviderFault, ChatError], Exception]
-"""Maps the error of a refused request to the exception to raise: the same, a better one, or a `Replan`."""
+"""A function that maps the error of a rejected request to the exception to raise.
+
+It may return the same error, a better one, or a `Replan`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """One request. `timeout` is the longest silence in seconds; None means `IDLE_SECONDS`."""
+    """One request."""
 
     method: str
     url: str = field(repr=False)
-    """May hold a key in its query."""
+    """The URL, whose query may contain an API key."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: Any = field(default=None, repr=False)
-    """JSON, written as the request's body; None for no body."""
+    """The JSON value to send; None for no body."""
 
     timeout: float | None = None
+    """The longest silence in seconds; None means `IDLE_SECONDS`."""
 
     @property
     def idle_seconds(self) -> float:
-        """The longest silence that is not an error."""
+        """The longest silence that is not an error, in seconds."""
         return IDLE_SECONDS if self.timeout is None else self.timeout
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """A complete answer with any status except a redirect. Names of headers are in lower case."""
+    """A complete answer with any status except a redirect. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -95,7 +102,7 @@ class HttpAnswer:
         """Parse the body.
 
         Raises:
-            ValueError: it is not JSON.
+            ValueError: the body is not JSON.
         """
         return read_json(self.body)
 
@@ -109,21 +116,21 @@ async def stream_events(
     refine: Refine | None = None,
     on_headers: Callable[[Mapping[str, str]], None] | None = None,
 ) -> AsyncGenerator[StreamEvent]:
-    """Make the request and yield the events of its answer as they arrive.
+    """Send the request and yield the events of its answer as they arrive.
 
-    The answer may be an event stream, NDJSON or one JSON body, also if the request asked for another of them.
+    The answer may be an event stream, NDJSON or one JSON body, regardless of which the request asked for.
     Its content type decides, or its first bytes if the type is not specific. Deltas of one read are joined.
 
     Args:
         client: the shared client.
         call: the request.
-        decoder: a new decoder of the dialect; bytes after its end mark are not decoded.
+        decoder: a new decoder; bytes after its end mark are not decoded.
         provider: the configured provider's id, for errors.
         refine: may replace the error of an answer whose status is 300 or more.
         on_headers: called with the headers of any other answer; names are in lower case.
 
     Raises:
-        ChatError: as `http/failures.py` and the decoder raise it; events already yielded stay valid.
+        ChatError: the request or the decoder failed; events already yielded stay valid.
     """
     if (await client.for_url(call.url)).slots.locked():
         message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
@@ -142,13 +149,14 @@ async def stream_events(
                         await asyncio.sleep(0)
                     if isinstance(event, ResponseEvent) and event.provider_request_id is None:
                         event.provider_request_id = request_id
-                    # Before the yield: a consumer may close this generator at `done`, and `release` reads it.
+                    # Set this before the yield: the consumer may close this generator at `done`, and then
+                    # `release` reads it.
                     body.answered = isinstance(event, DoneEvent)
                     yield event
 
 
 async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine: Refine | None = None) -> Any:
-    """Make the request and return the JSON of its answer.
+    """Send the request and return the JSON of its answer.
 
     Raises:
         ChatError: the request failed, or the answer is not JSON (`ProtocolError`).
@@ -168,7 +176,7 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
 
 
 async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAnswer:
-    """Make the request and return its answer, for callers that read the body of an error themselves.
+    """Send the request and return its answer, for callers that read an error's body themselves.
 
     Raises:
         ChatError: the request failed, or was redirected.
@@ -181,7 +189,9 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
 
 
 async def head_of(client: HttpClient, call: HttpCall, *, provider: str) -> tuple[int, Mapping[str, str], Any]:
-    """The status and the headers of any answer to the request, and its TLS connection or None.
+    """Send the request; return the answer's status and headers, and its TLS connection or None.
+
+    Statuses of 300 and more are not errors here.
 
     Raises:
         ChatError: the request failed.
@@ -202,7 +212,7 @@ async def _whole_body(body: Body, provider: str) -> bytes:
 
 @contextlib.asynccontextmanager
 async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
-    """The response after its headers were read; leaving releases its connection."""
+    """Send the request and read the headers of the response; release its connection on exit."""
     destination = await client.for_url(call.url)
     connections, proxy = destination.held.value.connections, destination.proxy
     assert connections is not None  # noqa: S101 - `for_url` has opened the pool
@@ -210,7 +220,7 @@ async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIte
     async with destination.slots:
         passage: Passage | None = None
         head: HeadLimit | None = None
-        # Only failures of opening are mapped here; `Body` maps those of reading.
+        # Map only failures before the headers here; `Body` maps failures while its content is read.
         try:
             async with asyncio.timeout(None) as limit:
                 headers = _headers(call, provider)
@@ -240,7 +250,7 @@ async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIte
 def _request(
     call: HttpCall, headers: Mapping[str, str], content: bytes, connect_seconds: float
 ) -> httpcore2.Request:
-    # Not by httpx2's client, which adds redirects, cookies and layers of streams to every request.
+    # httpx2's client is not used: it adds redirects, cookies and layers of streams to every request.
     import httpcore2
     import httpx2
 
@@ -270,7 +280,7 @@ def _mapped(failure: Exception, call: HttpCall, provider: str, passage: Passage 
 
 
 def _headers(call: HttpCall, provider: str) -> dict[str, str]:
-    # A gateway that compresses would hold deltas back until its buffer is full.
+    # Ask for no compression: a compressing gateway would delay deltas until its buffer is full.
     headers = {"accept-encoding": "identity", "accept": "text/event-stream, application/json"}
     if call.body is not None:
         headers["content-type"] = "application/json"
@@ -285,7 +295,7 @@ def _headers(call: HttpCall, provider: str) -> dict[str, str]:
 
 
 def _names_in_url(url: str) -> list[str]:
-    """The names of the query's parameters, and of the header that is added for a user in the URL."""
+    """Return the names of the query parameters, and of the header that a user in the URL adds."""
     parts = urlsplit(url)
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return [*names, "authorization"] if "@" in parts.netloc else names
@@ -293,7 +303,7 @@ def _names_in_url(url: str) -> list[str]:
 
 async def _refused(body: Body, call: HttpCall, provider: str, refine: Refine | None) -> Exception:
     content = b""
-    # A body that fails or stalls must not hide or delay the status.
+    # A body that fails or stalls must not hide the status or delay it.
     with contextlib.suppress(TimeoutError, ChatError):
         async with asyncio.timeout(ERROR_BODY_SECONDS), contextlib.aclosing(body.pieces()) as pieces:
             async for piece in pieces:

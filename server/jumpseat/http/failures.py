@@ -1,6 +1,6 @@
-"""Maps failures of HTTP (statuses, headers, exceptions) to the errors of `jumpseat.chat`.
+"""Maps HTTP failures (statuses, headers, exceptions) to the errors of `jumpseat.chat`.
 
-A message has host and port of a URL only: a path or a query may hold a credential.
+Messages show only the host and the port of a URL, because its path or query may contain a credential.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ REQUEST_ID_HEADERS = (
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _EPOCH = 1e9
-"""A larger value of a reset is a Unix time, not a number of seconds."""
+"""The value from which a reset header is a Unix time and not a number of seconds."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def connection_failures() -> tuple[type[Exception], ...]:
-    """The exceptions of opening a connection and of reading from it."""
+    """Return the exceptions that opening a connection and reading from it can raise."""
     import httpcore2
     import httpx2
 
@@ -57,7 +57,7 @@ def connection_failures() -> tuple[type[Exception], ...]:
 
 
 def host_of(url: str) -> str:
-    """Host and port of a URL, for messages: `api.example.com:443`."""
+    """Return a URL's host and port for messages: `api.example.com:443`."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
@@ -68,7 +68,7 @@ def host_of(url: str) -> str:
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """The provider's id of the request, if the answer has one."""
+    """Return the provider's id of the request, if the headers contain one."""
     return next((headers[name] for name in REQUEST_ID_HEADERS if headers.get(name)), None)
 
 
@@ -81,15 +81,15 @@ def error_from_response(
     url: str,
     now: datetime | None = None,
 ) -> ChatError:
-    """The error for an answer with a status of 300 or more.
+    """Create the error for an answer with a status of 300 or more.
 
     Args:
         status: the HTTP status.
         headers: the answer's headers; looked up in lower case.
-        body: the body, or the beginning of it.
+        body: the body, or its beginning.
         provider: the configured provider's id.
-        url: the URL of the request, for the message of a redirect.
-        now: the time to which dates in headers are compared.
+        url: the URL of the request, for the message about a redirect.
+        now: the time that dates in headers are compared with.
     """
     if status < 400:
         return _redirected(status, headers, provider, url)
@@ -123,11 +123,11 @@ def _redirected(status: int, headers: Mapping[str, str], provider: str, url: str
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds to wait, from `retry-after-ms`, else from `retry-after`, else from the limits that are used up.
+    """Return the seconds to wait, from `retry-after-ms`, `retry-after` or the limits that are used up.
 
     Source: RFC 9110 section 10.2.3 for seconds and dates; the openai-chat reference, "Errors", for the rest.
-    `x-ratelimit-reset-*` has Go-like durations at OpenAI and plain seconds at Azure. Its windows are
-    `requests` and `tokens`; Mistral and HuggingFace have others (`tokens-minute`, `requests-day`).
+    OpenAI sends Go-like durations in `x-ratelimit-reset-*`, Azure plain seconds. The suffixes are `requests`
+    and `tokens`; Mistral and HuggingFace use others (`tokens-minute`, `requests-day`).
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds:
@@ -174,9 +174,9 @@ def _duration(text: str) -> float | None:
 
 
 def _reset_at(headers: Mapping[str, str]) -> datetime | None:
-    """The time of `x-ratelimit-reset`, in Unix milliseconds (OpenRouter) or seconds.
+    """Return the time in `x-ratelimit-reset`, which is in Unix milliseconds (OpenRouter) or seconds.
 
-    Anthropic reports a time for each limit; the latest one of the limits that are used up is returned.
+    Anthropic reports a time for each limit; of those that are used up, the latest is returned.
     """
     value = _number(headers.get("x-ratelimit-reset"))
     if value is None or value < _EPOCH:
@@ -194,7 +194,7 @@ def _reset_at(headers: Mapping[str, str]) -> datetime | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """An RFC 3339 time; None if it is not one, or has no time zone."""
+    """Parse an RFC 3339 time; return None if it is invalid or has no time zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -202,8 +202,8 @@ def _moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-# Names of the classes of httpcore2, so that this module does not import it. The first entry in an exception's
-# MRO is used. A test fails if a class has no entry.
+# The keys are class names of httpcore2, so that this module does not import it. The first class of an
+# exception's MRO with an entry decides. A test fails if a class has no entry.
 EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
     "ConnectTimeout": (ConnectionError, "{host} did not accept a connection in time"),
     "ReadTimeout": (ConnectionError, "{provider} ({host}) sent nothing for {idle} s"),
@@ -236,12 +236,12 @@ def error_from_exception(
     idle_seconds: float | None = None,
     passage: Passage | None = None,
 ) -> ChatError:
-    """The error for an exception of httpcore2, or of a socket.
+    """Create the error for an exception that httpcore2 or a socket raised.
 
     Args:
         failure: the exception.
         provider: the configured provider's id.
-        url: the URL of the request; the message has host and port only.
+        url: the URL of the request; the message shows only its host and port.
         idle_seconds: the read timeout.
         passage: the state of a request through a proxy.
     """
@@ -273,6 +273,6 @@ def error_from_exception(
 
 
 def _leading_status(failure: BaseException) -> int | None:
-    """The status at the start of httpcore2's message: `407 Proxy Authentication Required`."""
+    """Return the status that starts httpcore2's message: `407 Proxy Authentication Required`."""
     match = re.match(r"\d{3}\b", str(failure))
     return int(match[0]) if match else None

@@ -1,4 +1,4 @@
-"""Splits a newline-delimited body (NDJSON) into lines; does not parse the JSON.
+"""Splits newline-delimited JSON (NDJSON) into lines, without parsing them.
 
 Source: the NDJSON specification 1.0: LF ends a line, a CR before it is whitespace, empty lines are allowed.
 """
@@ -11,23 +11,23 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
 class JsonLinesDecoder:
-    """Takes bytes as they arrive, and returns the lines that they complete."""
+    """An incremental splitter of NDJSON."""
 
     def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         """
         Args:
-            max_line_bytes: a longer line is an error.
+            max_line_bytes: the size limit of one line.
         """
         self._max_line_bytes = max_line_bytes
         self._buffer = bytearray()
 
     @property
     def pending(self) -> int:
-        """The bytes of the incomplete line."""
+        """The number of buffered bytes of the incomplete line."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The lines that end in this chunk, without empty ones.
+        """Return the non-empty lines that end in this chunk.
 
         Raises:
             ProtocolError: a line is longer than the limit.
@@ -43,5 +43,5 @@ class JsonLinesDecoder:
         return [line.decode("utf-8", "replace") for line in map(bytes.strip, lines) if line]
 
     def finish(self) -> list[str]:
-        """The last line, if its line end is missing."""
+        """Return the last line, if its line end is missing."""
         return self.feed(b"\n")

@@ -1,6 +1,6 @@
-"""The network options of a provider's table, and the choice of the proxy for a host.
+"""Reads the network options of a provider's table, and chooses the proxy for a host.
 
-A table is read on the first request, because a value source may run a command.
+A table is read with the first request, because a value source may run a command.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ CONNECT_SECONDS = 10.0
 """A host that takes longer to accept a connection is down, or behind a firewall that drops packets."""
 
 NO_PROXY = "none"
-"""The value of `proxy` for no proxy, also if the environment names one; an empty text has the same effect."""
+"""The value of `proxy` that overrides a proxy in the environment; an empty text has the same effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class UrlOrigin:
-    """Scheme, host and port of a URL; they determine how it is reached."""
+    """The scheme, host and port of a URL, which determine how it is reached."""
 
     scheme: str
     host: str
@@ -33,9 +33,9 @@ class UrlOrigin:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is this machine: `localhost`, a name under it, a loopback address, or `0.0.0.0`.
+        """Whether the host is this machine: `localhost`, a name under it, a loopback address, or `0.0.0.0`.
 
-        Users copy `0.0.0.0` from the listen address of a server.
+        Users copy `0.0.0.0` from a server's listen address.
         """
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
@@ -47,7 +47,7 @@ class UrlOrigin:
 
 
 def origin_of(url: str) -> UrlOrigin | None:
-    """The origin of a URL; None if the URL is invalid."""
+    """Return a URL's origin; None if the URL is invalid."""
     try:
         parts = urlsplit(url)
         return UrlOrigin(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0))
@@ -61,17 +61,17 @@ class NetworkOptions:
 
     proxy: Proxy | None = None
     variables: ProxyVariables | None = field(default_factory=ProxyVariables)
-    """What chooses the proxy where the table has no `proxy`; None where it has one."""
+    """The variables that choose the proxy if the table has no `proxy`; None if it has one."""
 
     tls: TlsOptions = field(default_factory=TlsOptions)
 
     def proxy_for(self, origin: UrlOrigin) -> Proxy | None:
-        """The proxy for a host, if any.
+        """Return the proxy for a host, if any.
 
         Raises:
             ConfigError: the environment names a proxy that cannot be used.
         """
-        # To a proxy, `localhost` is the proxy's own machine.
+        # A proxy would resolve `localhost` to its own machine.
         if origin.is_loopback:
             return None
         if self.variables is not None:
@@ -80,7 +80,7 @@ class NetworkOptions:
 
 
 async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
-    """The options of a provider's table.
+    """Read the network options of a provider's table.
 
     Raises:
         ConfigError: a value source has no value, or `proxy` is not the address of a proxy.
@@ -123,10 +123,10 @@ def _tls_options(
 
 
 def check_proxy(provider: str, table: ProviderConfig) -> None:
-    """Check the address of a table's proxy, unless a value source has it.
+    """Check a table's `proxy`, unless it names a value source or a variable.
 
     Raises:
-        ConfigError: it is not the address of a proxy.
+        ConfigError: the value is not the address of a proxy.
     """
     value = table.proxy
     is_elsewhere = value is not None and (
@@ -140,7 +140,7 @@ def check_certificates(provider: str, table: ProviderConfig) -> None:
     """Check the certificate files of a table, except for an encrypted key. Blocks for about 100 ms.
 
     Raises:
-        ConfigError: a file cannot be read or used; the message has the configuration key.
+        ConfigError: a file cannot be read or used; the message names the configuration key.
     """
     own = table.client_cert
     if own is not None and own.password is not None:

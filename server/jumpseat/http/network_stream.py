@@ -1,7 +1,7 @@
 """TCP and TLS connections on asyncio, for the pools of httpcore2.
 
-httpcore2's own backend goes through anyio. With 64 idle connections in a pool, it spends more CPU on whether
-they are still open than a whole chat needs. This module imports httpcore2, so `pools.py` imports it late.
+httpcore2's own backend uses anyio. With 64 idle connections in a pool, checking whether they are still open
+costs more CPU time there than a whole chat. This module imports httpcore2, so it is imported only on demand.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, cast
 import httpcore2
 
 HAPPY_EYEBALLS_SECONDS = 0.25
-"""The time after which the next address of a host is tried too (RFC 8305, section 8)."""
+"""The delay before the next address of a host is tried in parallel (RFC 8305, section 8)."""
 
 MOST_UNREAD_BYTES = 64 * 1024
-"""From this many bytes on that are not read yet, none are taken from the connection."""
+"""The number of unread bytes from which reading from the connection pauses."""
 
 
 class AsyncioBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections."""
+    """A backend that opens connections with asyncio."""
 
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, *_: Any, **unused: Any
@@ -31,7 +31,7 @@ class AsyncioBackend(httpcore2.AsyncNetworkBackend):
 
         Raises:
             httpcore2.ConnectError: no address of the host can be reached.
-            httpcore2.ConnectTimeout: that took too long.
+            httpcore2.ConnectTimeout: connecting took too long.
         """
         loop = asyncio.get_running_loop()
         with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
@@ -50,18 +50,18 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         self._unread = bytearray()
         self._failure: Exception | None = None
         self._is_lost = self._is_paused = False
-        """Whether the connection has ended, and whether the other side takes no more bytes."""
+        """Whether the connection has ended, and whether the write buffer is full."""
 
         self._waiter: asyncio.Future[None] | None = None
 
     # -- called by httpcore2
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return the next bytes; none at the end.
+        """Return the next bytes; an empty value at the end.
 
         Raises:
             httpcore2.ReadError: the connection failed.
-            httpcore2.ReadTimeout: nothing came in time.
+            httpcore2.ReadTimeout: nothing arrived in time.
         """
         if not self._unread:
             with _mapped(httpcore2.ReadTimeout, httpcore2.ReadError):
@@ -76,11 +76,11 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write bytes, and wait until little enough is buffered.
+        """Write bytes, and wait while the write buffer is full.
 
         Raises:
             httpcore2.WriteError: the connection has ended.
-            httpcore2.WriteTimeout: the other side took nothing in time.
+            httpcore2.WriteTimeout: the other side read too little in time.
         """
         if not self._is_lost:
             self._transport.write(buffer)
@@ -94,11 +94,11 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        """Continue with TLS on the same connection.
+        """Switch this connection to TLS.
 
         Raises:
             httpcore2.ConnectError: the handshake failed.
-            httpcore2.ConnectTimeout: it took too long.
+            httpcore2.ConnectTimeout: the handshake took too long.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -116,13 +116,13 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return self
 
     async def aclose(self) -> None:
-        """Close the connection; what is not written yet is lost."""
+        """Close the connection; unsent bytes are lost."""
         self._transport.abort()
         # The transport closes its socket in the next iteration of the event loop.
         await asyncio.sleep(0)
 
     def get_extra_info(self, info: str) -> Any:
-        """Whether an idle connection has ended (`is_readable`), or its `ssl_object`."""
+        """Return whether an idle connection has ended (`is_readable`), or a property such as `ssl_object`."""
         if info == "is_readable":
             return self._is_lost or bool(self._unread) or self._transport.is_closing()
         return self._transport.get_extra_info(info)
@@ -138,7 +138,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     # -- called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport."""
+        """Store the transport."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
@@ -149,22 +149,22 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         self._wake()
 
     def eof_received(self) -> None:
-        """Take the end of the input; asyncio closes the connection then."""
+        """Record the end of the input; asyncio then closes the connection."""
         self._is_lost = True
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take the end of the connection."""
+        """Record the end of the connection."""
         self._is_lost = True
         self._failure = exc
         self._wake()
 
     def pause_writing(self) -> None:
-        """Let `write` wait."""
+        """Make `write` wait."""
         self._is_paused = True
 
     def resume_writing(self) -> None:
-        """Let `write` return."""
+        """Make `write` return."""
         self._is_paused = False
         self._wake()
 

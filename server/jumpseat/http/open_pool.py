@@ -1,6 +1,6 @@
-"""Builds the pools of httpcore2: connections to hosts, or through a proxy.
+"""Builds httpcore2 pools: connections to hosts, or through a proxy.
 
-This module imports httpcore2, so `pools.py` imports it late.
+This module imports httpcore2, so `pools.py` imports it only on demand.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def open_pool(
     """Build a pool; it opens connections when they are needed.
 
     Args:
-        proxy: the proxy of every request, if any.
-        context: for TLS with the host.
-        proxy_context: for TLS with the proxy itself; None if that is plain HTTP.
-        idle_connections: how many unused connections are kept.
-        idle_seconds: how long they are kept.
+        proxy: the proxy for every request, if any.
+        context: the TLS context for the host.
+        proxy_context: the TLS context for the proxy itself; None if the proxy is reached by plain HTTP.
+        idle_connections: the most unused connections that stay open.
+        idle_seconds: the time after which an unused connection is closed.
     """
-    # No `max_connections`: a limit would hold for all sessions together, and one of them could use it up.
+    # `max_connections` is not set: a limit would apply to all sessions together, and one could use it up.
     if proxy is None:
         return httpcore2.AsyncConnectionPool(
             ssl_context=context,
@@ -53,15 +53,15 @@ def open_pool(
 
 
 class _ProxyPool(httpcore2.AsyncHTTPProxy):
-    # httpcore2 keeps a tunnel whose TLS handshake failed or was cancelled in its pool, as in use, so an
-    # untrusted certificate would fill the pool.
+    # httpcore2 does not remove a tunnel whose TLS handshake failed or was cancelled, and counts it as in use,
+    # so an untrusted certificate would fill the pool.
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return _Connection(super().create_connection(origin))
 
 
 class _Connection(httpcore2.AsyncConnectionInterface):
-    """One HTTP/1.1 connection; after a failure before its answer began it is closed."""
+    """An HTTP/1.1 connection that is closed if it fails before its answer begins."""
 
     def __init__(self, inner: httpcore2.AsyncConnectionInterface) -> None:
         self._inner = inner
@@ -71,7 +71,7 @@ class _Connection(httpcore2.AsyncConnectionInterface):
         try:
             return await self._inner.handle_async_request(request)
         except httpcore2.ConnectionNotAvailable:
-            raise  # It serves another request; the pool chooses another connection for this one.
+            raise  # This connection is busy with another request; the pool chooses another one.
         except BaseException:
             self._failed = True
             await self._inner.aclose()

@@ -1,8 +1,8 @@
 """Decompresses bodies (gzip, deflate) in bounded steps, because a small body may expand to a huge one.
 
-Requests ask for `identity`, but some providers compress nevertheless.
+Requests ask for `identity`, but some providers compress anyway.
 """
-# Not httpx2's decoders: they decompress each read in one step, to up to a thousand times its size.
+# httpx2's decoders are not used: they decompress each read in one step, to up to a thousand times its size.
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from jumpseat.chat import ProtocolError
 
 STEP_BYTES = 64 * 1024
-"""The most bytes that one step returns; it takes well below a millisecond."""
+"""The most bytes that one step returns. A step takes well under a millisecond."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_BEGINS = b"\x1f"
 
 
 def unpacker_for(coding: str, provider: str) -> Unpacker | None:
-    """The unpacker for the `content-encoding` of an answer; None if it is not compressed.
+    """Create the unpacker for an answer's `content-encoding`; return None if it is not compressed.
 
     Raises:
         ProtocolError: the coding is not supported.
@@ -39,20 +39,20 @@ def unpacker_for(coding: str, provider: str) -> Unpacker | None:
 
 
 class Unpacker:
-    """Decompresses a body as it arrives."""
+    """An incremental decompressor of one body."""
 
     def __init__(self, provider: str, wbits: int) -> None:
         self._provider = provider
         self._stream = zlib.decompressobj(wbits)
 
     def steps(self, packed: bytes) -> Iterator[bytes]:
-        """Decompress a part of the body, in steps; a step may be empty.
+        """Decompress a part of the body in steps, and yield their output, which may be empty.
 
         Raises:
             ProtocolError: the data is not valid.
         """
         step = b""
-        # After a full step the decompressor may hold more output, also if it has taken all input.
+        # After a full step, the decompressor may have more output even if it has consumed all input.
         while (packed or len(step) == STEP_BYTES) and not self._stream.eof:
             try:
                 step = self._stream.decompress(packed, STEP_BYTES)
@@ -65,7 +65,7 @@ class Unpacker:
 
 
 class _Gzip(Unpacker):
-    """RFC 1952: a body may have several members in a row."""
+    """The gzip format, in which a body may have several consecutive members (RFC 1952)."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider, _GZIP)
@@ -81,7 +81,7 @@ class _Gzip(Unpacker):
 
 
 class _Deflate(Unpacker):
-    """RFC 9110 defines it as the zlib format; some servers send raw deflate data."""
+    """The `deflate` coding: the zlib format (RFC 9110), although some servers send raw deflate data."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider, zlib.MAX_WBITS)
@@ -90,7 +90,7 @@ class _Deflate(Unpacker):
     def steps(self, packed: bytes) -> Iterator[bytes]:
         if packed and not self._begun:
             self._begun = True
-            # The low half of the first byte of a zlib stream is 8; no raw stream in use begins so.
+            # The low half of a zlib stream's first byte is 8; no raw stream in use starts like that.
             if packed[0] & 0x0F != 8:
                 self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
         yield from super().steps(packed)

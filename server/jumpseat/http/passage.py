@@ -1,6 +1,6 @@
-"""Follows the steps of a request: time limits, requests through a proxy, and the errors of a proxy.
+"""Follows the steps of a request, to limit their time and to attribute failures to a proxy.
 
-The steps are those that httpcore2 reports to the extension `trace` of a request.
+httpcore2 reports the steps to a request's `trace` extension.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from jumpseat.system.secrets import names_credential
 
 PROXY_WANTS_CREDENTIALS = 407
 
-# Longer than an event loop is busy with other work: if both limits have expired, only this one is seen.
+# This must exceed the time for which the event loop may be busy: if both limits have expired when the loop
+# continues, only this one takes effect.
 HEAD_GRACE_SECONDS = 1.0
-"""httpcore2 detects silence first, and reports it as such; this limit is for a slow answer."""
+"""The time that lets httpcore2 report silence before the limit for slow headers expires."""
 
 _REFUSALS = range(400, 500)
-"""The statuses of a proxy that refuses; others mean that it could not connect."""
+"""The statuses with which a proxy refuses a request; others mean that it could not connect."""
 
 
 class Passage:
     """The `trace` of one request through a proxy.
 
-    It limits the time until the connection to the provider exists. Without that, a proxy that accepts a
-    connection and stays silent would hold the request for as long as a model may think.
+    It limits the time until the connection to the provider exists. Otherwise, a proxy that accepts a
+    connection and stays silent would block the request for as long as a model may think.
     """
 
     def __init__(self, proxy: Proxy, origin: UrlOrigin, limit: asyncio.Timeout, seconds: float) -> None:
@@ -36,26 +37,26 @@ class Passage:
         Args:
             proxy: the proxy.
             origin: the origin of the URL. For https, the proxy must connect to it before anything is sent.
-            limit: ends the request if connecting takes too long; entered by the caller.
-            seconds: the limit.
+            limit: a timeout around the request, entered by the caller and rescheduled here.
+            seconds: the time limit for connecting.
         """
         self.proxy = proxy
         self.at_proxy = False
-        """Whether a failure now is one of the connection to the proxy, not to the provider."""
+        """Whether a failure at this point concerns the connection to the proxy, not to the provider."""
 
         self._origin = origin
         self._limit = limit
         self._seconds = seconds
 
     def check(self, provider: str, names: Iterable[str]) -> None:
-        """Check that a proxy that can read the request finds no credential in it.
+        """Check that the proxy could not read a credential in the request.
 
         Args:
             provider: the configured provider's id.
             names: the names of the request's headers and query parameters.
 
         Raises:
-            ConfigError: the request is plain HTTP, and one of the names is a credential's.
+            ConfigError: the request is plain HTTP, and one of the names suggests a credential.
         """
         if self._origin.scheme == "http" and any(names_credential(name) for name in names):
             raise ConfigError(
@@ -83,20 +84,20 @@ class Passage:
 
 
 class HeadLimit:
-    """The `trace` of a request that limits the time for the headers of the answer.
+    """The `trace` of a request that limits the time for the answer's headers.
 
-    The limit of httpcore2 is for the time between two bytes; headers that arrive slowly would not reach it.
+    httpcore2 only limits the time between two bytes, which headers that arrive slowly never exceed.
     """
 
     def __init__(self, limit: asyncio.Timeout, seconds: float, passage: Passage | None) -> None:
         """
         Args:
-            limit: ends the request; entered by the caller.
-            seconds: the limit for the headers, from the end of the request.
-            passage: gets each step first, if the request goes through a proxy.
+            limit: a timeout around the request, entered by the caller and rescheduled here.
+            seconds: the time limit for the headers, from the end of the request.
+            passage: receives each step first, if the request goes through a proxy.
         """
         self.is_running = False
-        """Whether the request was sent, and the limit applies."""
+        """Whether the request was sent, so that the limit applies."""
 
         self._limit = limit
         self._seconds = seconds
@@ -107,7 +108,7 @@ class HeadLimit:
         if self._passage is not None:
             await self._passage(step, info)
             if self._passage.at_proxy:
-                return  # This is the proxy's answer to `CONNECT`.
+                return  # These are the headers of the proxy's answer to `CONNECT`.
         if step == "http11.receive_response_headers.started" and not self._limit.expired():
             self.is_running = True
             end = asyncio.get_running_loop().time() + self._seconds + HEAD_GRACE_SECONDS
@@ -119,13 +120,13 @@ _FORWARDED = "http11.send_request_headers.started"
 
 
 def refused_by_proxy(proxy: Proxy, status: int | None, *, provider: str, host: str) -> ConnectionError:
-    """The error for a proxy's own refusal.
+    """Create the error for a request that the proxy itself refused.
 
     Args:
         proxy: the proxy.
         status: the status of its answer; None if unknown.
         provider: the configured provider's id.
-        host: host and port of the request.
+        host: the request's host and port.
     """
     suffix = f" (HTTP {status})" if status else ""
     what, hint = f"refused to connect to {host}", f"Check {proxy.named_by}, and whether it allows {host}."
@@ -137,6 +138,6 @@ def refused_by_proxy(proxy: Proxy, status: int | None, *, provider: str, host: s
         f"The request to {provider} failed: the proxy {proxy.address} {what}{suffix}.",
         provider=provider,
         hint=hint,
-        # A refusal is final; a proxy that could not connect may do so next time.
+        # A refusal is final; a proxy that could not connect may succeed next time.
         retryable=status is None or status not in _REFUSALS,
     )

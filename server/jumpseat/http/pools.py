@@ -17,47 +17,47 @@ if TYPE_CHECKING:
     import httpcore2
 
 MAX_CONNECTIONS = 512
-"""Of one session in one pool; every running chat uses one.
+"""The most connections of one session in one pool; every running chat uses one.
 
-The limit keeps a runaway client from using all file descriptors.
+The limit prevents a runaway client from using up all file descriptors.
 """
 
 KEEPALIVE_CONNECTIONS = 64
 KEEPALIVE_SECONDS = 60.0
-"""Long enough that the next turn of a conversation needs no new TLS handshake."""
+"""The lifetime of an idle connection: the next turn of a conversation should not need a TLS handshake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What determines the connections to a host. Requests with equal networks share connections."""
+    """The parameters of the connections to a host. Requests with equal networks share connections."""
 
     proxy: Proxy | None
     tls: TlsOptions | None
-    """None without TLS."""
+    """The TLS options; None for plain HTTP."""
 
     files: tuple[FileStamp, ...]
-    """The files of certificates, as they are now."""
+    """The certificate files, with their stamps at the time of the lookup."""
 
 
 class TlsContext:
-    """A TLS context, built at its first use."""
+    """A TLS context that is built on first use."""
 
     def __init__(self, tls: TlsOptions) -> None:
         """
         Args:
-            tls: its options.
+            tls: the options of the context.
         """
         self._tls = tls
         self._context: ssl.SSLContext | None = None
-        # Only threads hold the lock, never the event loop: a second request waits for the first one's
-        # context, and a cancel does not interrupt the work.
+        # Only worker threads acquire this lock, never the event loop's thread. A second request waits for the
+        # first one's context, and cancelling the first does not interrupt the work.
         self._lock = threading.Lock()
 
     def get(self, provider: str) -> ssl.SSLContext:
-        """The context. Blocks for 50 to 150 ms at the first call, because it reads certificates.
+        """Return the context. The first call reads certificates, which blocks for 50 to 150 ms.
 
         Raises:
-            ConfigError: a file cannot be read or used; the message has the provider's configuration key.
+            ConfigError: a file cannot be read or used; the message names the provider's configuration key.
         """
         with self._lock:
             if self._context is None:
@@ -65,33 +65,33 @@ class TlsContext:
             return self._context
 
     async def aclose(self) -> None:
-        """Has no effect: a context needs no closing."""
+        """Do nothing: a context does not have to be closed."""
 
 
 class Pool:
-    """Connections that requests share."""
+    """The connections that requests with equal networks share."""
 
     def __init__(
         self, proxy: Proxy | None, context: TlsContext | None, proxy_context: TlsContext | None
     ) -> None:
         """
         Args:
-            proxy: the proxy of every request, if any.
-            context: for TLS with the host; None for plain HTTP.
-            proxy_context: for TLS with the proxy itself; None if that is plain HTTP.
+            proxy: the proxy for every request, if any.
+            context: the TLS context for the host; None for plain HTTP.
+            proxy_context: the TLS context for the proxy itself; None if the proxy is reached by plain HTTP.
         """
         self._proxy = proxy
         self._context = context
         self._proxy_context = proxy_context
-        self._lock = threading.Lock()  # As that of `TlsContext`.
+        self._lock = threading.Lock()  # Only worker threads acquire it, as in `TlsContext`.
         self.connections: httpcore2.AsyncConnectionPool | None = None
-        """None until `open`, and after `aclose`."""
+        """The open pool; None before `open` and after `aclose`."""
 
     def open(self, provider: str) -> None:
-        """Build the pool at the first call, which blocks.
+        """Build the pool. The first call blocks.
 
         Raises:
-            ConfigError: as `TlsContext.get` raises it.
+            ConfigError: for the same reasons as in `TlsContext.get`.
         """
         import ssl
 
@@ -101,7 +101,7 @@ class Pool:
             if self.connections is not None:
                 return
             if self._context is None:
-                # Without certificate authorities: cheap, and any TLS connection would fail.
+                # This context is cheap, because it trusts no certificates: any TLS connection would fail.
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             else:
                 context = self._context.get(provider)
@@ -121,12 +121,12 @@ class Pool:
 
 
 class Connections:
-    """The pools that one session uses, and its tasks in the background."""
+    """The pools that one session uses, and its background tasks."""
 
     def __init__(self, shared: Shared) -> None:
         """
         Args:
-            shared: where sessions share pools.
+            shared: the registry through which sessions share pools.
         """
         self.aside: set[asyncio.Task[None]] = set()
         self.shared = shared
@@ -135,7 +135,7 @@ class Connections:
         self._contexts: list[Held[TlsContext]] = []
 
     def pool(self, network: Network) -> Held[Pool]:
-        """The pool of a network, held until `aclose`; it may not be open yet."""
+        """Return the pool for a network, which may not be open yet, and hold it until `aclose`."""
         held = self._pools.get(network)
         if held is None:
             proxy, tls, files = network.proxy, network.tls, network.files
@@ -153,13 +153,13 @@ class Connections:
         return held
 
     def slots(self, network: Network) -> asyncio.Semaphore:
-        """Each request of the session holds one while it uses the pool of this network."""
+        """Return the semaphore that the session's requests acquire while they use the pool of a network."""
         if network not in self._slots:
             self._slots[network] = asyncio.Semaphore(MAX_CONNECTIONS)
         return self._slots[network]
 
     async def aclose(self) -> None:
-        """Cancel the tasks, and give the pools back."""
+        """Cancel the tasks, and release the pools."""
         pending = tuple(self.aside)
         for task in pending:
             task.cancel()

@@ -1,7 +1,6 @@
 """Parses the addresses of proxies, and finds the proxy that the environment names for a host.
 
-The user and the password of a proxy are secrets: they are redacted in logs, and no message and no `repr` has
-them.
+A proxy's user and password are secrets: they are redacted in logs, and never appear in messages or a `repr`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _SYSTEM_SETTINGS = {
     "darwin": ("getproxies_macosx_sysconf", "proxy_bypass_macosx_sysconf"),
     "win32": ("getproxies_registry", "proxy_bypass_registry"),
 }
-"""Functions of `urllib.request` that exist on one platform only."""
+"""The functions of `urllib.request` that exist on one platform only."""
 
 _WITH_PORT = re.compile(r"(.+):(\d{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """One proxy. `named_by` does not count for equality."""
+    """The address of a proxy. `named_by` is ignored in comparisons."""
 
     scheme: str
     """The protocol between us and the proxy: `http` or `https`."""
@@ -44,17 +43,17 @@ class Proxy:
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     named_by: str = field(default="", compare=False)
-    """The configuration key or the variable with its address, for hints: `providers.acme.proxy`,
+    """The configuration key or the variable that names it, for hints: `providers.acme.proxy`,
     `HTTPS_PROXY`."""
 
     @property
     def address(self) -> str:
-        """Host and port, for messages."""
+        """The host and port, for messages."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def auth(self) -> tuple[str, str] | None:
-        """User and password, if there are any."""
+        """The user and password, if any."""
         return (self.user, self.password) if self.user or self.password else None
 
 
@@ -63,11 +62,11 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
 
     Args:
         text: the address.
-        named_by: the configuration key or the variable with the address.
+        named_by: the configuration key or the variable that contains the address.
         provider: the configured provider's id, for the error.
 
     Raises:
-        ConfigError: the address is invalid. The message does not quote it, because it may hold a password.
+        ConfigError: the address is invalid. The message does not quote it, because it may contain a password.
     """
     text = text.strip()
     if "://" not in text:
@@ -98,10 +97,10 @@ def _unusable(named_by: str, why: str, provider: str | None) -> ConfigError:
 
 @dataclass(frozen=True, slots=True)
 class ProxyVariables:
-    """The variables of an environment that choose a proxy. Equal ones choose equal proxies."""
+    """The environment variables that choose a proxy. Equal values choose equal proxies."""
 
     http: tuple[str, str] | None = field(default=None, repr=False)
-    """Name and value; None if neither the lower-case nor the upper-case variable is set."""
+    """The name and value of the variable; None if it is set neither in lower nor in upper case."""
 
     https: tuple[str, str] | None = field(default=None, repr=False)
     all: tuple[str, str] | None = field(default=None, repr=False)
@@ -113,9 +112,9 @@ class ProxyVariables:
         return cls(*(_variable(environment, key) for key in ("http", "https", "all", "no")))
 
     def proxy_for(self, scheme: str, host: str, port: int) -> Proxy | None:
-        """The proxy for a host, if any: `HTTPS_PROXY` or `HTTP_PROXY` (by the scheme), else `ALL_PROXY`.
+        """Return the proxy for a host, if any: `HTTPS_PROXY` or `HTTP_PROXY` (by scheme), else `ALL_PROXY`.
 
-        Not for the hosts of `NO_PROXY`. If no variable is set, reads the settings of macOS or Windows.
+        Hosts in `NO_PROXY` have none. If no variable is set, the settings of macOS or Windows decide.
 
         Raises:
             ConfigError: the named proxy cannot be used.
@@ -130,7 +129,7 @@ class ProxyVariables:
 
 def _variable(environment: Environment, key: str) -> tuple[str, str] | None:
     name = f"{key}_proxy"
-    # On Windows both are the same variable.
+    # On Windows, variable names are not case-sensitive.
     name = name if name in environment.variables or sys.platform == "win32" else name.upper()
     value = environment.get(name)
     return (name, value) if value else None
@@ -141,7 +140,7 @@ def _proxy_of_the_system(scheme: str, host: str) -> Proxy | None:
         return None
     import urllib.request  # Deferred: it imports http.client and email.
 
-    # Not `getproxies` and `proxy_bypass`, which read the variables of this process first.
+    # `getproxies` and `proxy_bypass` are not used, because they read the variables of this process first.
     read, bypasses = (getattr(urllib.request, name) for name in _SYSTEM_SETTINGS[sys.platform])
     proxies = read()
     address = proxies.get(scheme) or proxies.get("all")
@@ -154,9 +153,9 @@ def is_exempt(host: str, port: int, listed: str) -> bool:
     Args:
         host: a name, or an address without brackets.
         port: the port of the request.
-        listed: entries separated by commas or blanks: `*`, a name (matches subdomains too; may begin with a
-            dot or `*.`), an address, or a network such as `10.0.0.0/8`. Names and addresses may have
-            `:port`. A scheme is ignored. Names are not resolved for the comparison with networks.
+        listed: entries separated by commas or blanks: `*`, a name (matches subdomains too; may start with a
+            dot or `*.`), an address, or a network such as `10.0.0.0/8`. Names and addresses may end in
+            `:port`. A scheme is ignored. Names are not resolved to compare them with networks.
     """
     host = host.lower().rstrip(".")
     return any(_matches(entry, host, port) for entry in re.split(r"[,\s]+", listed.lower()) if entry)

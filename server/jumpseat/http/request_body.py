@@ -1,7 +1,6 @@
-"""Writes the JSON bodies of requests; long ones in another thread, in pieces.
+"""Serializes the JSON bodies of requests; long ones piece by piece in a worker thread.
 
-One call of the serializer holds the GIL until it returns: with a long conversation, while all other chats
-wait.
+The serializer holds the GIL until it returns, so all other chats would wait for a long conversation.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from jumpseat.system.threads import compute
 from jumpseat.wire import LARGE_JSON_BYTES
 
 PIECE = 64 * 1024
-"""Characters of a text that are written in one call."""
+"""The number of characters of a text that are written in one call."""
 
 DEPTH = 5
-"""How deep a long body is divided: down to the text in a block of a message."""
+"""The depth to which a long body is divided, which reaches the text in a block of a message."""
 
 MOST_VALUES = 2000
-"""A body with more values is long."""
+"""The number of values above which a body is long."""
 
 
 async def serialize(body: Any, provider: str) -> bytes:
-    """The JSON text of a request's body.
+    """Return the JSON text of a request's body.
 
     Raises:
-        RequestError: it has a number that JSON does not support.
+        RequestError: the body has a number that JSON does not support.
     """
     return await compute(_is_long(body), _serialized, body, provider)
 
@@ -57,8 +56,8 @@ def _serialized(body: Any, provider: str) -> bytes:
         _write(body, DEPTH if _is_long(body) else 0, pieces)
         return b"".join(pieces)
     except PydanticSerializationError:
-        # The body has an unpaired surrogate, from an editor that cut a character; JSON needs an escape for
-        # it. Or it is nested deeper than `to_json` supports.
+        # The body has an unpaired surrogate, from an editor that split a character, and JSON needs an escape
+        # for it. Or the body is nested deeper than `to_json` supports.
         with contextlib.suppress(ValueError):
             return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
     except _NotFiniteError:
@@ -74,7 +73,7 @@ class _NotFiniteError(Exception):
 
 
 def _write(value: Any, depth: int, pieces: list[bytes]) -> None:
-    """Append the JSON text in pieces; containers deeper than `depth` in one."""
+    """Append the JSON text in pieces; a container deeper than `depth` is one piece."""
     if depth and isinstance(value, str) and len(value) > PIECE:
         pieces.append(b'"')
         pieces.extend(to_json(value[start : start + PIECE])[1:-1] for start in range(0, len(value), PIECE))
@@ -100,7 +99,7 @@ def _is_flat(value: dict[Any, Any]) -> bool:
 
 def _whole(value: Any) -> bytes:
     text = to_json(value, inf_nan_mode="constants")
-    # Within strings, both modes write these words in the same way.
+    # Both modes write these words in the same way within strings.
     if (b"NaN" in text or b"Infinity" in text) and text != to_json(value, inf_nan_mode="null"):
         raise _NotFiniteError
     return text

@@ -23,20 +23,20 @@ class TlsOptions:
     """The TLS options of a connection. Equal options share a context."""
 
     ca_file: str | None = None
-    """A file of certificates that are trusted in addition to the system's. Paths have no `~`."""
+    """A file with certificates to trust in addition to the system's. Paths have `~` already expanded."""
 
     cert: str | None = None
-    """A file with the client certificate, its chain, and its key unless `key` has that."""
+    """A file with the client certificate, its chain, and its key if `key` is None."""
 
     key: str | None = None
     password: str | None = field(default=None, repr=False)
-    """The password of the key, if that is encrypted."""
+    """The password of an encrypted key."""
 
     system_file: str = ""
-    """Replaces the system's certificates: the file in `SSL_CERT_FILE`."""
+    """The file in `SSL_CERT_FILE`, which replaces the system's certificates."""
 
     system_directories: str = ""
-    """Replaces the system's certificates if there is no `system_file`: the directories in `SSL_CERT_DIR`."""
+    """The directories in `SSL_CERT_DIR`, which replace the system's if `system_file` is empty."""
 
     @property
     def without_identity(self) -> TlsOptions:
@@ -45,29 +45,29 @@ class TlsOptions:
 
 
 FileStamp: TypeAlias = tuple[str, Stamp | None]
-"""A path with the state of its file."""
+"""A path and the stamp of its file."""
 
 
 def files_read(options: TlsOptions) -> tuple[FileStamp, ...]:
-    """The files from which `make_context` reads, as they are now. A context depends on them too."""
+    """Stamp the files that `make_context` reads. A context depends on their contents too."""
     system = options.system_file or options.system_directories
     named = (*system.split(os.pathsep), options.ca_file, options.cert, options.key)
     return tuple((name, stamp_of(Path(name))) for name in named if name)
 
 
 class _NoPasswordError(Exception):
-    """The key is encrypted, and no password is configured."""
+    """The key is encrypted, but no password is configured."""
 
 
 def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
-    """A context that verifies certificates. Blocks for 50 to 150 ms, because it reads files.
+    """Create a context that verifies certificates. This reads files and blocks for 50 to 150 ms.
 
     Args:
         options: the options of the provider's table.
         provider: the configured provider's id, for errors.
 
     Raises:
-        ConfigError: a file cannot be read or used; the message has the configuration key.
+        ConfigError: a file cannot be read or used; the message names the configuration key.
     """
     context = _system_context(options)
     if options.ca_file is not None:
@@ -81,7 +81,7 @@ def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
                 provider=provider,
                 hint=f"The file must have the certificates of authorities in {PEM} CERTIFICATE.",
             ) from None
-        # A certificate that the user names is trusted even if it is not the root of its chain.
+        # Trust a certificate that the user names even if it is not the root of its chain.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if options.cert is not None:
         _load_identity(context, options.cert, options, provider)
@@ -119,7 +119,7 @@ def _load_identity(context: ssl.SSLContext, named: str, options: TlsOptions, pro
     key = None if options.key is None else _file(options.key, f"{where}.key", provider)
 
     def password() -> str:
-        # Without this function OpenSSL would wait for input at the terminal.
+        # Without this function, OpenSSL would wait for input from the terminal.
         if options.password is None:
             raise _NoPasswordError
         return options.password
@@ -150,7 +150,7 @@ def _why(error: Exception, *, encrypted: bool) -> str:
 
 
 def _file(text: str, where: str, provider: str) -> Path:
-    """The path in a configuration key, if it is absolute and readable."""
+    """Check that a configured path is absolute and readable, and return it."""
     file = Path(text)
     if not file.is_absolute():
         # The working directory is the editor's, so a workspace could choose the file.
@@ -160,7 +160,7 @@ def _file(text: str, where: str, provider: str) -> Path:
             hint="Write an absolute path, or begin with ~/.",
         )
     try:
-        # OpenSSL would wait for the writer of a pipe, and read `/dev/zero` for ever.
+        # OpenSSL would wait for the writer of a pipe, and read `/dev/zero` forever.
         first_bytes(file, 0)
         return file
     except OSError as error:
