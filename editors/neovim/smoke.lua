@@ -43,7 +43,7 @@ client.notify('initialized', vim.empty_dict())
 local question = { role = 'user', content = 'Say hello.' }
 local hello = request('chat/start', chat('hello', { question }))
 
--- vim.lsp.rpc swallows the answer to a cancelled request, so the partial is read from the last delta.
+-- vim.lsp.rpc drops the response of a cancelled request, so the partial answer is read from the last delta.
 client.request('chat/start', chat('cancelled', { question }), function() end)
 wait_for('the first words', function() return delta_of('cancelled', 'text_delta') end)
 assert(request('chat/cancel', { turnId = 'cancelled' }).cancelled)

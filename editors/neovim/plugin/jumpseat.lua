@@ -1,4 +1,4 @@
--- Only commands, maps and what recognizes a saved chat: the modules are loaded when one is used. No default keys.
+-- Defines commands and maps, and recognizes saved chats. The modules are loaded on first use. There are no default keys.
 if vim.g.loaded_jumpseat then return end
 vim.g.loaded_jumpseat = true
 if vim.fn.has('nvim-0.10') == 0 then
@@ -56,7 +56,7 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWinEnter' }, {
     if first ~= '---' and not vim.startswith(first, '## ') then return end
     local recognize = require('jumpseat.chat.recognize')
     if args.event == 'BufReadPost' then
-      -- Neovim obeys modelines after this event, and those of a chat may be the model's words.
+      -- Neovim applies modelines after this event, and those of a chat may have been written by the model.
       if recognize.begins_as_chat(args.buf) then vim.bo[args.buf].modeline = false end
     elseif recognize.is_saved_chat(args.buf) then
       require('jumpseat.chat').attach(args.buf)

@@ -1,9 +1,9 @@
---- The commands of `plugin/jumpseat.lua`, by their names.
+--- The commands of `plugin/jumpseat.lua`, by name.
 local M = {}
 
 local function current() return vim.api.nvim_get_current_buf() end
 
---- Whether a region is not too large; warns if it is.
+--- Whether a region is small enough to send. Warns if it is not.
 ---@param target jumpseat.Region
 ---@return boolean
 local function may_be_sent(target)
@@ -72,10 +72,10 @@ function M.Setting(args) require('jumpseat.input.settings').describe(args.args) 
 
 function M.Install(args) require('jumpseat.daemon.install').run(args.bang) end
 
---- Commands that work with wrong options too.
+--- Commands that work even if the user's options are invalid.
 local UNCONDITIONAL = { Stop = true, Reject = true, Log = true }
 
---- Run a command, unless an option of the user is wrong.
+--- Run a command, unless one of the user's options is invalid.
 ---@param name string
 ---@param args table
 function M.run(name, args)

@@ -40,8 +40,8 @@ local function check_providers()
   end
 end
 
---- Report the options that are wrong or unknown.
----@return boolean ok none is wrong
+--- Report invalid and unknown options.
+---@return boolean ok whether no option is invalid
 local function check_options()
   local problems, unknown = require('jumpseat.core.config').check()
   for _, problem in ipairs(problems) do
@@ -57,7 +57,7 @@ function M.check()
   local config = require('jumpseat.core.config')
   local too_old = config.too_old()
   if too_old then
-    -- The names before Neovim 0.10, and before 0.8.
+    -- Neovim 0.8 and 0.9 have the same functions under other names, and older ones in another module.
     local health = vim.health or require('health')
     health.report_start('jumpseat')
     return health.report_error(too_old)

@@ -1,11 +1,11 @@
---- What users and other plug-ins call.
+--- The functions for users and other plug-ins.
 local M = {}
 
---- Set options; the same as `vim.g.jumpseat`, and not necessary.
+--- Set options. This is optional, and the same as setting `vim.g.jumpseat`.
 ---@param options? jumpseat.Options
 function M.setup(options) vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpseat or {}, options or {}) end
 
---- A short text for the status line: what the chat in this buffer does. Loads nothing and asks nothing.
+--- Return the state of the chat in this buffer for the status line. This neither loads modules nor sends requests.
 ---@return string
 function M.statusline()
   local view = package.loaded['jumpseat.display.view']

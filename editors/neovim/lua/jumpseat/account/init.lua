@@ -1,4 +1,4 @@
---- Signing in and out.
+--- Sign-in and sign-out.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
@@ -11,7 +11,7 @@ local M = {}
 ---@class jumpseat.SignIn
 ---@field token string
 ---@field cancel fun()
----@field close fun()? of the window
+---@field close fun()? closes the window with the code
 
 ---@type jumpseat.SignIn?
 local running
@@ -23,7 +23,7 @@ local function over()
   if done and done.close then done.close() end
 end
 
---- Cancel the sign-in that waits. A cancelled request gets no answer, so this ends it.
+--- Cancel the running sign-in. A cancelled request is never answered, so clean up here.
 function M.cancel()
   if not running then return end
   running.cancel()
@@ -31,7 +31,7 @@ function M.cancel()
   log.notify('The sign-in was cancelled.')
 end
 
---- Copy a text, and say so.
+--- Copy a text to the clipboard if possible, and return a sentence that says where it went.
 ---@param text string
 ---@return string
 local function copy(text)
@@ -60,7 +60,7 @@ local function show(prompt)
   if config.get().open_browser then pcall(vim.ui.open, prompt.verificationUri) end
 end
 
---- The quota of an account that is used up most, in a few words.
+--- Describe the account's most used quota in a few words.
 ---@param account table
 ---@return string?
 local function quota_of(account)
@@ -72,7 +72,7 @@ local function quota_of(account)
   return least and ('%s: %d %% left'):format((least.name:gsub('_', ' ')), math.floor(least.percentRemaining))
 end
 
---- Show the quota of the provider that a chat uses in its window bar.
+--- Show the quota of the model's provider in the window bar of a chat.
 ---@param buf integer
 ---@param model string? `provider:model`
 function M.show_quota(buf, model)
@@ -83,7 +83,7 @@ function M.show_quota(buf, model)
   end)
 end
 
---- The state of each provider's sign-in as it was last reported.
+--- The last reported sign-in state of each provider.
 ---@type table<string, string>
 local states = {}
 
@@ -109,7 +109,7 @@ client.on('end', over)
 ---@return string
 local function state_of(account) return ('%s: %s.'):format(account.provider, status.words(account.state)) end
 
---- Sign in; the daemon chooses the provider if none is named.
+--- Sign in. The daemon chooses the provider if none is named.
 ---@param provider string?
 function M.sign_in(provider)
   if running then M.cancel() end

@@ -1,4 +1,4 @@
---- What to do when nothing can answer yet: install the program, sign in, or take the local model.
+--- Offers to install the program, sign in or install the local model when nothing can answer yet.
 local config = require('jumpseat.core.config')
 local lists = require('jumpseat.daemon.lists')
 local log = require('jumpseat.core.log')
@@ -26,7 +26,7 @@ local SIGN_IN, LOCAL, INSTALL, NOT_NOW = 'Sign in', 'Install the local model', '
 ---@param prompt string
 local function choose(items, prompt)
   vim.ui.select(items, { prompt = prompt }, function(choice)
-    -- Neovim's own menu is still on the screen: the first message below it would wait for ENTER, and hide the next ones.
+    -- Neovim's own menu is still on the screen: the first message below it would wait for ENTER and hide the next ones.
     vim.cmd.redraw()
     if choice == SIGN_IN then require('jumpseat.account').sign_in() end
     if choice == LOCAL then install_local_model() end
@@ -34,7 +34,7 @@ local function choose(items, prompt)
   end)
 end
 
---- Offer a way on after an error of a chat, if no provider is ready or the program is missing.
+--- Offer a next step after an error in a chat if no provider is ready or the program is missing.
 ---@param err jumpseat.Error
 function M.after(err)
   if not config.command() then return choose({ INSTALL, NOT_NOW }, 'jumpseat is not installed.') end

@@ -5,7 +5,7 @@ local log = require('jumpseat.core.log')
 
 local M = {}
 
---- The state of an account in words.
+--- Describe the state of an account.
 ---@param state string
 ---@return string
 function M.words(state)
@@ -13,9 +13,9 @@ function M.words(state)
   return (state:gsub('_', ' '))
 end
 
---- Show lines in a window of its own; `q` closes it.
+--- Show lines in a floating window, which `q` closes.
 ---@param lines string[]
----@param closed? fun() called when a person closes it
+---@param closed? fun() called if the user closes the window
 ---@return fun() close
 function M.window(lines, closed)
   local buf = vim.api.nvim_create_buf(false, true)
@@ -83,7 +83,7 @@ local function provider_lines(list)
   return lines
 end
 
---- Show providers, accounts, quotas and the daemon.
+--- Show the providers with their accounts and quotas, and the daemon's version.
 function M.show()
   lists.providers:get(function(err, result)
     if err then return log.error(err) end
@@ -94,7 +94,7 @@ function M.show()
   end)
 end
 
---- Open the plug-in's log and the daemon's, at their ends.
+--- Open the logs of the plug-in and the daemon, at their ends.
 function M.logs()
   log.write('the log was opened')
   vim.cmd('tabedit + ' .. vim.fn.fnameescape(log.path()))

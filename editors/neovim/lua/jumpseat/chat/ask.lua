@@ -1,4 +1,4 @@
---- Questions from any buffer, about a piece of it.
+--- Questions about any buffer, or a region of it.
 local chat = require('jumpseat.chat')
 local chats = require('jumpseat.core.chats')
 local create = require('jumpseat.chat.create')
@@ -11,9 +11,9 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.ask')
 
----@class jumpseat.Draft a question in a chat, as it is shown until the daemon has written it as the transcript has it
+---@class jumpseat.Draft a question in a chat, shown until the daemon has rendered it as a section of the transcript
 ---@field buf integer
----@field mark integer its lines
+---@field mark integer spans the question
 ---@field lines string[]
 ---@field tick integer
 
@@ -26,7 +26,7 @@ local function last_text(buf, line)
   return row, vim.fn.getbufoneline(buf, row)
 end
 
---- Move the cursors of a chat to its end.
+--- Move the cursor to the last line in every window that shows the chat.
 ---@param buf integer
 local function go_to_end(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -34,7 +34,7 @@ local function go_to_end(buf)
   end
 end
 
---- The lines of a question for a person.
+--- Return the lines that show a question before the daemon has rendered it.
 ---@param question string
 ---@param target jumpseat.Region?
 ---@return string[]
@@ -52,7 +52,7 @@ local function plain(question, target)
   return vim.list_extend(lines, vim.split(question, '\n', { plain = true }))
 end
 
---- Show a question at the end of a chat.
+--- Insert a question at the end of a chat.
 ---@param this jumpseat.Chat
 ---@param lines string[]
 ---@return jumpseat.Draft
@@ -78,7 +78,7 @@ local function add_draft(this, lines)
   return { buf = buf, mark = mark, lines = lines, tick = vim.api.nvim_buf_get_changedtick(buf) }
 end
 
---- Replace a question by its section of the transcript, unless a person has changed it.
+--- Replace a draft with the section that the daemon rendered, unless the user has edited the draft.
 ---@param draft jumpseat.Draft
 ---@param section string[]
 local function replace(draft, section)
@@ -101,9 +101,9 @@ local function replace(draft, section)
 end
 
 ---@class jumpseat.Question
----@field content table[] as the daemon gets it
----@field lines string[] as it is shown until the daemon has answered
----@field is_complete boolean whether it can be sent
+---@field content table[] the blocks that are sent to the daemon
+---@field lines string[] the lines shown until the daemon has rendered the question
+---@field is_complete boolean whether it can be sent without further editing
 
 ---@param this jumpseat.Chat
 ---@param question jumpseat.Question
@@ -130,8 +130,8 @@ local function add(this, question)
   transcript.render({ role = 'user', content = question.content }, transcript.named(buf, 'model'), after)
 end
 
---- Ask in the last chat, below the answer that is being written there. Without a question the piece is put into the chat, to
---- write one.
+--- Ask a question in the last chat, below any answer that is still being written there. If the question is empty, insert
+--- only the region, so that the user can write a question about it.
 ---@param question string
 ---@param target jumpseat.Region?
 function M.ask(question, target)

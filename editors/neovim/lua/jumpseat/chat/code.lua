@@ -1,4 +1,4 @@
---- Code blocks of a chat.
+--- The code blocks of a chat.
 local chats = require('jumpseat.core.chats')
 local escapes = require('jumpseat.core.escapes')
 local log = require('jumpseat.core.log')
@@ -9,7 +9,7 @@ local M = {}
 ---@field prefix string the text before the fence: indentation, quote markers, the marker of a list item
 ---@field marks string
 
---- The fence that a line opens, also inside a list or a quote.
+--- Return the fence that a line opens, even inside a list or a quote.
 ---@param line string
 ---@return jumpseat.Fence?
 local function fence_of(line)
@@ -28,7 +28,7 @@ local function closes(line, fence)
   return marks ~= nil and #marks >= #fence.marks and marks == fence.marks:sub(1, 1):rep(#marks)
 end
 
---- Remove a prefix from lines, as far as they have it.
+--- Remove a prefix from each line, as much of it as the line has.
 ---@param lines string[]
 ---@param prefix string
 ---@return string[]
@@ -41,7 +41,7 @@ end
 ---@return boolean
 local function is_blank(line) return line == nil or not line:find('%S') end
 
---- The block around a line that only its indentation marks.
+--- Return the indented code block (without a fence) around a line.
 ---@param lines string[]
 ---@param row integer from 1
 ---@return string[]?
@@ -55,7 +55,7 @@ local function indented_at(lines, row)
   while belongs(lines[last + 1]) do
     last = last + 1
   end
-  -- A paragraph goes on in indented lines that follow it directly.
+  -- A paragraph continues in indented lines that follow it directly.
   if not is_blank(lines[first]) and not is_blank(lines[first - 1]) then return end
   while is_blank(lines[first]) do
     first = first + 1
@@ -71,7 +71,7 @@ local function indented_at(lines, row)
   return without(block, common)
 end
 
---- The code block around a line, else the last fenced one of the buffer.
+--- Return the code block around a line, or else the last fenced one in the buffer.
 ---@param buf integer
 ---@param row integer from 1
 ---@return string[]?

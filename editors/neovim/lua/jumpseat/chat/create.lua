@@ -1,4 +1,4 @@
---- New chats: their names, and the text that they begin with.
+--- Creates chats: file names and initial text.
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
 local transcript = require('jumpseat.daemon.transcript')
@@ -6,13 +6,13 @@ local transcript = require('jumpseat.daemon.transcript')
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.create')
---- What every daemon reads; the configuration may have another one.
+--- The heading that every daemon understands. The configuration may define another one.
 M.HEADING = '## Me'
 local count = 0
----@type table<integer, { mark: integer, tick: integer }> by buffer: headings that are not yet those of the configuration
+---@type table<integer, { mark: integer, tick: integer }> by buffer: headings not yet replaced by the configured one
 local unnamed = {}
 
---- Change the text that a chat begins with, to which undo goes back.
+--- Change the initial text of a chat without adding an undo step.
 ---@param buf integer
 ---@param change fun()
 local function without_undo(buf, change)
@@ -23,8 +23,8 @@ local function without_undo(buf, change)
   vim.bo[buf].modified = false
 end
 
---- Replace the heading of a new chat by the one of the configuration, unless a person has changed it. Called when the chat
---- is written in or sent: the daemon is needed then, and an error is shown when the chat is sent.
+--- Replace the heading of a new chat with the configured one, unless the user has edited it. Call this when the user
+--- writes in the chat or sends it: the daemon is needed then anyway, and sending reports the errors that this ignores.
 ---@param buf integer
 function M.name_heading(buf)
   local heading = unnamed[buf]
@@ -46,13 +46,13 @@ function M.name_heading(buf)
   end)
 end
 
---- Write what a new chat begins with into an empty buffer.
+--- Write the initial text of a chat into an empty buffer.
 ---@param buf integer
----@param lines? string[] in place of the heading of a question
+---@param lines? string[] the text, instead of front matter and an empty question
 function M.begin(buf, lines)
   local model = config.get().model
   local head = model and { '---', 'model: ' .. model, '---', '' } or {}
-  -- `nvim -M` and `:set nomodifiable` lock every buffer that comes later.
+  -- `nvim -M` and `:set nomodifiable` make every new buffer read-only.
   vim.bo[buf].modifiable = true
   local text = lines or vim.list_extend(vim.list_slice(head), { M.HEADING, '', '' })
   without_undo(buf, function() vim.api.nvim_buf_set_lines(buf, 0, -1, false, text) end)
@@ -62,7 +62,7 @@ function M.begin(buf, lines)
   if client.info() then M.name_heading(buf) end
 end
 
---- An empty buffer for a new chat, with the name of a file.
+--- Create an empty buffer for a new chat, with a file name.
 ---@return integer buf
 function M.buffer()
   count = count + 1

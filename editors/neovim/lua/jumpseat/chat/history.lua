@@ -1,4 +1,4 @@
---- Kept conversations: pick one, look at it, continue it, fork it, delete it.
+--- Kept conversations: pick, show, continue, fork and delete them.
 local chat = require('jumpseat.chat')
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
@@ -10,7 +10,7 @@ local M = {}
 local DELETE = 'Delete'
 local MORE = { title = '… more' }
 
---- A time of the daemon, which is in UTC, as the user's clock shows it.
+--- Format a UTC time of the daemon in the user's time zone.
 ---@param time string
 ---@return string
 local function local_time(time)
@@ -34,7 +34,7 @@ local function describe(row)
   return table.concat(parts, ' · ')
 end
 
---- The text of a kept conversation.
+--- Fetch a kept conversation and its text.
 ---@param id string
 ---@param callback fun(text: string, conversation: table)
 local function read(id, callback)
@@ -64,7 +64,7 @@ local function continue(row)
     transcript.headings(conversation.model, function(err, headings)
       if err then return log.error(err) end
       local lines = vim.split(text, '\n', { plain = true })
-      -- After a turn that failed, the last message is the question itself.
+      -- After a failed turn, the last message is the question itself.
       local messages = conversation.messages
       if #messages == 0 or messages[#messages].role == 'assistant' then
         vim.list_extend(lines, { headings.user, '', '' })
@@ -136,9 +136,9 @@ local function act(row)
   end)
 end
 
---- Pick a kept conversation, of all directories or of the current one.
----@param query string words that it has; empty for all
----@param here boolean
+--- Pick a kept conversation.
+---@param query string words to search for; empty for all conversations
+---@param here boolean only those of the current directory
 ---@param cursor? string the page to show
 function M.pick(query, here, cursor)
   local params =

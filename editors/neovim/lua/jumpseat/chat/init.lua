@@ -1,4 +1,4 @@
---- Chats: Markdown buffers that are conversations.
+--- Chats: Markdown buffers that contain conversations.
 local chats = require('jumpseat.core.chats')
 local config = require('jumpseat.core.config')
 local create = require('jumpseat.chat.create')
@@ -12,8 +12,7 @@ local view = require('jumpseat.display.view')
 
 local M = {}
 
---- Show a chat in a window as chats are shown; its thinking is folded when the text is another one than the window has
---- folded before.
+--- Set the options of a window that shows a chat, and fold the thinking unless the window has already folded this text.
 ---@param win integer
 local function decorate(win)
   view.window(win)
@@ -21,7 +20,7 @@ local function decorate(win)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local text = transcript.text(buf)
   local folded = vim.w[win].jumpseat_folded or {}
-  -- Only an answer can have thinking; a chat that is new needs no daemon yet.
+  -- Only an answer can contain thinking, and a new chat does not need the daemon yet.
   if (folded.buf == buf and folded.tick == tick) or not text:find('\n## [^\n]+\n.*\n## ') then return end
   vim.w[win].jumpseat_folded = { buf = buf, tick = tick }
   transcript.parse(text, function(err, parsed)
@@ -32,12 +31,12 @@ local function decorate(win)
   end)
 end
 
---- Set what a text that was read needs, also the second time.
+--- Set up a buffer after its text was read, for the first time or again.
 ---@param buf integer
 local function begin_text(buf)
   if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
   vim.bo[buf].modeline = false
-  -- Another chat takes the window, also with 'nohidden'.
+  -- Keep the buffer when another chat takes the window, even with 'nohidden'.
   if vim.bo[buf].bufhidden == '' then vim.bo[buf].bufhidden = 'hide' end
   vim.bo[buf].omnifunc = "v:lua.require'jumpseat.input.complete'.omnifunc"
   vim.bo[buf].keywordprg = ':JumpseatSetting'
@@ -48,7 +47,7 @@ local function begin_text(buf)
   settings.check(buf)
 end
 
---- Make a chat of a buffer.
+--- Make a buffer a chat.
 ---@param buf integer
 ---@return jumpseat.Chat
 function M.attach(buf)
@@ -66,7 +65,7 @@ function M.attach(buf)
     create.name_heading(buf)
   end)
   on({ 'TextChanged', 'InsertLeave' }, function() settings.check_later(buf) end)
-  -- The text goes away, or that of the file takes its place.
+  -- The text disappears, or is replaced by the file's.
   on({ 'BufReadPre', 'BufUnload' }, function() send.drop(chat) end)
   on('BufReadPost', function() begin_text(buf) end)
   on('BufWipeout', function()
@@ -79,7 +78,7 @@ function M.attach(buf)
   return chat
 end
 
---- A window of this tab page that shows a chat, the current one if possible.
+--- Return a window of this tab page that shows a chat, preferably the current one.
 ---@return integer?
 local function window_of_chats()
   local windows = { vim.api.nvim_get_current_win(), unpack(vim.api.nvim_tabpage_list_wins(0)) }
@@ -88,7 +87,7 @@ local function window_of_chats()
   )
 end
 
---- Show a buffer in its window, one of this tab page if there is one, else in the window of another chat or a new one.
+--- Show a buffer in its own window (preferably on this tab page), or else in that of another chat or in a new one.
 ---@param buf integer
 local function show(buf)
   local here = vim.fn.bufwinid(buf)
@@ -97,7 +96,7 @@ local function show(buf)
     vim.api.nvim_set_current_win(win)
   else
     local opened = pcall(vim.cmd, config.get().window)
-    -- There may be no room, and the user may have fixed the buffer of the window.
+    -- There may be no room, or the user may have set 'winfixbuf' in the window.
     if not opened or vim.wo.winfixbuf then vim.cmd('tab split') end
   end
   vim.api.nvim_win_set_buf(0, buf)
@@ -105,13 +104,13 @@ local function show(buf)
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
 end
 
---- Load the file of a buffer, also if it has a swap file. Its modelines are not obeyed, whatever it begins with.
+--- Load the file of a buffer, even if it has a swap file. Ignore its modelines, whatever the file starts with.
 ---@param buf integer
 local function load(buf)
   vim.v.errmsg = ''
   local modeline = vim.go.modeline
   vim.go.modeline = false
-  -- The file is read after the long error about a swap file, but not if that is raised.
+  -- With `silent!`, Neovim reads the file after its long error about a swap file; without it, the error would prevent that.
   vim.cmd(('silent! call bufload(%d)'):format(buf))
   vim.go.modeline = modeline
   if vim.v.errmsg:find('^E325') then
@@ -125,7 +124,7 @@ end
 ---@return boolean
 local function is_empty(buf) return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), { '' }) end
 
----@return integer? buf the chat that was used last
+---@return integer? buf the most recently used chat
 local function last_used()
   local last, used
   for _, buf in ipairs(chats.list()) do
@@ -137,7 +136,7 @@ local function last_used()
   return last
 end
 
---- Open a chat: a buffer, a file, a new one, also with a certain text, or else the one that was used last.
+--- Open a chat: the given buffer or file, or a new one (if `new` or `lines` is set), or else the most recently used one.
 ---@param options? { buf?: integer, file?: string, new?: boolean, lines?: string[] }
 ---@return integer buf
 function M.open(options)
@@ -161,8 +160,8 @@ function M.open(options)
   return buf
 end
 
---- Whether the buffer is a chat, or the user wants it to become one. The whole buffer is sent, and the answer is written into
---- it, so nothing but Markdown qualifies.
+--- Whether the buffer is a chat, or the user agrees to make it one. The whole buffer is sent, and the answer is written into
+--- it, so only Markdown qualifies.
 ---@param buf integer
 ---@return boolean
 local function may_be_sent(buf)
@@ -186,7 +185,7 @@ function M.send(buf)
   send.send(M.attach(buf))
 end
 
---- Whether an answer is requested or written.
+--- Whether an answer is being prepared or written.
 ---@param buf integer
 ---@return boolean
 function M.is_running(buf)
@@ -194,9 +193,9 @@ function M.is_running(buf)
   return chat ~= nil and (chat.turn or chat.preparing) ~= nil
 end
 
---- Stop the answer of a chat; the partial answer stays.
+--- Stop the answer of a chat. The text received so far stays.
 ---@param buf integer
----@return boolean stopped false if nothing runs
+---@return boolean stopped false if nothing is running
 function M.stop(buf)
   local chat = chats.get(buf)
   return chat ~= nil and send.stop(chat)

@@ -5,14 +5,14 @@ local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
 
---- Whether there is front matter with the keys of chats.
+--- Whether the front matter has a key that marks a chat.
 ---@param buf integer
 ---@return boolean
 local function has_head(buf)
   return (transcript.named(buf, 'conversation') or transcript.named(buf, 'model')) ~= nil
 end
 
---- The first line with text below the front matter.
+--- Return the first line with text below the front matter.
 ---@param buf integer
 ---@return string
 local function first_line(buf)
@@ -21,13 +21,13 @@ local function first_line(buf)
   return vim.trim(vim.iter(lines):find(function(line) return line:find('%S') ~= nil end) or '')
 end
 
---- Whether a text begins as chats do: with their front matter, or with the heading of a question.
+--- Whether a text starts like a chat: with front matter of chats, or with the heading of a question.
 ---@param buf integer
 ---@return boolean
 function M.begins_as_chat(buf) return has_head(buf) or first_line(buf) == create.HEADING end
 
---- Whether a text is a saved chat. A heading alone is not enough outside the directory of new chats: other documents have
---- it too, and so do other tools have front matter with a model.
+--- Whether a text is a saved chat. Outside the directory of new chats, neither a heading nor front matter is enough by
+--- itself: other documents have the same heading, and other tools write front matter with a model.
 ---@param buf integer
 ---@return boolean
 function M.is_saved_chat(buf)

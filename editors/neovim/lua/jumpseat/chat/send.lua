@@ -1,4 +1,4 @@
---- Sending a chat: the question is read, its references are put in, and the answer is written below it.
+--- Sends a chat: parses the question, expands its references, and writes the answer below it.
 local answer = require('jumpseat.display.answer')
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
@@ -13,8 +13,8 @@ local view = require('jumpseat.display.view')
 
 local M = {}
 
---- Call `action` once no question of the chat is being prepared: an answer comes below everything that is in the chat when it
---- begins.
+--- Call `action` once no question of the chat is being prepared: an answer is written below everything that the chat
+--- contains when the answer starts.
 ---@param chat jumpseat.Chat
 ---@param action fun()
 function M.when_prepared(chat, action)
@@ -22,18 +22,18 @@ function M.when_prepared(chat, action)
   table.insert(chat.preparing, action)
 end
 
---- End the preparation of a question.
+--- End the preparation of a question, and schedule the actions that waited for it.
 ---@param chat jumpseat.Chat
 local function end_preparation(chat)
   local actions = chat.preparing or {}
   chat.preparing = nil
   for _, action in ipairs(actions) do
-    -- The action before may have begun to prepare another question.
+    -- An earlier action may have started to prepare another question.
     vim.schedule(function() M.when_prepared(chat, action) end)
   end
 end
 
---- Forget what ran in a chat.
+--- Reset a chat to the state in which nothing is running.
 ---@param chat jumpseat.Chat
 function M.rest(chat)
   chat.turn, chat.answer = nil, nil
@@ -55,7 +55,7 @@ end
 ---@param written jumpseat.Answer
 ---@param headings { user: string, assistant: string }
 ---@param outcome jumpseat.Outcome
----@param is_sent boolean whether the chat was as it was sent when the turn began
+---@param is_sent boolean whether the buffer still matched the sent conversation when the turn started
 local function finish(chat, written, headings, outcome, is_sent)
   local result = outcome.result or {}
   written.usage = result.usage or written.usage
@@ -63,7 +63,7 @@ local function finish(chat, written, headings, outcome, is_sent)
   local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
   if after == '' then written:remove() end
   written:close(after, err, outcome.cancelled)
-  -- An error without a code is this client's own: the daemon may be gone.
+  -- Only this client's own errors have code 0, and they may mean that the daemon is gone.
   if is_sent and not (err and err.code == 0) then written:mark_kept() end
   if chat.answer == written then
     M.rest(chat)
@@ -77,16 +77,16 @@ end
 ---@param chat jumpseat.Chat
 ---@param params table
 ---@param headings { user: string, assistant: string }
----@param is_sent boolean whether the chat is as it was sent
+---@param is_sent boolean whether the buffer still matches the sent conversation
 local function begin(chat, params, headings, is_sent)
   local written = answer.new(chat.buf, headings.assistant)
   view.update(chat.buf, { state = 'waiting', detail = vim.NIL })
   event('TurnStarted', { buf = chat.buf })
-  -- The conversation goes on with the model that it began with, also when the default changes, and in the same kept
-  -- conversation, also from another editor.
+  -- Record the model and the kept conversation in the front matter, so that the chat continues with both after the
+  -- default model changes, and from another editor.
   local head = { model = params.model, conversationId = params.conversationId }
   local rendering, outcome = 0, nil
-  -- Whoever saves the chat at `TurnEnded` gets its front matter too.
+  -- Wait for the front matter, so that a handler of `TurnEnded` that saves the chat saves that too.
   local function finish_if_complete()
     if outcome and rendering == 0 then finish(chat, written, headings, outcome, is_sent) end
   end
@@ -119,7 +119,7 @@ local function begin(chat, params, headings, is_sent)
   end_preparation(chat)
 end
 
---- Obey a question that is `/model`, with or without a name, and take it out of the chat.
+--- Run a question that is a `/model` command, with or without a name, and remove it from the chat.
 ---@param chat jumpseat.Chat
 ---@param parsed jumpseat.Parsed
 ---@return boolean done
@@ -134,10 +134,10 @@ local function obey(chat, parsed)
   return true
 end
 
---- Begin to prepare a question.
+--- Start to prepare a question.
 ---@param chat jumpseat.Chat
----@return fun(go_on: fun(result: any)): jumpseat.Callback step makes a step, which is skipped if the user has stopped the
---- preparation, or the buffer is gone; an error ends the preparation
+---@return fun(go_on: fun(result: any)): jumpseat.Callback step wraps a step. The step is skipped if the user has stopped the
+--- preparation or the buffer is gone; an error ends the preparation.
 function M.prepare(chat)
   local buf, preparing = chat.buf, {}
   chat.preparing = preparing
@@ -204,9 +204,9 @@ function M.send(chat)
   )
 end
 
---- Stop the answer of a chat; the partial answer stays.
+--- Stop the answer of a chat. The text received so far stays.
 ---@param chat jumpseat.Chat
----@return boolean stopped false if nothing runs
+---@return boolean stopped false if nothing is running
 function M.stop(chat)
   if chat.turn then
     view.update(chat.buf, { state = 'stopping' })
@@ -219,7 +219,7 @@ function M.stop(chat)
   return true
 end
 
---- Stop the answer of a chat without another change of the text.
+--- Stop the answer of a chat without changing the text any further.
 ---@param chat jumpseat.Chat
 function M.drop(chat)
   if chat.turn then chat.turn:stop() end

@@ -1,22 +1,22 @@
---- The open chats, and the buffer that their questions are about.
+--- The open chats, and the buffer that their questions refer to.
 local M = {}
 
 ---@class jumpseat.Chat
 ---@field buf integer
----@field preparing (fun())[]? identifies the question that is being read: what is called afterwards
+---@field preparing (fun())[]? identifies the question that is being prepared; lists the actions to run afterwards
 ---@field turn jumpseat.Turn?
----@field answer jumpseat.Answer? of the turn
+---@field answer jumpseat.Answer? the answer of `turn`
 
 ---@type table<integer, jumpseat.Chat>
 local chats = {}
----@type integer? the buffer that `@buffer` means: the last one that is not a chat
+---@type integer? the buffer that `@buffer` refers to: the last one that is not a chat
 local source
 
 ---@param buf integer
 ---@return jumpseat.Chat? chat nil if the buffer is not a chat
 function M.get(buf) return chats[buf] end
 
---- The buffers of the chats that are open.
+--- Return the buffers of the open chats.
 ---@return integer[]
 function M.list()
   local buffers = vim.tbl_filter(vim.api.nvim_buf_is_loaded, vim.tbl_keys(chats))

@@ -1,10 +1,10 @@
---- Options of the user: `vim.g.jumpseat`, or what `require('jumpseat').setup` stored there.
+--- The user's options: `vim.g.jumpseat`, which `require('jumpseat').setup` also sets.
 local M = {}
 
---- The release of the daemon that this plug-in is made for and installs.
+--- The daemon's release that this plug-in is made for and installs.
 M.version = '0.1.0'
 
---- Why this Neovim cannot run the plug-in, or nil if it can. Any Neovim with Lua can call this.
+--- Return why this Neovim cannot run the plug-in, or nil if it can. This function runs in any Neovim that has Lua.
 ---@return string?
 function M.too_old()
   if vim.fn.has('nvim-0.10') == 1 then return end
@@ -16,20 +16,20 @@ function M.too_old()
   )
 end
 
---- The name of the program in hints.
+--- The hint that explains how to configure the program.
 M.ADVICE = "Name it with :lua require('jumpseat').setup({ command = { '/path/to/jumpseat' } })"
 
 ---@class jumpseat.Options
----@field command? string[] the program, without `attach`; default: the one of `:JumpseatInstall`, else `jumpseat` on the PATH
+---@field command? string[] the program, without `attach`; default: the one `:JumpseatInstall` installed, else `jumpseat` on PATH
 ---@field args? string[] further arguments of `jumpseat attach`
----@field config? table the overlay that is sent as `initializationOptions.config`
----@field model? string the model that new chats name in their front matter
----@field directory? string where new chats are saved
+---@field config? table the configuration overlay that is sent as `initializationOptions.config`
+---@field model? string the model that is written to the front matter of new chats
+---@field directory? string the directory for new chats
 ---@field window? string the command that opens a window for a chat
 ---@field open_browser? boolean whether signing in may open a browser; default: not over SSH
 ---@field keep? boolean whether the daemon keeps the conversations; default true
----@field log_level? string of the daemon
----@field package? string what `:JumpseatInstall` installs, as a requirement for pip
+---@field log_level? string the daemon's log level
+---@field package? string the pip requirement that `:JumpseatInstall` installs
 
 ---@param value any
 ---@return boolean
@@ -43,7 +43,7 @@ local function is_command(value) return is_words(value) and #value > 0 end
 
 local LOG_LEVELS = { 'debug', 'info', 'warning', 'error' }
 
---- The rule of each option: a type, or a function that decides, and the words for a person.
+--- The rule for each option: a type name or a predicate, and the words that describe it in messages.
 ---@type table<string, { is: string|(fun(value: any): boolean), words: string }>
 local RULES = {
   command = { is = is_command, words = "a list of words, such as { '/path/to/jumpseat' }" },
@@ -61,7 +61,7 @@ local RULES = {
   package = { is = 'string', words = 'a string' },
 }
 
---- The options that the user set and that are as they must be, what is wrong with others, and those that do not exist.
+--- Read the user's options: the valid ones, the problems of the invalid ones, and the names that do not exist.
 ---@return table valid
 ---@return string[] problems
 ---@return string[] unknown
@@ -81,15 +81,15 @@ local function read()
   return valid, problems, unknown
 end
 
---- The faults of the options, in sentences.
----@return string[] problems
----@return string[] unknown names that no option has
+--- Check the user's options.
+---@return string[] problems sentences, one for each invalid option
+---@return string[] unknown names of options that do not exist
 function M.check()
   local _, problems, unknown = read()
   return problems, unknown
 end
 
---- The options, with defaults for those that are not set, or are wrong.
+--- Return the options, with defaults for those that are unset or invalid.
 ---@return jumpseat.Options
 function M.get()
   local data = vim.fn.stdpath('data') --[[@as string]]
@@ -106,13 +106,13 @@ function M.get()
   return options
 end
 
---- Where `:JumpseatInstall` installs.
+--- Return the directory that `:JumpseatInstall` installs into.
 ---@return string
 function M.install_directory()
   return vim.fs.joinpath(vim.fn.stdpath('data') --[[@as string]], 'jumpseat', 'daemon')
 end
 
---- The program of this version that `:JumpseatInstall` has installed, or nil.
+--- Return the program that `:JumpseatInstall` installed for this version, or nil.
 ---@return string?
 function M.installed()
   local readable, current = pcall(function()
@@ -124,14 +124,14 @@ function M.installed()
   end
 end
 
---- The daemon's program, or nil if there is none.
+--- Return the daemon's command, or nil if there is none.
 ---@return string[]?
 function M.command()
   local chosen = M.get().command
   if chosen then return chosen end
   local installed = M.installed()
   if installed then return { installed } end
-  -- The whole path, because Windows starts a `.cmd` only by it.
+  -- Windows starts a `.cmd` file only if its full path is given.
   if vim.fn.executable('jumpseat') == 1 then return { vim.fn.exepath('jumpseat') } end
 end
 

@@ -1,4 +1,4 @@
---- Removes the backslashes by which a transcript escapes lines and words, as docs/protocol/transcripts.md describes it.
+--- Removes the backslashes that escape lines and words of a transcript, as docs/protocol/transcripts.md describes.
 local M = {}
 
 local BLOCKS = {
@@ -12,14 +12,14 @@ local BLOCKS = {
 }
 local MARKERS = { '<details><summary>Thinking</summary>', '<!-- text -->', '<!-- empty -->' }
 
---- Words that Vim or Emacs would take for settings, as patterns; a blank is before those of Vim.
+--- Patterns of words that Vim or Emacs would read as settings. Those for Vim start with white space.
 local SETTINGS = { '[\t-\r ]vi', '[\t-\r ]ex', '[\t-\r ][vV]im[<=>]?%d*' }
 table.insert(
   SETTINGS,
   (('local variables'):gsub('%a', function(letter) return ('[%s%s]'):format(letter, letter:upper()) end))
 )
 
---- Whether a line without its backslashes would be one that the transcript reads as its own.
+--- Whether a line without its backslashes would have a meaning in the transcript.
 ---@param line string
 ---@param roles table<string, boolean> the headings of messages
 ---@return boolean
@@ -44,7 +44,7 @@ local function remove(line, roles)
   return line:sub(2)
 end
 
---- The headings of messages in a chat.
+--- Return the headings of messages in a chat.
 ---@param lines string[] the chat
 ---@return table<string, boolean>
 function M.roles(lines)
@@ -63,7 +63,7 @@ function M.roles(lines)
   return roles
 end
 
---- Lines of a message as they were before the daemon escaped them.
+--- Remove the daemon's escapes from the lines of a message.
 ---@param lines string[]
 ---@param roles table<string, boolean>
 ---@return string[]

@@ -1,4 +1,4 @@
---- `User Jumpseat*` events, for other plug-ins.
+--- Fires the `User Jumpseat*` events, for other plug-ins.
 
 ---@param name string without `Jumpseat`
 ---@param data table

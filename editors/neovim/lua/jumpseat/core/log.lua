@@ -13,15 +13,15 @@ local function path_of(name)
   return vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], name)
 end
 
---- The plug-in's own log.
+--- Return the path of the plug-in's own log.
 ---@return string
 function M.path() return path_of('jumpseat.log') end
 
---- The log of the daemon, which writes it itself.
+--- Return the path of the daemon's log, which the daemon writes itself.
 ---@return string
 function M.daemon_path() return path_of('jumpseat-daemon.log') end
 
---- A command whose stderr is appended to the log; vim.lsp.rpc would write it to its own.
+--- Wrap a command so that its stderr is appended to this log; vim.lsp.rpc would write it to the LSP log.
 ---@param command string[]
 ---@return string[]
 function M.with_stderr(command)
@@ -29,7 +29,7 @@ function M.with_stderr(command)
   return vim.list_extend({ '/bin/sh', '-c', 'exec "$@" 2>>"$0"', M.path() }, command)
 end
 
---- The last line of the log; empty if it is one that this plug-in wrote.
+--- Return the last line of the log, or an empty string if this plug-in wrote that line.
 ---@return string
 function M.last_line()
   local file = io.open(M.path(), 'r')
@@ -41,14 +41,14 @@ function M.last_line()
   return line:find(STAMPED) and '' or line
 end
 
---- Begin another file if the log has grown; the one before is kept.
+--- Rename the log if it has grown too large, replacing the previously renamed one.
 function M.rotate()
   vim.fn.mkdir(vim.fs.dirname(M.path()), 'p')
   local stat = vim.uv.fs_stat(M.path())
   if stat and stat.size > LARGEST then vim.uv.fs_rename(M.path(), M.path() .. '.1') end
 end
 
---- Append a line to the log. Texts of chats do not belong here.
+--- Append a line to the log. Never log the text of chats.
 ---@param format string
 ---@param ... any
 function M.write(format, ...)
@@ -59,7 +59,7 @@ function M.write(format, ...)
   file:close()
 end
 
---- Show a message, and keep it in the log.
+--- Show a message. Warnings and errors are also logged.
 ---@param message string
 ---@param level? integer
 function M.notify(message, level)

@@ -1,4 +1,4 @@
---- Pieces of buffers: selections of lines, characters and blocks, and their places as the protocol counts them.
+--- Regions of buffers: selected lines, characters or blocks, and their positions in the protocol's units.
 local M = {}
 
 ---@class jumpseat.Region
@@ -11,7 +11,7 @@ local M = {}
 ---@return string
 local function line_at(buf, row) return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or '' end
 
---- Whole lines.
+--- Return a region of whole lines.
 ---@param buf integer
 ---@param first integer from 1
 ---@param last integer from 1, inclusive
@@ -24,10 +24,10 @@ function M.lines(buf, first, last)
   return { buf = buf, kind = 'line', spans = spans }
 end
 
---- The largest text of a buffer or a file that is sent. Few models read more, and Neovim would stop for seconds.
+--- The largest text that is sent. Few models can read more, and Neovim would block for seconds.
 local LARGEST_BYTES = 1000 * 1000
 
---- Why a text is not sent, or nil if it is not too large.
+--- Return why a text is too large to send, or nil if it is not.
 ---@param name string
 ---@param bytes integer
 ---@return string?
@@ -39,12 +39,12 @@ function M.refusal(name, bytes)
   )
 end
 
---- The bytes of a buffer, without reading its text.
+--- Return the size of a buffer in bytes, without reading its text.
 ---@param buf integer
 ---@return integer
 function M.size_of_buffer(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) end
 
---- The last line with text at or above this one, from 1; 0 if there is none.
+--- Return the last line with text at or above this one (from 1), or 0 if there is none.
 ---@param buf integer
 ---@param line integer from 1
 ---@return integer
@@ -64,7 +64,8 @@ function M.whole(buf) return M.lines(buf, 1, vim.api.nvim_buf_line_count(buf)) e
 
 local KINDS = { v = 'char', V = 'line', ['\22'] = 'block' }
 
---- The last selection of a buffer, or nil. Neovim 0.10 has no positions of block selections: they are whole lines there.
+--- Return the last selection of a buffer, or nil. Neovim 0.10 cannot report the positions of block selections, so they
+--- become whole lines there.
 ---@param buf integer
 ---@return jumpseat.Region?
 function M.last_selection(buf)
@@ -79,11 +80,11 @@ function M.last_selection(buf)
       local row = pair[1][2] - 1
       local line = line_at(buf, row)
       local start, finish = pair[1][3], pair[2][3]
-      -- A line that the block does not reach has no columns: its piece is the empty one at its end.
+      -- A line that the block does not reach has no columns. Its piece is the empty one at its end.
       local empty = start == 0 or finish == 0 or start > #line
       local from, to = #line, #line
       if not empty then
-        -- An edge of a block may cut through a wide character, whose bytes belong together.
+        -- An edge of a block may cut through a wide character, whose bytes must stay together.
         from = start - 1 + vim.str_utf_start(line, start)
         to = finish < #line and finish + vim.str_utf_end(line, finish) or #line
       end
@@ -93,7 +94,7 @@ function M.last_selection(buf)
   end)
 end
 
---- What a command's range means: the selection, if the range is that of the last one, else lines.
+--- Return the region of a command's range: the last selection if the range matches it, or else whole lines.
 ---@param buf integer
 ---@param command { range: integer, line1: integer, line2: integer }
 ---@return jumpseat.Region?
@@ -106,7 +107,7 @@ function M.of_command(buf, command)
   return M.lines(buf, command.line1, command.line2)
 end
 
---- The text of a region; that of whole lines ends with a line end.
+--- Return the text of a region. Whole lines end with a line end.
 ---@param region jumpseat.Region
 ---@return string
 function M.text(region)
@@ -139,9 +140,9 @@ local function position(buf, row, col)
   return { line = row, character = units }
 end
 
---- A column in bytes.
+--- Convert a column of the protocol to bytes.
 ---@param line string
----@param character integer as the protocol counts it
+---@param character integer in the protocol's units
 ---@return integer
 function M.column(line, character)
   if vim.fn.has('nvim-0.11') == 1 then return vim.str_byteindex(line, 'utf-16', character, false) end
@@ -149,7 +150,7 @@ function M.column(line, character)
   return fits and col or #line
 end
 
---- The context block of a region. A block selection has the range of its corners.
+--- Return the context block of a region. A block selection has the range between its corners.
 ---@param region jumpseat.Region
 ---@return table
 function M.block(region)

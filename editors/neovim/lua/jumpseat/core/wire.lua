@@ -1,7 +1,7 @@
---- What JSON and Lua do not share: `null`, and tables without entries.
+--- Converts what differs between JSON and Lua: `null` and empty tables.
 local M = {}
 
---- Remove `vim.NIL` from a decoded message, in place. Neovim 0.12 keeps it in objects, and it is truthy.
+--- Remove `vim.NIL` from a decoded message, in place. Neovim 0.12 leaves it in objects, and it is truthy.
 ---@generic T
 ---@param value T
 ---@return T
@@ -29,7 +29,7 @@ local CHARACTERS = R('\0\127') ^ 1
   + P('\240') * R('\144\191') * TAIL * TAIL
   + R('\241\243') * TAIL * TAIL * TAIL
   + P('\244') * R('\128\143') * TAIL * TAIL
---- A text as UTF-8: a byte that is not, as a buffer may have it, becomes a replacement character.
+--- Replaces each byte that is not part of valid UTF-8, which a buffer may contain, with a replacement character.
 local AS_UTF8 = vim.lpeg.Cs((CHARACTERS ^ 1 + P(1) / '\239\191\189') ^ 0)
 
 ---@param value any
@@ -47,13 +47,13 @@ local function as_utf8(value)
   return copy
 end
 
---- Params as they are sent: without any, an empty object instead of an empty array. A message with text that is not
---- UTF-8 would never be answered.
+--- Prepare params for sending: nil and an empty table become an empty object instead of an empty array. A message with text
+--- that is not valid UTF-8 would never be answered, so such text is replaced.
 ---@param params table?
 ---@return table
 function M.sent(params) return (params == nil or next(params) == nil) and vim.empty_dict() or as_utf8(params) end
 
---- An error of the client itself, in the shape of the daemon's.
+--- Create an error of the client itself, in the shape of the daemon's errors.
 ---@param kind string
 ---@param message string
 ---@param hint string?
@@ -62,7 +62,7 @@ function M.error(kind, message, hint)
   return { code = 0, message = message, data = { kind = kind, hint = hint, retryable = false } }
 end
 
---- The text of an error for a person: the message, and the hint if there is one.
+--- Format an error for the user: the message, and the hint if there is one.
 ---@param err jumpseat.Error
 ---@return string
 function M.sentence(err)

@@ -5,15 +5,15 @@ local wire = require('jumpseat.core.wire')
 
 local M = {}
 
---- A process that ends more often than this in the time is not started again by itself.
+--- A process that crashes more often than this within the time is not restarted automatically.
 local RESTARTS, RESTART_SECONDS = 5, 180
 local INITIALIZE_MS = 20000
---- One frame at 60 Hz: the daemon joins deltas that come within it.
+--- One frame at 60 Hz: the daemon merges deltas that arrive within this time.
 local COALESCE_MS = 16
 local PROTOCOL = 1
---- The commands that hints of the daemon name.
+--- The commands that the daemon names in its hints.
 local COMMANDS = { signIn = ':JumpseatLogin', check = ':checkhealth jumpseat' }
---- What this plug-in cannot do without.
+--- The methods that this plug-in requires.
 local NEEDED = {
   'chat/start',
   'chat/cancel',
@@ -30,19 +30,19 @@ local NEEDED = {
 ---@class jumpseat.Connection
 ---@field rpc vim.lsp.rpc.PublicClient
 ---@field state 'starting'|'ready'|'ending'
----@field waiting { method: string, params: table?, callback: jumpseat.Callback }[] until `initialize` is answered
----@field pending table<integer, jumpseat.Callback> requests without an answer
+---@field waiting { method: string, params: table?, callback: jumpseat.Callback }[] requests made before `initialize` was answered
+---@field pending table<integer, jumpseat.Callback> unanswered requests
 ---@field info table? the answer to `initialize`
 
 ---@type jumpseat.Connection?
 local connection
----@type number[] when the process ended without being asked to
+---@type number[] when the process ended unexpectedly
 local crashes = {}
 local serial = 0
 ---@type table<string, fun(params: table)[]>
 local listeners = {}
 
---- Call `listener` for each notification of this method. `end` is sent by this module when the process ended.
+--- Call `listener` for each notification of this method. This module itself emits `end` when the process has ended.
 ---@param method string
 ---@param listener fun(params: table)
 function M.on(method, listener)
@@ -74,7 +74,7 @@ end
 
 ---@param command string[]
 ---@param version string?
----@param lacks string what it cannot do
+---@param lacks string the missing method
 ---@return jumpseat.Error
 local function too_old(command, version, lacks)
   local name = ('jumpseat%s at %s'):format(version and ' ' .. version or '', table.concat(command, ' '))
@@ -102,10 +102,10 @@ local function fail_all(gone, err)
   end
 end
 
---- Why a process ended before it was ready.
+--- Return an error that says why a process ended before it was ready.
 ---@param command string[]
 ---@param code integer
----@param line string the last one on stderr
+---@param line string the last line of its stderr
 ---@return jumpseat.Error
 local function refused(command, code, line)
   if line:find("'attach'", 1, true) then return too_old(command, nil, 'attach') end
@@ -128,7 +128,7 @@ local function ended(gone, command, code, signal)
   if connection == gone then connection = nil end
   if gone.state == 'ending' then return fail_all(gone, wire.error('connection', 'jumpseat was stopped.')) end
   if gone.state == 'starting' then return fail_all(gone, refused(command, code, said)) end
-  -- A user may stop the daemon; the next request starts it.
+  -- The user may have stopped the daemon. The next request starts it again.
   if next(gone.pending) == nil then return fail_all(gone, wire.error('connection', 'jumpseat ended.')) end
   local now = vim.uv.now() / 1000
   crashes = vim.tbl_filter(function(at) return now - at < RESTART_SECONDS end, crashes)
@@ -206,11 +206,11 @@ local function initialize(new, command, options)
   end, INITIALIZE_MS)
 end
 
---- Start the process if it does not run. Errors reach the callbacks of the requests that wait.
+--- Start the process if it is not running. Errors are passed to the callbacks of the waiting requests.
 ---@return jumpseat.Error?
 function M.start()
   if connection then return end
-  -- A process that starts now would outlive Neovim for moments, and might start a daemon for no one.
+  -- A process that starts now would briefly outlive Neovim, and might start a daemon that nobody uses.
   if type(vim.v.exiting) == 'number' then return wire.error('connection', 'Neovim is ending.') end
   local command = config.command()
   if not command or vim.fn.executable(command[1]) == 0 then return missing() end
@@ -224,7 +224,7 @@ function M.start()
   local dispatchers = {
     notification = function(method, params) emit(method, wire.received(params) or {}) end,
     server_request = function()
-      -- Other codes raise in vim.lsp.rpc, and are never answered.
+      -- vim.lsp.rpc raises an error for any other code, and never answers.
       return nil, { code = vim.lsp.protocol.ErrorCodes.MethodNotFound, message = 'no such method' }
     end,
     on_exit = function(code, signal)
@@ -247,12 +247,12 @@ function M.start()
 end
 
 M.on('window/showMessage', function(params)
-  -- Types are 1 (error) to 4 (log), levels the other way round.
+  -- Message types run from 1 (error) to 4 (log); log levels run the other way.
   log.notify(params.message, vim.log.levels.ERROR - math.min(params.type, 3) + 1)
 end)
 
---- Send a request; starts the daemon if necessary. A request that is cancelled gets no answer, because vim.lsp.rpc
---- drops it. The function that is returned cancels.
+--- Send a request, starting the daemon if necessary. Return a function that cancels the request. A cancelled request is
+--- never answered, because vim.lsp.rpc drops the response.
 ---@param method string
 ---@param params table?
 ---@param callback jumpseat.Callback
@@ -286,11 +286,11 @@ function M.request(method, params, callback)
   end
 end
 
---- The daemon's answer to `initialize`, or nil if it is not connected.
+--- Return the daemon's answer to `initialize`, or nil if the daemon is not connected.
 ---@return table?
 function M.info() return connection and connection.info end
 
---- End the process. Does not wait: the daemon ends the session also when its input closes.
+--- End the process. There is no need to wait: the daemon also ends the session when its input closes.
 function M.stop()
   local current = connection
   if not current then return end

@@ -1,21 +1,21 @@
---- `:JumpseatInstall`: the daemon in a virtual environment of its own, by the script that all editors share.
+--- `:JumpseatInstall`: installs the daemon into its own virtual environment, with the script that all editors share.
 local config = require('jumpseat.core.config')
 local event = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
 
 local M = {}
 
--- Not normalized: the plug-in's directory may be a link into the repository.
+-- Do not normalize this path: the plug-in's directory may be a link into the repository.
 local SCRIPT = vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/../../../../bootstrap.py'
 
---- What may run the script, the best one first.
+--- The commands that can run the script, best first.
 local LAUNCHERS = {
   { 'uv', 'run', '--no-project', '--python', '>=3.11', SCRIPT, '--uv', 'uv' },
   { 'python3', SCRIPT },
   { 'python', SCRIPT },
 }
 
---- The exit codes by which the script says that the installation failed, or was cancelled.
+--- The script's exit codes for a failed and a cancelled installation.
 local FAILED = { [20] = true, [21] = true }
 
 local installing = false
@@ -28,7 +28,7 @@ local function done(message, ok)
   event('Installed', { ok = ok })
 end
 
---- Run the script by a launcher, or by the next one if this one cannot run it.
+--- Run the script with a launcher, or with the next one if this one cannot run it.
 ---@param number integer
 ---@param arguments string[]
 local function run(number, arguments)
@@ -46,7 +46,7 @@ local function run(number, arguments)
     end)
   end
   log.write('%s', table.concat(command, ' '))
-  -- The script ends when its input does, so with Neovim. A workspace must not choose the Python of uv.
+  -- The script ends when its input closes, and so with Neovim. The home directory keeps a workspace from choosing uv's Python.
   local options = { text = true, stdin = true, cwd = vim.uv.os_homedir(), stdout = show }
   local started = pcall(vim.system, command, options, function(result)
     vim.schedule(function()
@@ -62,7 +62,7 @@ local function run(number, arguments)
   if not started then run(number + 1, arguments) end
 end
 
---- Install the daemon; with `again` also if this version is there.
+--- Install the daemon. If `again` is set, replace an installation of this version.
 ---@param again boolean
 function M.run(again)
   if installing then return log.warn('The installation runs already.') end

@@ -1,18 +1,18 @@
---- The daemon's lists of providers, models and prompts, each kept until the daemon says that it changed.
+--- The daemon's lists of providers, models and prompts, each cached until the daemon reports a change.
 local client = require('jumpseat.daemon.client')
 
 local M = {}
 
 ---@class jumpseat.List
 ---@field private method string
----@field private key string of the list in the answer
----@field private kept table? the answer
+---@field private key string the list's key in the response
+---@field private kept table? the cached response
 local List = {}
 List.__index = List
 
 ---@param method string
 ---@param key string
----@param changes string[] notifications after which the list is another one
+---@param changes string[] notifications that invalidate the list
 ---@return jumpseat.List
 local function new(method, key, changes)
   local list = setmetatable({ method = method, key = key }, List)
@@ -22,10 +22,10 @@ local function new(method, key, changes)
   return list
 end
 
---- The answer with the list.
+--- Pass the response with the list to the callback. A response with errors is requested again.
 ---@param callback jumpseat.Callback
 function List:get(callback)
-  -- A provider that failed may answer now.
+  -- A provider that failed before may answer now.
   if self:is_kept() and #(self.kept.errors or {}) == 0 then return callback(nil, self.kept) end
   client.request(self.method, {}, function(err, result)
     if not err then self.kept = result end
@@ -36,7 +36,7 @@ end
 ---@return boolean
 function List:is_kept() return self.kept ~= nil end
 
---- What is known without asking, for completion; the first call asks.
+--- Return the cached list, for completion. If there is none, request it for the next call.
 ---@return table[]
 function List:known()
   if not self.kept then self:get(function() end) end
@@ -47,7 +47,7 @@ M.providers = new('providers/list', 'providers', { 'providers/didChange', 'auth/
 M.models = new('models/list', 'models', { 'models/didChange' })
 M.prompts = new('prompts/list', 'prompts', { 'prompts/didChange' })
 
---- The provider of a model's name, or the default one.
+--- Return the provider that a model's name starts with, or else the default provider.
 ---@param model string?
 ---@return table?
 function M.provider_of(model)

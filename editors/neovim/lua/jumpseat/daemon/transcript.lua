@@ -1,4 +1,4 @@
---- The text of a chat buffer, read and written by the daemon.
+--- Parses and renders the text of chat buffers with the daemon.
 local client = require('jumpseat.daemon.client')
 local wire = require('jumpseat.core.wire')
 
@@ -14,9 +14,9 @@ local M = {}
 
 ---@class jumpseat.Section
 ---@field role 'user'|'assistant'
----@field startLine integer from 0, the heading
+---@field startLine integer the heading, from 0
 ---@field endLine integer exclusive
----@field message integer? its index in the messages, from 0
+---@field message integer? the index of its message, from 0
 ---@field thinking { startLine: integer, endLine: integer }[]?
 
 ---@param buf integer
@@ -27,7 +27,7 @@ function M.text(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, 
 ---@param callback fun(err: jumpseat.Error?, parsed: jumpseat.Parsed)
 function M.parse(text, callback) client.request('transcript/parse', { text = text }, callback) end
 
---- The Markdown of a message, without its last line end. An answer is without blank lines around its texts.
+--- Render a message as Markdown without its last line end. The texts of an answer are trimmed of blank lines.
 ---@param message { role: string, content: table[] }
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, text: string)
@@ -35,13 +35,13 @@ function M.render(message, model, callback)
   local params = { messages = { message }, model = model, trimAnswers = true }
   client.request('transcript/render', params, function(err, result)
     if err then return callback(err, '') end
-    -- The front matter names the model; only the message is wanted.
+    -- Remove the front matter, which names the model: only the message is wanted.
     local text = result.text:gsub('^%-%-%-\n.-\n%-%-%-\n+', ''):gsub('\n$', '')
     callback(nil, text)
   end)
 end
 
---- The headings of both roles, which the configuration may rename.
+--- Fetch the headings of both roles, which the configuration may rename.
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, headings: { user: string, assistant: string })
 function M.headings(model, callback)
@@ -53,7 +53,7 @@ function M.headings(model, callback)
   end)
 end
 
---- The number of the lines of the front matter with its two `---`; 0 if there is none.
+--- Return the number of lines of the front matter including its two `---`, or 0 if there is none.
 ---@param buf integer
 ---@return integer
 function M.front_matter_end(buf)
@@ -65,12 +65,12 @@ function M.front_matter_end(buf)
   return 0
 end
 
---- The lines of the front matter with its two `---`.
+--- Return the lines of the front matter including its two `---`.
 ---@param buf integer
 ---@return string[]
 function M.front_matter(buf) return vim.api.nvim_buf_get_lines(buf, 0, M.front_matter_end(buf), false) end
 
---- The name that the front matter has for a key, without reading it as YAML.
+--- Return the value of a key in the front matter, without parsing it as YAML.
 ---@param buf integer
 ---@param key 'conversation'|'model'
 ---@return string?
@@ -81,15 +81,15 @@ function M.named(buf, key)
   end
 end
 
---- The section of a message.
+--- Return the section of a message.
 ---@param parsed jumpseat.Parsed
----@param number integer of the message, from 1
+---@param number integer the message's number, from 1
 ---@return jumpseat.Section
 function M.section(parsed, number)
   return assert(vim.iter(parsed.turns):find(function(each) return each.message == number - 1 end))
 end
 
---- Write front matter with these values over the one that is there.
+--- Replace the front matter with one that the daemon renders from these values.
 ---@param buf integer
 ---@param head { model: string?, system: string?, settings: table?, conversationId: string? }
 ---@param write fun(change: fun()) makes the change
@@ -114,7 +114,7 @@ function M.set_front_matter(buf, head, write, callback)
   end)
 end
 
---- Name the model in the front matter of a chat; everything else in it stays.
+--- Set the model in the front matter of a chat, and leave the rest unchanged.
 ---@param buf integer
 ---@param model string
 ---@param callback fun(err: jumpseat.Error?)

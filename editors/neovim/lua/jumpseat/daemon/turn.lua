@@ -1,16 +1,16 @@
---- Turns: `chat/start` and `edit/start`, their deltas in batches of one frame, and their end.
+--- Turns: `chat/start` and `edit/start`, with their deltas delivered once per frame.
 local client = require('jumpseat.daemon.client')
 
 local M = {}
 
 local FRAME_MS, LONGEST_PAUSE_MS = 16, 250
---- The part of the time that writing deltas, and drawing them, may take: highlighting a long chat takes longer than a frame.
+--- The share of the time that writing and drawing deltas may take. Highlighting a long chat takes longer than a frame.
 local SHARE = 0.25
 
 ---@class jumpseat.Outcome
----@field result table? the result, if the turn succeeded
----@field error jumpseat.Error? why it did not
----@field content table[]? the blocks, also of a turn that failed; nil if unknown
+---@field result table? the result of a successful turn
+---@field error jumpseat.Error? why the turn failed
+---@field content table[]? the blocks, even of a failed turn; nil if unknown
 ---@field cancelled boolean
 
 ---@class jumpseat.Turn
@@ -19,7 +19,7 @@ local SHARE = 0.25
 ---@field private on_end fun(outcome: jumpseat.Outcome)
 ---@field private queued table[]
 ---@field private scheduled boolean
----@field private pause_ms number until the deltas that come next are written
+---@field private pause_ms number the delay before the next deltas are delivered
 ---@field private begun boolean
 ---@field private stopped boolean
 local Turn = {}
@@ -36,7 +36,7 @@ function Turn:_flush()
   self.queued = {}
   local begun = vim.uv.hrtime()
   self.on_deltas(queued)
-  -- Runs after the screen was drawn.
+  -- This runs after the screen is drawn.
   vim.defer_fn(function()
     local took = (vim.uv.hrtime() - begun) / 1e6
     self.pause_ms = math.min(math.max(FRAME_MS, took / SHARE), LONGEST_PAUSE_MS)
@@ -63,28 +63,28 @@ end
 ---@param delta table
 function Turn:_receive(delta)
   self.begun = true
-  -- vim.lsp.rpc drops the response of a cancelled request, so that its last delta ends the turn. Otherwise the
-  -- response follows, and has more.
+  -- vim.lsp.rpc drops the response of a cancelled request, so its last delta ends the turn. In all other cases the
+  -- response follows and has more details.
   self:_queue(delta)
   if delta.type == 'done' and delta.stopReason == 'cancelled' then
     self:_finish({ cancelled = true, error = delta.error, content = delta.content or {} })
   end
 end
 
---- Report the progress of a wait that is not for the model, such as loading the local one, like a delta.
----@param value table of `$/progress`
+--- Report progress unrelated to the model's answer, such as loading the local model, in the form of a delta.
+---@param value table the value of a `$/progress` notification
 function Turn:_report(value)
   local text = value.message or value.title
   if text and value.percentage then text = ('%s %d %%'):format(text, value.percentage) end
   self:_queue({ type = 'progress', text = value.kind ~= 'end' and text or nil })
 end
 
---- Stop the turn. The partial answer stays.
+--- Stop the turn. The text received so far stays.
 function Turn:stop()
   if self.stopped or not turns[self.id] then return end
   self.stopped = true
   client.request('chat/cancel', { turnId = self.id }, function(err, answer)
-    -- A turn that was cancelled before its first delta gets no `done` either.
+    -- A turn that is cancelled before its first delta does not get a `done` either.
     if not err and answer.cancelled and not self.begun then
       self:_finish({ cancelled = true, content = {} })
     end
@@ -108,7 +108,7 @@ client.on('end', function(err)
   end
 end)
 
---- Start a turn. `on_deltas` is called once a frame at most, `on_end` exactly once.
+--- Start a turn. `on_deltas` is called at most once per frame, `on_end` exactly once.
 ---@param method 'chat/start'|'edit/start'
 ---@param params table
 ---@param on_deltas fun(deltas: table[])

@@ -1,4 +1,4 @@
---- An answer while it is written into a chat buffer. The daemon's deltas contain the lines of the transcript.
+--- Writes an answer into a chat buffer. The daemon's deltas contain the lines of the transcript.
 local region = require('jumpseat.core.region')
 local view = require('jumpseat.display.view')
 local writer = require('jumpseat.display.writer')
@@ -10,10 +10,10 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@class jumpseat.Answer
 ---@field buf integer
 ---@field private writer jumpseat.Writer
----@field private heading string what comes before the first block
----@field private written boolean some text follows the heading
----@field private thinking integer? the mark at the first line of an unfinished block of thinking
----@field private mark integer the text behind the heading
+---@field private heading string the heading with its blank lines, written before the first block
+---@field private written boolean whether text follows the heading
+---@field private thinking integer? the mark at the first line of an unfinished thinking block
+---@field private mark integer the mark of the label at the heading
 ---@field model string? the provider and model that answer
 ---@field usage table?
 ---@field conversation string? the kept conversation that the turn belongs to
@@ -22,7 +22,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 local Answer = {}
 Answer.__index = Answer
 
---- An answer below the last line that has text.
+--- Start an answer below the last line that has text.
 ---@param buf integer
 ---@param heading string
 ---@return jumpseat.Answer
@@ -36,7 +36,7 @@ function M.new(buf, heading)
     written = false,
     notices = {},
   }, Answer)
-  -- Blank lines that follow would come behind the answer.
+  -- Blank lines that stayed here would end up below the answer.
   self.writer:edit(function() vim.api.nvim_buf_set_lines(buf, last, -1, false, {}) end)
   self.writer:append(self.heading)
   self.mark = view.heading(buf, self:_heading_row(), 'waiting …')
@@ -59,7 +59,7 @@ function Answer:_fold_thinking()
   self.thinking = nil
 end
 
---- Write a batch of deltas: one change of the buffer, except around thinking, which is folded.
+--- Write a batch of deltas as one change of the buffer. Thinking needs a change of its own, because it is folded.
 ---@param deltas table[]
 function Answer:write(deltas)
   if not self.writer:is_valid() then return end
@@ -71,7 +71,7 @@ function Answer:write(deltas)
   for _, delta in ipairs(deltas) do
     local type = delta.type
     if type == 'response' and self.written then
-      -- The provider starts again: the blocks so far are void.
+      -- The provider starts its answer again, so the blocks so far are void.
       flush()
       self.writer:replace(self.heading)
       self.written, self.thinking = false, nil
@@ -89,10 +89,10 @@ function Answer:write(deltas)
       self:_label('…')
     elseif type == 'thinking_start' then
       self:_label('thinking …')
-      -- The text of a block that begins before the one above it is complete comes later, and is not folded.
+      -- If this block starts before the one above it is complete, its text comes later and is not folded.
       if delta.transcript then
         flush()
-        -- A mark, because the front matter is written above meanwhile.
+        -- Use a mark, because the front matter above may be rewritten meanwhile.
         self.thinking = vim.api.nvim_buf_set_extmark(self.buf, namespace, self.writer:last_row() - 2, 0, {})
       end
     elseif type == 'thinking_done' or type == 'done' then
@@ -114,11 +114,11 @@ end
 ---@return boolean
 function Answer:has_text() return self.written end
 
---- Whether the answer can be written on; see `Writer:is_valid`.
+--- Whether more of the answer can be written; see `Writer:is_valid`.
 ---@return boolean
 function Answer:is_valid() return self.writer:is_valid() end
 
---- Write no more; the text stays as it is.
+--- Stop writing, and leave the text as it is.
 function Answer:abandon()
   self.writer.lost = true
   self.writer:close()
@@ -137,13 +137,14 @@ function Answer:remove()
   self.writer:replace('')
 end
 
---- Change the buffer in the undo step of the answer, unless the user has undone the answer.
+--- Change the buffer in the undo step of the answer. Does nothing if the user has undone the answer.
 ---@param change fun()
 function Answer:edit(change)
   if self.writer:is_valid() then self.writer:edit(change) end
 end
 
---- Let Neovim end without a question about a chat that the daemon keeps as it is in the buffer, unless it has a file.
+--- Clear 'modified' if the daemon keeps the whole chat and the chat has no file, so that Neovim quits without asking
+--- about it.
 function Answer:mark_kept()
   if not vim.api.nvim_buf_is_loaded(self.buf) then return end
   local is_kept = self.conversation and not self.is_unkept and self.writer:is_alone()
@@ -151,7 +152,7 @@ function Answer:mark_kept()
   vim.bo[self.buf].modified = false
 end
 
---- End the answer: what answered, notices and the error are shown, and `after` follows in the buffer.
+--- End the answer: show the model, the notices and the error, and append `after`.
 ---@param after string
 ---@param err jumpseat.Error?
 ---@param stopped boolean

@@ -1,14 +1,14 @@
---- What is shown of a chat beside its text: the window bar, marks at headings, and folds.
+--- Displays a chat's state around its text: the window bar, labels at headings, messages and folds.
 local wire = require('jumpseat.core.wire')
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.view')
 local WIDTH = 76
---- The bytes of a character, with those that combine with it.
+--- The bytes of a character including its combining characters.
 local LONGEST_CHARACTER = 8
 
---- What the states are called.
+--- The labels of the states.
 local LABELS = {
   starting = 'starting jumpseat',
   preparing = 'sending',
@@ -20,8 +20,8 @@ local LABELS = {
 }
 
 ---@class jumpseat.Status
----@field state? string a key of LABELS; nil while nothing runs
----@field detail? string shown in place of the label
+---@field state? string a key of LABELS; nil if nothing is running
+---@field detail? string shown instead of the label
 ---@field model? string
 ---@field usage? table
 ---@field quota? string
@@ -41,7 +41,7 @@ end
 ---@return string
 local function escaped(text) return (text:gsub('%%', '%%%%')) end
 
---- The text of the window bar, of the window that is drawn.
+--- Return the window bar's text for the window that is being drawn.
 ---@return string
 function M.winbar()
   local buf = vim.api.nvim_win_get_buf(vim.g.statusline_winid or 0)
@@ -58,7 +58,7 @@ function M.winbar()
   return escaped(left) .. '%<' .. (fits and '%=%#Comment#' .. hint or '')
 end
 
---- The changes of the display that a delta causes, for `update`.
+--- Return the changes of the display that a delta causes, for `update`.
 ---@param delta table
 ---@return table<string, any>
 function M.changes(delta)
@@ -81,7 +81,7 @@ function M.changes(delta)
   return {}
 end
 
---- Change what is shown of a chat.
+--- Change the displayed state of a chat.
 ---@param buf integer
 ---@param changes table<string, any> `vim.NIL` removes a value
 function M.update(buf, changes)
@@ -90,13 +90,13 @@ function M.update(buf, changes)
     status[key] = value ~= vim.NIL and value or nil
   end
   statuses[buf] = status
-  -- `:redrawstatus!` would draw the bars of all windows for each frame of an answer.
+  -- `:redrawstatus!` would redraw the bars of all windows for each frame of an answer.
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     pcall(vim.api.nvim__redraw, { win = win, winbar = true })
   end
 end
 
---- What a chat does, in a word or two; nil while nothing runs.
+--- Return the label of a chat's state, or nil if nothing is running.
 ---@param buf integer
 ---@return string?
 function M.label(buf) return LABELS[M.status(buf).state] end
@@ -105,14 +105,14 @@ function M.label(buf) return LABELS[M.status(buf).state] end
 ---@return jumpseat.Status
 function M.status(buf) return statuses[buf] or {} end
 
----@type table<integer, table<integer, string>> by buffer and mark: the lines of headings with a text behind them
+---@type table<integer, table<integer, string>> by buffer and mark: the heading lines that have a label
 local headings = {}
 
---- Show or replace a text behind a line, such as the heading of an answer.
+--- Show a label after a line, such as the heading of an answer, or replace it.
 ---@param buf integer
 ---@param row integer from 0
 ---@param text string
----@param id integer? the mark that is replaced
+---@param id integer? the mark of the label to replace
 ---@return integer id
 function M.heading(buf, row, text, id)
   local options = { id = id, virt_text = { { text, 'Comment' } }, hl_mode = 'combine', undo_restore = false }
@@ -122,7 +122,7 @@ function M.heading(buf, row, text, id)
   return id
 end
 
---- Remove the text behind a heading.
+--- Remove the label of a heading.
 ---@param buf integer
 ---@param id integer
 function M.remove(buf, id)
@@ -130,7 +130,7 @@ function M.remove(buf, id)
   if headings[buf] then headings[buf][id] = nil end
 end
 
--- Undo and redo take a heading away, and leave its mark at another line.
+-- Undo and redo can remove a heading and leave its mark on another line.
 vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
   group = vim.api.nvim_create_augroup('jumpseat.headings', {}),
   callback = function(event)
@@ -143,7 +143,7 @@ vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
   end,
 })
 
---- What a heading shows after the turn.
+--- Return the label of an answer's heading after the turn.
 ---@param model string?
 ---@param usage table?
 ---@return string
@@ -151,14 +151,14 @@ function M.summary(model, usage)
   return table.concat(vim.list_extend({ model or '' }, { tokens(usage) }), ' · ')
 end
 
---- A text in pieces of at most this width.
+--- Split a text into pieces of at most this width.
 ---@param text string
 ---@param width integer
 ---@return string[]
 function M.pieces(text, width)
   local pieces, at = {}, 1
   repeat
-    -- Measuring the whole rest for each piece would take time that grows with the square of its length.
+    -- Measuring the whole rest for each piece would take quadratic time.
     local last = at + LONGEST_CHARACTER * width
     if last < #text then last = last + vim.str_utf_end(text, last) end
     local head = text:sub(at, last)
@@ -172,7 +172,7 @@ function M.pieces(text, width)
   return pieces
 end
 
---- A text in lines of this width; a word that is longer is broken.
+--- Wrap a text at this width. A longer word is broken.
 ---@param text string
 ---@param width integer
 ---@return string[]
@@ -192,7 +192,7 @@ local function wrapped(text, width)
   return lines
 end
 
---- The columns of the narrowest window that shows a buffer.
+--- Return the width of the narrowest window that shows a buffer.
 ---@param buf integer
 ---@return integer
 function M.width_of(buf)
@@ -208,14 +208,14 @@ end
 ---@field text string
 ---@field highlight string
 
----@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: what is shown below lines
+---@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: the messages below lines
 local messages = {}
 
 --- Show a message below a line, or replace it.
 ---@param buf integer
 ---@param row integer from 0
 ---@param message jumpseat.Message
----@param id integer? the mark that is replaced
+---@param id integer? the mark of the message to replace
 local function put_below(buf, row, message, id)
   local lines = vim.tbl_map(
     function(line) return { { line, message.highlight } } end,
@@ -234,7 +234,7 @@ end
 ---@param highlight string
 function M.below(buf, row, text, highlight) put_below(buf, row, { text = text, highlight = highlight }) end
 
--- Neovim does not wrap virtual lines.
+-- Neovim does not wrap virtual lines, so wrap them again when a window changes its width.
 vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
   group = vim.api.nvim_create_augroup('jumpseat.view', {}),
   callback = function()
@@ -252,7 +252,7 @@ vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
 ---@param err jumpseat.Error
 function M.error(buf, row, err) M.below(buf, row, '✗ ' .. wire.sentence(err), 'DiagnosticError') end
 
---- Remove messages below lines; the texts behind headings stay.
+--- Remove the messages below lines. The labels of headings stay.
 ---@param buf integer
 ---@return boolean removed false if there were none
 function M.clear_messages(buf)
@@ -274,7 +274,7 @@ function M.fold(buf, first, last)
   end
 end
 
---- Open the folds that lines are in, in every window that shows the buffer.
+--- Open the folds that contain these lines, in every window that shows the buffer.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer from 0, inclusive
@@ -284,7 +284,7 @@ function M.unfold(buf, first, last)
   end
 end
 
---- Fold the images of a chat in every window that shows it: they are lines of many kilobytes.
+--- Fold the images of a chat in every window that shows it: their lines are many kilobytes long.
 ---@param buf integer
 function M.fold_images(buf)
   local start, fence
@@ -304,12 +304,12 @@ function M.foldtext()
   if vim.startswith(vim.fn.getline(first), '`') then
     return ('▸ Image (%d kB)'):format(math.ceil(#vim.fn.getline(first + 1) * 3 / 4 / 1024))
   end
-  -- The markup is four lines: the two of `<details>`, and a blank one within each.
+  -- The markup takes four lines: the two tags of `<details>`, and a blank line inside each.
   local count = math.max(1, last - first + 1 - 4)
   return ('▸ Thinking (%d line%s)'):format(count, count == 1 and '' or 's')
 end
 
---- Options of a window that shows a chat. Folds are manual: `foldexpr` would run for each piece of an answer.
+--- Set the options of a window that shows a chat. Folds are manual: `foldexpr` would run for each piece of an answer.
 ---@param win integer
 function M.window(win)
   local options = vim.wo[win][0]
@@ -319,7 +319,7 @@ function M.window(win)
   options.foldtext = "v:lua.require'jumpseat.display.view'.foldtext()"
 end
 
---- Fold the thinking and the images of a chat as they are in the text, in a window that may have old folds.
+--- Fold the thinking and the images of a chat's current text, in a window that may have old folds.
 ---@param win integer
 ---@param parsed jumpseat.Parsed
 function M.fold_all(win, parsed)

@@ -1,4 +1,4 @@
---- Writes one growing piece of text into a buffer that a person may edit at the same time.
+--- Writes one growing piece of text into a buffer that the user may edit at the same time.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
@@ -6,11 +6,11 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
 ---@class jumpseat.Writer
 ---@field buf integer
 ---@field private first integer the mark at the start of the piece
----@field private last integer the mark at its end; what is typed there stays behind it
+---@field private last integer the mark at its end; text typed there stays after it
 ---@field private tick integer? `changedtick` after the last write
----@field private chunks string[] what was written
----@field lost boolean the user has taken the piece away
----@field private is_shared boolean something else changed the buffer since the first write
+---@field private chunks string[] the texts written so far
+---@field lost boolean whether the user has removed the piece
+---@field private is_shared boolean whether something else has changed the buffer since the first write
 local Writer = {}
 Writer.__index = Writer
 
@@ -44,7 +44,7 @@ function Writer:first_row() return (self:_at(self.first)) end
 ---@return integer row from 0
 function Writer:last_row() return (self:_at(self.last)) end
 
---- Whether the piece can be written on. It cannot if the user has deleted it, or has undone some of it: what is written
+--- Whether more can be written to the piece. Not if the user has deleted it or undone some of it: text that is written
 --- after an undo could not be redone.
 ---@return boolean
 function Writer:is_valid()
@@ -57,7 +57,7 @@ function Writer:is_valid()
   return not self.lost
 end
 
---- Whether nothing else changed the buffer since the first write.
+--- Whether nothing else has changed the buffer since the first write.
 ---@return boolean
 function Writer:is_alone()
   return not self.is_shared and self.tick == vim.api.nvim_buf_get_changedtick(self.buf)
@@ -70,9 +70,9 @@ function Writer:_is_undone()
   return tree.seq_cur < tree.seq_last
 end
 
---- Change the buffer in the same undo step as the writes before, unless something else changed it since.
---- `:undojoin` would join the user's last change too, and fails after an undo. A buffer that the user has locked since
---- the turn began is unlocked for the change.
+--- Change the buffer in the same undo step as the earlier writes, unless something else has changed it since: `:undojoin`
+--- would then also join the user's last change, and it fails after an undo. A buffer that the user has locked since the
+--- turn started is unlocked for the change.
 ---@param change fun()
 function Writer:edit(change)
   local options = vim.bo[self.buf]
@@ -87,7 +87,7 @@ function Writer:edit(change)
   end)
 end
 
---- The windows that show the buffer, with where their cursors belong after an insertion at the end of the piece.
+--- Return the windows that show the buffer, and the cursor position of each after an insertion at the end of the piece.
 ---@private
 ---@param lines string[]
 ---@return table<integer, [integer, integer]|'end'>
@@ -113,11 +113,11 @@ function Writer:_cursors(lines)
   return cursors
 end
 
---- Add text at the end of the piece. A window follows only if its cursor was on the last line; a person who types
---- there goes on typing behind the text.
+--- Add text at the end of the piece. A window follows only if its cursor was on the last line. A user who is typing there
+--- continues after the new text.
 ---@param text string
 function Writer:append(text)
-  -- A carriage return would be shown, and kept in the file.
+  -- A carriage return would be visible, and would be saved in the file.
   text = text:gsub('\r', '')
   if text == '' then return end
   local lines = vim.split(text, '\n', { plain = true })
@@ -149,7 +149,7 @@ function Writer:_place(cursors)
   end
 end
 
---- Whether the piece is as it was written.
+--- Whether the piece still is what was written.
 ---@private
 ---@return boolean
 function Writer:_is_untouched()
@@ -159,7 +159,7 @@ function Writer:_is_untouched()
   return table.concat(now, '\n') == table.concat(self.chunks)
 end
 
---- Make the piece this text, and change only the lines that differ. Does nothing if a person has edited the piece.
+--- Replace the piece with this text, changing only the lines that differ. Does nothing if the user has edited the piece.
 ---@param text string
 ---@return boolean done
 function Writer:replace(text)
@@ -173,7 +173,7 @@ function Writer:replace(text)
   while same < math.min(#old, #new) and old[same + 1] == new[same + 1] do
     same = same + 1
   end
-  -- The last line that is equal stays, so that there is a place in it to insert after.
+  -- Keep at least one line, so that there is a position to insert after.
   same = math.max(0, math.min(same, #old - 1, #new - 1))
   local last_row, last_col = self:_at(self.last)
   local start_row, start_col = row + same, same == 0 and col or 0
@@ -193,7 +193,7 @@ function Writer:replace(text)
   return true
 end
 
---- Write no more; the text stays.
+--- Stop writing. The text stays.
 function Writer:close()
   if not vim.api.nvim_buf_is_loaded(self.buf) then return end
   vim.api.nvim_buf_del_extmark(self.buf, namespace, self.first)

@@ -1,4 +1,4 @@
---- Changes of lines, shown in the buffer without changing it, and applied.
+--- Shows changes of lines in the buffer without changing it, and applies them.
 local view = require('jumpseat.display.view')
 
 local M = {}
@@ -11,18 +11,18 @@ local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. 
 
 ---@param old string[]
 ---@param new string[]
----@return integer[][] hunks first and number of the old lines, and of the new ones
+---@return integer[][] hunks the first line and the number of lines, of the old and of the new text
 local function hunks(old, new)
-  local compare = vim.text.diff or vim.diff -- the name since Neovim 0.12, and before
+  local compare = vim.text.diff or vim.diff -- renamed in Neovim 0.12
   return compare(joined(old), joined(new), { result_type = 'indices' }) --[[@as integer[][] ]]
 end
 
 ---@param buf integer
 function M.clear(buf) vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1) end
 
---- Scroll to lines that are shown above the first line, where a window begins with that.
+--- Scroll to virtual lines above the first line, in windows that start with the first line.
 ---@param buf integer
----@param number integer of those lines
+---@param number integer the number of virtual lines
 local function reveal(buf, number)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     vim.api.nvim_win_call(win, function()
@@ -32,7 +32,7 @@ local function reveal(buf, number)
   end
 end
 
---- Lines as virtual lines, which Neovim does not wrap.
+--- Convert lines to virtual lines. They are wrapped here, because Neovim does not wrap virtual lines.
 ---@param buf integer
 ---@param lines string[]
 ---@return table[]
@@ -46,7 +46,7 @@ local function virtual(buf, lines)
   return result
 end
 
---- Show what lines would become: removed ones are marked, new ones are shown below.
+--- Preview changes of lines: mark the removed lines, and show the new ones below.
 ---@param buf integer
 ---@param row integer the first of the old lines, from 0
 ---@param old string[]
@@ -76,7 +76,7 @@ function M.show(buf, row, old, new)
   end
 end
 
---- Change only the lines that differ, from the last to the first: one step of undo, and marks elsewhere stay.
+--- Change only the lines that differ, from last to first: this is one undo step, and marks elsewhere stay.
 ---@param buf integer
 ---@param row integer the first of the old lines, from 0
 ---@param old string[]
@@ -85,7 +85,7 @@ function M.apply(buf, row, old, new)
   local changes = hunks(old, new)
   for index = #changes, 1, -1 do
     local first, removed, added_first, added = unpack(changes[index])
-    -- Without removed lines, the new ones follow the line that is named.
+    -- For an insertion, the index is that of the line before the new lines.
     local start = row + (removed > 0 and first - 1 or first)
     local lines = vim.list_slice(new, added_first, added_first + added - 1)
     vim.api.nvim_buf_set_lines(buf, start, start + removed, false, lines)

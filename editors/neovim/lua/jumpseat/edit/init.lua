@@ -1,4 +1,4 @@
---- Edits: a region rewritten by the daemon, shown as a diff, and applied if its text is still what was sent.
+--- Edits: the daemon rewrites a region, which is shown as a diff and applied if the text is still the one that was sent.
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
 local diff = require('jumpseat.edit.diff')
@@ -13,18 +13,18 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
 
 ---@class jumpseat.Edit
----@field target jumpseat.Region where the text was when it was sent
+---@field target jumpseat.Region the region when it was sent
 ---@field sent string its text
----@field lines string[] the lines that the region touches, as they were
----@field marks integer[] one for the region, or for each line of a block
+---@field lines string[] the lines that the region touched when it was sent
+---@field marks integer[] one for the region, or one for each line of a block
 ---@field group integer autocommands
 ---@field instruction string
 ---@field turn jumpseat.Turn?
----@field answer string the lines that the model has completed
----@field rest string[] the pieces of the line that it is writing
----@field size integer of both, in bytes
----@field progress integer? the mark behind the first line
----@field new_lines string[]? what the lines become
+---@field answer string the complete lines that the model has written
+---@field rest string[] the pieces of its unfinished line
+---@field size integer the bytes of `answer` and `rest`
+---@field progress integer? the mark of the label on the first line
+---@field new_lines string[]? the rewritten lines
 
 ---@type table<integer, jumpseat.Edit> by buffer
 local edits = {}
@@ -38,7 +38,7 @@ local function mark(target)
     spans = vim.tbl_map(function(span) return { span.row, span.first, span.row, span.last } end, target.spans)
   end
   return vim.tbl_map(function(span)
-    -- What is typed at either side of the region is not part of it.
+    -- Text typed at either edge of the region is not part of it.
     local empty = span[1] == span[3] and span[2] == span[4]
     return vim.api.nvim_buf_set_extmark(target.buf, namespace, span[1], span[2], {
       end_row = span[3],
@@ -49,7 +49,7 @@ local function mark(target)
   end, spans)
 end
 
---- The region where it is now.
+--- Return the region at its current position.
 ---@param edit jumpseat.Edit
 ---@return jumpseat.Region
 local function located(edit)
@@ -77,13 +77,13 @@ local function is_unchanged(edit)
   return last.row - first.row + 1 == #now.spans and region.text(now) == edit.sent
 end
 
---- The lines that a region becomes with this text, or nil if a block gets another number of lines.
+--- Return the lines that result if this text replaces the region, or nil if a block would get another number of lines.
 ---@param edit jumpseat.Edit
 ---@param text string
 ---@return string[]?
 local function lines_with(edit, text)
   local target = edit.target
-  -- Neovim keeps line ends apart; a carriage return belongs into the text only if it was there.
+  -- Neovim stores line ends separately, so a carriage return is text, and wanted only if the old text had one.
   if not edit.sent:find('\r', 1, true) then text = text:gsub('\r', '') end
   if target.kind == 'line' then
     if text == '' then return {} end
@@ -104,7 +104,7 @@ local function lines_with(edit, text)
   return new
 end
 
---- Show behind the first line what the model does, and how much it has written.
+--- Show the model's state and the size of its answer after the first line.
 ---@param edit jumpseat.Edit
 local function show_progress(edit)
   local buf = edit.target.buf
@@ -123,7 +123,7 @@ local function hide_progress(edit)
   view.update(edit.target.buf, { state = vim.NIL, detail = vim.NIL })
 end
 
---- Forget the edit of a buffer, and remove what is shown of it.
+--- Remove the edit of a buffer and everything that is shown of it.
 ---@param buf integer
 local function clear(buf)
   local edit = edits[buf]
@@ -138,7 +138,7 @@ local function clear(buf)
   end
 end
 
---- Drop an edit, also while it is written.
+--- Drop an edit, even while it is being written.
 ---@param buf integer
 local function drop(buf)
   local edit = edits[buf]
@@ -146,8 +146,8 @@ local function drop(buf)
   clear(buf)
 end
 
---- The edit ends when its text goes away: the buffer is unloaded, or read from its file again. Its preview has the width
---- of the window.
+--- Drop the edit when the buffer is unloaded or read from its file again. Draw the preview again when the window's width
+--- changes.
 ---@param buf integer
 ---@return integer group
 local function follow(buf)
@@ -172,15 +172,15 @@ local function follow(buf)
   return group
 end
 
---- Lines that the model has written, without a fence around them. Only for the preview: the daemon knows better.
+--- Remove a fence around the lines that the model has written. This is only for the preview: the daemon's result is exact.
 ---@param answer string
 ---@return string
 local function preview_of(answer) return (answer:gsub('^%s*```[^\n]*\n', ''):gsub('\n```%s*$', '')) end
 
---- Add deltas to what the model has written.
+--- Add deltas to the model's answer.
 ---@param edit jumpseat.Edit
 ---@param deltas table[]
----@return boolean completed whether there is another complete line
+---@return boolean completed whether another line is complete
 local function collect(edit, deltas)
   local completed = false
   for _, delta in ipairs(deltas) do
@@ -212,7 +212,7 @@ local function follow_deltas(edit, deltas)
   end
   show_progress(edit)
   if not completed or not is_unchanged(edit) then return end
-  -- The space stands for the line that is not complete.
+  -- The space stands for the incomplete line.
   local lines = lines_with(edit, preview_of(edit.answer) .. ' ') or {}
   table.remove(lines)
   local old = vim.list_slice(edit.lines, 1, math.min(#lines, #edit.lines))
@@ -286,7 +286,7 @@ local function begin(target, instruction)
     target = region.block(target),
     instruction = instruction,
     model = config.get().model,
-    maxTokensDefault = 'model', -- An edit that is cut off cannot be applied.
+    maxTokensDefault = 'model', -- A truncated edit cannot be applied.
   }
   edit.turn = turns.start(
     'edit/start',
@@ -296,7 +296,7 @@ local function begin(target, instruction)
   )
 end
 
---- Rewrite a region; asks for the instruction if there is none.
+--- Rewrite a region. Asks for the instruction if it is empty.
 ---@param target jumpseat.Region
 ---@param instruction string
 function M.start(target, instruction)
@@ -312,7 +312,7 @@ function M.start(target, instruction)
   end)
 end
 
---- Show the new text beside a buffer that was changed meanwhile.
+--- Show the new text beside a buffer that has changed since the region was sent.
 ---@param edit jumpseat.Edit
 local function offer_diff(edit)
   local buf = edit.target.buf
@@ -328,7 +328,7 @@ local function offer_diff(edit)
   vim.cmd('diffthis')
 end
 
---- The finished edit of a buffer; without one, the reason is shown.
+--- Return the finished edit of a buffer. If there is none, show the reason.
 ---@param buf integer
 ---@return jumpseat.Edit?
 local function finished(buf)
@@ -338,7 +338,7 @@ local function finished(buf)
   return edit
 end
 
---- Apply the rewritten text, in one step of undo.
+--- Apply the rewritten text, in one undo step.
 ---@param buf integer
 function M.accept(buf)
   local edit = finished(buf)
@@ -367,7 +367,7 @@ end
 
 --- Rewrite the same text again.
 ---@param buf integer
----@param instruction string the one before if empty
+---@param instruction string the previous one is used if empty
 function M.again(buf, instruction)
   local edit = finished(buf)
   if not edit then return end
@@ -375,7 +375,7 @@ function M.again(buf, instruction)
   begin(target, instruction ~= '' and instruction or edit.instruction)
 end
 
---- Stop an edit that runs.
+--- Stop a running edit.
 ---@param buf integer
 ---@return boolean stopped
 function M.stop(buf)

@@ -1,5 +1,5 @@
---- Completion in chats: keys and values of the front matter, references, prompts, models. For 'omnifunc', and for the
---- sources of completion plug-ins.
+--- Completion in chats, for 'omnifunc' and for the sources of completion plug-ins: keys and values of the front matter,
+--- references, prompts and models.
 local lists = require('jumpseat.daemon.lists')
 local models = require('jumpseat.input.models')
 local references = require('jumpseat.input.references')
@@ -10,14 +10,14 @@ local M = {}
 
 ---@class jumpseat.Completion
 ---@field word string
----@field menu string? what it is, in a few words
+---@field menu string? a short description
 ---@field info string?
----@field unquoted string? the word as it is compared with the text before the cursor, if not itself
+---@field unquoted string? the form that is compared with the text before the cursor, if not `word`
 
 ---@class jumpseat.Place
 ---@field start integer where the word before the cursor starts, in bytes from 0
 ---@field base string the word
----@field list jumpseat.List? what the items are made of
+---@field list jumpseat.List? the list that the items come from
 ---@field items fun(): jumpseat.Completion[]
 
 ---@param buf integer
@@ -60,8 +60,8 @@ local function slashes()
   return items
 end
 
---- A reference to a file. It is quoted if its path has white space, or if the user has begun to; the quotes of a directory
---- stay open.
+--- Return a reference to a file. It is quoted if the path contains white space or the user has typed a quote. For a
+--- directory, the quote stays open.
 ---@param file string
 ---@param has_quote boolean
 ---@return jumpseat.Completion
@@ -84,7 +84,7 @@ local function mentions(word)
   )
 end
 
---- What can be completed before the cursor of the current window.
+--- Return the place to complete before the cursor of the current window.
 ---@return jumpseat.Place?
 local function place()
   local buf = vim.api.nvim_get_current_buf()
@@ -124,7 +124,7 @@ local function items_at(at)
   )
 end
 
---- The items at the cursor, and where the word that they replace starts. The callback may be called at once.
+--- Find the items at the cursor and the start of the word that they replace. The callback may run before this returns.
 ---@param callback fun(items: jumpseat.Completion[], start: integer) column in bytes, from 0
 function M.request(callback)
   local at = place()
@@ -134,7 +134,7 @@ function M.request(callback)
   at.list:get(answer)
 end
 
---- The items for a completion plug-in that takes those of a language server, with columns in bytes.
+--- Find the items in the form of a language server, for completion plug-ins, with columns in bytes.
 ---@param callback fun(items: table[])
 function M.request_lsp(callback)
   local row, col = unpack(vim.api.nvim_win_get_cursor(0))
@@ -157,7 +157,7 @@ function M.request_lsp(callback)
   end)
 end
 
---- 'omnifunc' of chats. If the daemon must be asked, the menu opens when it has answered.
+--- The 'omnifunc' of chats. If the items must be requested, the menu opens when the daemon has answered.
 ---@param find 0|1
 ---@return integer|jumpseat.Completion[]
 function M.omnifunc(find)

@@ -1,4 +1,4 @@
---- The picker of models.
+--- The model picker.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local lists = require('jumpseat.daemon.lists')
@@ -12,7 +12,7 @@ local M = {}
 ---@return string?
 local function size(tokens) return tokens and ('%dk'):format(math.floor(tokens / 1000 + 0.5)) or nil end
 
---- One line for the picker: name, limits, cost, abilities.
+--- Describe a model in one line for the picker: name, limits, cost and abilities.
 ---@param model table
 ---@return string
 function M.describe(model)
@@ -40,7 +40,7 @@ function M.describe(model)
   return table.concat(parts, ' · ')
 end
 
---- The names of models, as far as they are known, for completion.
+--- Return the names of the models that are listed so far, for completion.
 ---@return string[]
 function M.known()
   return vim.tbl_map(function(model) return model.id end, lists.models:known())
@@ -55,7 +55,7 @@ local function use(buf, id)
       view.update(buf, { model = id })
     end)
   end
-  -- The daemon refuses a model that a list does not have, if it has the list.
+  -- Fetch the list first: the daemon rejects an unknown model only if it has the list.
   lists.models:get(function()
     client.request('settings/save', { settings = { default_model = id } }, function(err, result)
       if err then return log.error(err) end
@@ -65,7 +65,7 @@ local function use(buf, id)
   end)
 end
 
---- Accept a model's terms if it has some that are not accepted, then use it.
+--- Use a model. If it has terms that are not accepted, ask the user to accept them first.
 ---@param buf integer
 ---@param model table
 local function use_with_terms(buf, model)
@@ -82,7 +82,7 @@ local function use_with_terms(buf, model)
   end)
 end
 
---- Choose the model of a chat, or from another buffer the default of all chats.
+--- Choose the model of a chat, or from any other buffer the default model.
 ---@param buf integer
 ---@param name string empty to pick one
 function M.choose(buf, name)

@@ -1,4 +1,4 @@
---- What `@buffer`, `@selection`, `@file:PATH`, `@diagnostics` and `/PROMPT` in a question stand for.
+--- Expands `@buffer`, `@selection`, `@file:PATH`, `@diagnostics` and `/PROMPT` in a question.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local region = require('jumpseat.core.region')
@@ -8,7 +8,7 @@ local wire = require('jumpseat.core.wire')
 
 local M = {}
 
---- The references, as they are completed.
+--- The references that completion offers.
 ---@type jumpseat.Completion[]
 M.WORDS = {
   { word = '@buffer', menu = 'The last buffer that is not a chat.' },
@@ -29,7 +29,7 @@ local function of_diagnostics(buf)
   return { type = 'context', text = text, uri = region.uri(buf), label = 'diagnostics' }
 end
 
---- The first bytes of the images that models take.
+--- Patterns for the first bytes of the image types that models accept.
 local IMAGES = {
   { '^\137PNG\r\n', 'image/png' },
   { '^\255\216\255', 'image/jpeg' },
@@ -37,8 +37,8 @@ local IMAGES = {
   { '^RIFF....WEBP', 'image/webp' },
 }
 
---- The directory of paths that name none, with a slash; empty for the current one. 'autochdir' makes the directory of
---- the chat the current one, so the paths belong to the file that the question is about.
+--- Return the directory of relative paths with a slash, or an empty string for the current directory. 'autochdir' makes
+--- the chat's directory the current one, so paths are then relative to the file that the question is about.
 ---@return string
 function M.directory()
   local source = vim.o.autochdir and chats.source()
@@ -67,12 +67,12 @@ end
 ---@param path string
 ---@param name string the whole path
 ---@return string? text nil if there is none
----@return string? media_type if it is an image
----@return string? reason why it is not read
+---@return string? media_type the type of an image
+---@return string? reason why the file is not read
 local function read_file(path, name)
   local file = io.open(name, 'rb')
   if not file then return end
-  -- Nil also for a directory, whose size means nothing.
+  -- This is nil for a directory too, whose size is meaningless.
   local head = file:read(16)
   local image = vim.iter(IMAGES):find(function(each) return head and head:find(each[1]) ~= nil end)
   local reason = head and not image and region.refusal(path, file:seek('end')) or nil
@@ -82,7 +82,7 @@ local function read_file(path, name)
   return text, image and image[2], reason
 end
 
---- A file as it is in its buffer, or else on the disk. Whether a model takes an image is the daemon's to decide.
+--- Return a file's text from its buffer, or else from disk. The daemon decides whether a model accepts an image.
 ---@param path string
 ---@return table? block
 ---@return string? reason why there is none
@@ -106,7 +106,7 @@ local function of_file(path)
   return { type = 'context', text = text:gsub('\r', ''), uri = uri, languageId = language }
 end
 
---- The block that a reference stands for.
+--- Return the block for a reference.
 ---@param word string
 ---@param buf integer? the buffer that the question is about
 ---@return table? block
@@ -131,7 +131,7 @@ local function is_reference(word)
   return vim.iter(M.WORDS):any(function(each) return each.word == word end)
 end
 
---- The words of a text that begin with `@`, without punctuation behind them.
+--- Return the words of a text that start with `@`, without trailing punctuation.
 ---@param text string
 ---@return string[]
 local function words_of(text)
@@ -145,7 +145,7 @@ local function words_of(text)
       word, finish = '@file:' .. path, finish - #word + #'@file:""' + #path
     else
       local file = word:match('^@file:(.+)$')
-      -- A sentence may end here.
+      -- The punctuation may be the end of a sentence.
       if not file or not vim.uv.fs_stat(absolute(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
     end
     table.insert(words, word)
@@ -153,7 +153,7 @@ local function words_of(text)
   end
 end
 
---- The blocks of the references in a text.
+--- Return the blocks for the references in a text.
 ---@param text string
 ---@return table[]? blocks
 ---@return string? reason
@@ -169,8 +169,8 @@ local function blocks_of(text)
   return blocks
 end
 
---- Put the text of a prompt, if the question begins with `/NAME`, in the place of the question; the front matter gets
---- what else the prompt has.
+--- If the question starts with `/NAME`, replace it with the text of that prompt, and add the prompt's model, system prompt
+--- and settings to the front matter.
 ---@param parsed jumpseat.Parsed
 ---@param callback fun(err: jumpseat.Error?, changed: boolean?)
 local function with_prompt(parsed, callback)
@@ -204,9 +204,9 @@ local function has(content, wanted)
   )
 end
 
---- Put the blocks of its references into a question.
+--- Insert the blocks of its references into a question.
 ---@param message { role: string, content: table[] }
----@return string? reason why that is not possible
+---@return string? reason why that is impossible
 ---@return boolean changed
 local function with_blocks(message)
   local content, changed = {}, false
@@ -215,7 +215,7 @@ local function with_blocks(message)
       local found, reason = blocks_of(block.text)
       if not found then return reason, false end
       for _, each in ipairs(found) do
-        -- A question that is sent again has its blocks already.
+        -- A question that is sent again already contains its blocks.
         if not has(message.content, each) then
           table.insert(content, each)
           changed = true
@@ -228,8 +228,8 @@ local function with_blocks(message)
   return nil, changed
 end
 
---- Put what the last question names, a prompt and references, into it, in the buffer too: the chat is then complete, and
---- stays what was sent.
+--- Expand the prompt and the references of the last question, in the buffer too, so that the chat is complete and matches
+--- what was sent.
 ---@param buf integer
 ---@param parsed jumpseat.Parsed
 ---@param write fun(change: fun()) makes a change of the buffer

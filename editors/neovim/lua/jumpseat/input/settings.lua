@@ -1,4 +1,4 @@
---- The front matter of a chat: checked by the daemon, and explained from the settings schema.
+--- The front matter of a chat: the daemon checks it, and the settings schema explains it.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local lists = require('jumpseat.daemon.lists')
@@ -12,7 +12,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('jumpseat.settings')
 local CHECK_MS = 300
 
---- Keys of the front matter that are no settings.
+--- The keys of the front matter that are not settings.
 M.KEYS = {
   model = 'The model, as provider:model.',
   system = 'The system prompt.',
@@ -20,7 +20,7 @@ M.KEYS = {
   conversation = 'The kept conversation that the chat continues.',
 }
 
---- The rows of the settings schema for a chat.
+--- Return the rows of the settings schema that apply to a chat.
 ---@param buf integer
 ---@return table[]
 function M.rows(buf)
@@ -28,19 +28,19 @@ function M.rows(buf)
   return provider and provider.settingsSchema or {}
 end
 
---- Show the model that the front matter names; an answer shows it with its provider.
+--- Show the model in the front matter. An answer shows it with its provider.
 ---@param buf integer
 local function show_model(buf)
   local model, shown = transcript.named(buf, 'model'), view.status(buf).model
   if model and not (shown and vim.endswith(shown, ':' .. model)) then view.update(buf, { model = model }) end
 end
 
---- Let the daemon check the front matter as it would for a chat.
+--- Check the front matter of a chat with the daemon.
 ---@param buf integer
 function M.check(buf)
   show_model(buf)
   local lines = transcript.front_matter(buf)
-  -- A text without a question has nothing to check.
+  -- The daemon does not check a text without a question, so add one.
   local text = table.concat(lines, '\n') .. '\n\n-\n'
   if #lines == 0 then return vim.diagnostic.reset(namespace, buf) end
   client.request('transcript/check', { text = text }, function(err, result)
@@ -71,10 +71,10 @@ function M.check(buf)
   end)
 end
 
----@type table<integer, { text: string, serial: integer }> by buffer: what was checked, and the last change
+---@type table<integer, { text: string, serial: integer }> by buffer: the last checked text, and the number of the last change
 local checked = {}
 
---- Check the front matter of a chat that changed, if it is not the one that was checked last.
+--- Check the front matter of a changed chat, unless it is what was checked last.
 ---@param buf integer
 function M.check_later(buf)
   local last = checked[buf] or { text = '', serial = 0 }
@@ -90,10 +90,10 @@ function M.check_later(buf)
   end, CHECK_MS)
 end
 
--- Only after its list has arrived is it known whether a provider has the model.
+-- A provider's list must arrive before its models can be checked.
 client.on('models/didChange', function() vim.iter(chats.list()):each(M.check) end)
 
---- The rule of a row in words.
+--- Describe the values that a settings row allows.
 ---@param row table
 ---@return string
 function M.rule(row)
@@ -105,7 +105,7 @@ function M.rule(row)
   return table.concat(parts, ', ')
 end
 
---- Show what a key of the front matter means. `K` calls this, also on a value.
+--- Explain a key of the front matter. `K` calls this, on a value too.
 ---@param word string
 function M.describe(word)
   local buf = vim.api.nvim_get_current_buf()

@@ -1,4 +1,4 @@
---- The source of blink.cmp. `jumpseat.sources` registers it.
+--- The source for blink.cmp, which `jumpseat.sources` registers.
 local chats = require('jumpseat.core.chats')
 local complete = require('jumpseat.input.complete')
 

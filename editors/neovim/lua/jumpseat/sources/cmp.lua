@@ -1,4 +1,4 @@
---- The source of nvim-cmp. `jumpseat.sources` registers it.
+--- The source for nvim-cmp, which `jumpseat.sources` registers.
 local chats = require('jumpseat.core.chats')
 local complete = require('jumpseat.input.complete')
 

@@ -1,8 +1,8 @@
---- Completion plug-ins: a chat registers a source with those that are there.
+--- Registers the completion sources of chats with the completion plug-ins that are installed.
 local M = {}
 
 local NAME = 'jumpseat'
----@type table<string, boolean> file types that blink.cmp has the source for
+---@type table<string, boolean> the file types whose source is registered with blink.cmp
 local filetypes = {}
 local is_registered = false
 
@@ -11,7 +11,7 @@ local function with_blink(blink)
   local filetype = vim.bo.filetype
   if filetypes[filetype] then return end
   if next(filetypes) == nil then
-    -- It refuses a name that the user's own configuration has.
+    -- blink.cmp raises an error if the user's configuration already has this name.
     pcall(blink.add_source_provider, NAME, { name = NAME, module = 'jumpseat.sources.blink' })
   end
   filetypes[filetype] = true
@@ -29,7 +29,7 @@ local function with_cmp(cmp)
   cmp.setup.buffer({ sources = vim.list_extend({ { name = NAME } }, sources) })
 end
 
---- Offer the source to the completion plug-ins, for the chat in the current buffer.
+--- Register the source for the chat in the current buffer.
 function M.register()
   local has_blink, blink = pcall(require, 'blink.cmp')
   if has_blink and blink.add_filetype_source then with_blink(blink) end
