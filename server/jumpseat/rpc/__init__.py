@@ -1,4 +1,4 @@
-"""Connections: JSON-RPC on stdio, methods and handlers; the only package that knows wire names.
+"""JSON-RPC connections on stdio, with their methods and handlers. Only this package uses wire names.
 
-Below it is the turn engine, which knows nothing of JSON-RPC. One dispatcher serves one connection.
+The turn engine below it does not depend on JSON-RPC. Each connection has its own dispatcher.
 """

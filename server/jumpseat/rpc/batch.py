@@ -1,4 +1,4 @@
-"""JSON-RPC batches: the responses to one array of messages go out as one array."""
+"""JSON-RPC batches: the responses to an array of messages are sent as one array."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class BatchResponse:
         self._owed += 1
 
     def add(self, response: Mapping[str, Any]) -> None:
-        """Take a response.
+        """Add one response.
 
         Raises:
-            ValueError: it cannot be written as JSON; another response must be added.
+            ValueError: the response cannot be written as JSON; add another one in its place.
         """
         self._responses.append(write_json(response))
         self._owed -= 1
         self._send_if_complete()
 
     def close(self) -> None:
-        """Call this after the last message of the batch was read."""
+        """Send the responses once all have been added. Call this after the last message of the batch."""
         self._closed = True
         self._send_if_complete()
 

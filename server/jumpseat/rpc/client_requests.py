@@ -1,4 +1,4 @@
-"""Requests of the daemon to its client, and their responses."""
+"""Requests from the daemon to its client, and their responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jumpseat.wire import RequestId, RpcResponse
 logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 60.0
-"""The time limit of a response: the editor may ask its user first."""
+"""The time limit for a response; long, because the editor may ask its user first."""
 
 
 class ClientRequests:
@@ -26,7 +26,7 @@ class ClientRequests:
         self._pending: dict[RequestId, asyncio.Future[RpcResponse]] = {}
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Send a request and return its result; None if the client refused, or did not answer in time."""
+        """Send a request and return its result, or None if the client refuses or does not answer in time."""
         # The prefix distinguishes these ids from the client's in logs.
         request_id = f"jumpseat-{next(self._numbers)}"
         answer = self._pending[request_id] = asyncio.get_running_loop().create_future()
@@ -45,7 +45,7 @@ class ClientRequests:
         return response.result
 
     def settle(self, response: RpcResponse) -> bool:
-        """Pass a response to its request; False if there is no such request."""
+        """Pass a response to the request that awaits it. Return False if none does."""
         answer = self._pending.get(response.id) if response.id is not None else None
         if answer is None or answer.done():
             return False

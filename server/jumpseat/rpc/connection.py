@@ -1,4 +1,4 @@
-"""One connection: checks each message from the client, dispatches it, and sends the answers."""
+"""One connection: checks each message from the client, dispatches it and sends the response."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ logger = logging.getLogger(__name__)
 
 
 _Checked: TypeAlias = tuple[Message, Params | WireError | None]
-"""A message with its params or what is wrong with them; None if it has no known method."""
+"""A message with its params, or with the error in them; None if its method is unknown."""
 
 _Arrived: TypeAlias = Malformed | _Checked | list[_Checked]
 """One frame; a list is a batch."""
 
 
 class Channel(FrameWriter, Protocol):
-    """What a connection needs of its transport."""
+    """The transport of a connection."""
 
     def hold_input(self) -> None:
-        """Read nothing until `release_input`; a piece that is read already may still be passed on."""
+        """Stop reading until `release_input`. Data that was already read may still be passed on."""
 
     def release_input(self) -> None:
-        """Read again."""
+        """Resume reading."""
 
 
 class ClientConnection:
@@ -71,11 +71,11 @@ class ClientConnection:
     ) -> None:
         """
         Args:
-            channel: takes the frames, and pauses the input.
-            environment: the client's.
+            channel: the transport for frames and input.
+            environment: the client's environment.
             config_file: the configuration file named on the command line.
             stop: called when the client sends `exit`.
-            watch_parent: called with the id of the process whose end ends the connection.
+            watch_parent: called with the id of a process; the connection must end when that process does.
             methods: the method table.
         """
         self._channel = channel
@@ -96,9 +96,9 @@ class ClientConnection:
         self._dispatcher = Dispatcher(self.session, methods.values(), self._answer)
 
     def receive(self, data: bytes) -> None:
-        """Handle the next bytes from the client; never waits. A long message is handled a little later."""
+        """Handle the next bytes from the client without blocking. A long message is read in a thread."""
         if self._reading is not None:
-            # Behind a long message, so that messages take effect in the order in which they come.
+            # Queue it behind the long message so that messages take effect in order.
             self._unread.append(data)
         elif self._reader.is_long(len(data)):
             self._channel.hold_input()
@@ -107,13 +107,13 @@ class ClientConnection:
             self._take(self._read(data))
 
     async def close(self) -> None:
-        """Handle no more messages."""
+        """Stop handling messages."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.wait([self._reading])
 
     async def _read_long(self, data: bytes) -> None:
-        """Read a long message in another thread; what follows it is read afterwards, so the order is kept."""
+        """Read a long message in a thread, and only then the data after it, to preserve the order."""
         try:
             self._take(await compute(True, self._read, data))
         except Exception:
@@ -126,7 +126,7 @@ class ClientConnection:
             self._channel.release_input()
 
     def _read(self, data: bytes) -> list[_Arrived]:
-        """Read and check the messages that the next bytes complete. Any thread may call it."""
+        """Parse and check the messages that the next bytes complete. Any thread may call this."""
         arrived: list[_Arrived] = []
         for value in self._reader.feed(data):
             if isinstance(value, Malformed):
@@ -142,7 +142,7 @@ class ClientConnection:
     def _checked(self, message: Message) -> _Checked:
         if not isinstance(message, Request | Notification) or message.method not in self._methods:
             return message, None
-        # Without the params as received: freeing those of a long message takes long.
+        # Drop the params as received: freeing those of a long message takes long.
         bare = replace(message, params=None)
         try:
             return bare, self._methods[message.method].params.model_validate(message.params)
@@ -200,7 +200,7 @@ class ClientConnection:
         if isinstance(params, WireError):
             self._respond(message.id, "error", params.as_dict(), batch)
             return
-        # No await from here to the task: a cancel in the same read must find the request and its turn.
+        # Do not await before the task exists: a cancel in the same read must find the request and its turn.
         entry = session.admit(message.id, message.method, batch)
         session.line_up(entry, changes=method.changes)
         call = MethodCall(params, message.id, entry)
@@ -229,14 +229,14 @@ class ClientConnection:
     def _answer(self, request_id: RequestId, outcome: HandlerOutcome) -> None:
         entry = self.session.release(request_id)
         if entry is None:
-            return  # Already answered.
+            return  # It was already answered.
         logger.debug("%s %r: %s", entry.method, request_id, _summary(outcome))
         if outcome.error is not None:
             self._respond(request_id, "error", outcome.error.as_dict(), entry.batch)
             return
         try:
             self._respond(request_id, "result", outcome.result, entry.batch)
-        # JSON has no form for the result: a defect of the handler. The client still needs a response.
+        # A result that JSON cannot express is a bug in the handler. The client still needs a response.
         except ValueError as error:
             self._refuse(request_id, error, entry.batch)
 
@@ -254,5 +254,5 @@ class ClientConnection:
 
 
 def _summary(outcome: HandlerOutcome) -> str:
-    # Without contents: they may be private.
+    # Leave out the contents: they may be private.
     return "answered" if outcome.error is None else f"error {outcome.error.code}"

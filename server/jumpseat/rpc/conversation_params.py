@@ -1,6 +1,6 @@
 """The params of the methods for kept conversations."""
 
-# No `from __future__ import annotations` here, as in `param_model`.
+# Do not add `from __future__ import annotations`, for the reason given in `param_model`.
 from typing import Annotated
 
 from pydantic import Field

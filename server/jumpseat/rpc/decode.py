@@ -1,4 +1,4 @@
-"""From validated params to the canonical vocabulary."""
+"""Converts validated params to the canonical vocabulary."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jumpseat.rpc.unknown_keys import warnings_of_unknown
 
 
 def ask_from_wire(params: wire.ChatStartParams, paths: ShownPaths | None = None) -> TurnAsk:
-    """The request of a `chat/start`."""
+    """Return the turn that a `chat/start` requests."""
     return _turn(params, params.messages, paths)
 
 
 def edit_from_wire(
     params: wire.EditStartParams, paths: ShownPaths | None = None
 ) -> tuple[TurnAsk, ContextBlock]:
-    """The request of an `edit/start`, without messages, and the text to rewrite."""
+    """Return the turn that an `edit/start` requests, without messages, and the text to rewrite."""
     return _turn(params, (), paths), context_block(params.target)
 
 
@@ -39,7 +39,7 @@ def _turn(params: wire.TurnParams, messages: Sequence[Message], paths: ShownPath
         if isinstance(output, wire.SchemaOutputParam)
         else output,
         thinking=params.thinking,
-        # Null is absent here too, though the params' own models do not look into settings.
+        # Null means absent here too, but the params models do not look into settings.
         settings={key: value for key, value in params.settings.items() if value is not None},
         conversation_id=params.conversation_id,
         initiator=params.initiator,

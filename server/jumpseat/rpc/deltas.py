@@ -1,6 +1,6 @@
 """Sends the events of one turn as `chat/delta` notifications.
 
-With `coalesceMs`, adjacent deltas of one block are held back and merged; any other event sends them at once.
+With `coalesceMs`, adjacent deltas of a block are delayed and merged until any other event flushes them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
 
 
 class Progress:
-    """LSP work-done progress on a client's own token, valid until the response is sent."""
+    """LSP work-done progress on a token from the client, which is valid until the response is sent."""
 
     def __init__(self, outbox: Outbox, token: str | int | None) -> None:
         self._outbox = outbox
         self._token = token
         self.is_shown = False
-        """Whether the client shows a wait."""
+        """Whether the client is showing a wait."""
 
     def report(self, event: ProgressEvent) -> None:
         """Report a wait to the client, if it sent a token."""
@@ -75,16 +75,16 @@ class DeltaSink(Sink):
     ) -> None:
         """
         Args:
-            outbox: the connection's.
+            outbox: the outbox of the connection.
             request_id: the JSON-RPC id of the `chat/start`.
-            turn_id: the turn's.
-            stream: False for a turn without deltas: only progress is sent.
-            coalesce_ms: the shortest time between two notifications of deltas; 0 sends each at once.
-            commands: The client's commands, for the errors in events.
+            turn_id: the id of the turn.
+            stream: whether to send deltas; if False, only progress is sent.
+            coalesce_ms: the shortest time between two delta notifications; 0 sends each immediately.
+            commands: the client's commands, which errors in events name.
             progress_token: the client's `workDoneToken`.
-            transcript: Adds to the deltas the text that a transcript gets of them.
-            on_begin: called once, with the first event.
-            on_answer: called when an answer of the provider begins, again for a retry.
+            transcript: adds the text for a transcript to each delta.
+            on_begin: called once, when the first event is sent.
+            on_answer: called whenever the provider begins an answer, so again after a retry.
         """
         self._outbox = outbox
         self._stream = stream
@@ -102,7 +102,7 @@ class DeltaSink(Sink):
         self._last_sent = float("-inf")
 
     def send(self, event: StreamEvent) -> None:
-        """Send the event, now or with held deltas."""
+        """Send the event, now or merged with delayed deltas."""
         if self._on_begin is not None:
             self._on_begin()
             self._on_begin = None
@@ -120,7 +120,7 @@ class DeltaSink(Sink):
             self._schedule_release()
             return
         if self._held:
-            self._release()  # First: the order of events never changes.
+            self._release()  # Flush first: the order of events never changes.
         self._write(event)
         if isinstance(event, DoneEvent):
             self._stream = False  # `done` is always the last delta.
@@ -151,7 +151,7 @@ class DeltaSink(Sink):
     def _write(self, event: StreamEvent) -> None:
         if self._transcript is not None:
             delta = self._delta_with_transcript(event, self._transcript)
-        # Most events are text, so their frames are built from bytes, which is faster than from objects.
+        # Most events are text, so build their frames from bytes, which is faster than from objects.
         elif type(event) is TextDeltaEvent:
             delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, write_json(event.text))
         else:

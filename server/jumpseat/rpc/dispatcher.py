@@ -1,6 +1,6 @@
-"""Runs the handlers of one connection with pygls: its feature table, futures and cancellation.
+"""Runs the handlers of one connection with the feature table, futures and cancellation of pygls.
 
-pygls gets validated messages only, so its own code for bytes, params, errors and the lifecycle never runs.
+pygls receives only validated messages, so its code for bytes, params, errors and the lifecycle never runs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class _Protocol(JsonRPCProtocol):
 
     answer: Answer
 
-    # Private in pygls, so pyproject.toml pins its version, and a test checks what is used of it.
+    # This is private in pygls, so pyproject.toml pins its version and a test checks the parts used here.
     def _send_data(self, data: Any) -> None:
-        """Called by pygls with every response."""
-        # Handlers never raise, so an error is from pygls: the request was cancelled before its handler ran.
+        """Pass a handler's outcome to `answer`. pygls calls this with every response."""
+        # Handlers never raise. An error comes from pygls: the request was cancelled before its handler ran.
         if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, HandlerOutcome):
             self.answer(data.id, data.result)
         else:
@@ -47,7 +47,7 @@ class Dispatcher:
         Args:
             session: passed to every handler.
             methods: the method table.
-            answer: called exactly once for each request that was dispatched.
+            answer: called exactly once for each dispatched request.
         """
         self._session = session
         server = JsonRPCServer(_Protocol, cattrs.Converter)
@@ -62,12 +62,12 @@ class Dispatcher:
                 self._notified[method.name] = _guarded(method, session)
 
     def request(self, request_id: RequestId, method: str, call: MethodCall[Any]) -> None:
-        """Run a request's handler: a plain function at once, a coroutine function as a task."""
+        """Run a request's handler: a plain function immediately, a coroutine function as a task."""
         self._protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", call))
 
     def notification(self, method: str, call: MethodCall[Any]) -> None:
-        """Run a notification's handler: a plain function at once, a coroutine function in the background."""
-        # Without pygls, which has a handler of its own for `$/cancelRequest`.
+        """Run a notification's handler: a plain function immediately, a coroutine in the background."""
+        # Bypass pygls, which has its own handler for `$/cancelRequest`.
         handler = self._notified[method]
         if not inspect.iscoroutinefunction(handler):
             handler(call)
@@ -82,17 +82,17 @@ class Dispatcher:
         self._session.run_in_background(method, run)
 
     def cancel(self, request_id: RequestId) -> bool:
-        """Cancel a request; False if it is unknown, finished, or already cancelled."""
+        """Cancel a request. Return False if it is unknown, finished or already cancelled."""
         future = self._protocol._request_futures.get(request_id)
         if future is None or future.done():
             return False
-        # Private in pygls, as `_send_data` is.
+        # This is private in pygls, like `_send_data`.
         self._protocol._handle_cancel_notification(request_id)
         return True
 
 
 def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], Any]:
-    """The handler as pygls calls it. It never raises, so that no text of an exception reaches the client."""
+    """Wrap a handler for pygls. The wrapper never raises, so exception texts never reach the client."""
     handler = method.handler
     # `shutdown` cancels the requests that wait, so it must not wait itself.
     in_order = method.changes or not method.lifecycle
@@ -100,7 +100,7 @@ def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], An
     if inspect.iscoroutinefunction(handler):
 
         def place(call: MethodCall[Any]) -> contextlib.AbstractAsyncContextManager[None]:
-            # A thousand requests at once would delay all clients of the daemon.
+            # A thousand concurrent requests would delay all clients of the daemon.
             if method.lifecycle:
                 return contextlib.nullcontext()
             # A turn counts only while it begins: it runs as long as its provider answers.

@@ -1,4 +1,4 @@
-"""The canonical vocabulary as wire objects: camelCase keys, `type` discriminators, absent for None."""
+"""Converts the canonical vocabulary to wire objects: camelCase keys, `type` discriminators, no nulls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jumpseat.rpc.faults import wire_error
 
 
 def to_wire(value: Any) -> Any:
-    """Any value of the vocabulary as JSON-ready objects.
+    """Convert any value of the vocabulary to JSON-ready objects.
 
     Raises:
         TypeError: the value has no wire form.
@@ -29,13 +29,13 @@ def _error_to_wire(value: Any) -> dict[str, Any]:
 
 
 def object_to_wire(value: Any) -> dict[str, Any]:
-    """As `to_wire`, for a value whose form is an object: an event, a status, a row."""
+    """Convert a value whose wire form is an object, such as an event, a status or a row."""
     shaped: dict[str, Any] = to_wire(value)
     return shaped
 
 
 def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
-    """A response as the result of a chat, or as the `data.partial` of a failed one."""
+    """Convert a response to the result of a chat, or to the `data.partial` of a failed one."""
     shaped: dict[str, Any] = {"turnId": turn_id, "provider": response.provider, "model": response.model}
     if response.conversation_id is not None:
         shaped["conversationId"] = response.conversation_id
@@ -60,13 +60,13 @@ def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
 def model_to_wire(
     model: ModelInfo, *, is_default: bool, capabilities: Capabilities | None = None
 ) -> dict[str, Any]:
-    """A row of `models/list`.
+    """Return a row of `models/list`.
 
     Args:
-        model: the provider's row.
-        is_default: whether a chat that names no model gets this one.
-        capabilities: the provider's stated ones, for abilities that the row does not have; without them such
-            an ability is false.
+        model: the row from the provider.
+        is_default: whether a chat that does not name a model uses this one.
+        capabilities: the capabilities that the provider states, used for those that the row leaves out; a
+            capability in neither is false.
     """
     assumed = {
         "supportsVision": capabilities is not None and capabilities.vision,
@@ -81,19 +81,19 @@ def model_to_wire(
 
 
 def _thinking_levels(efforts: Sequence[str]) -> list[str]:
-    """The levels that a chat may request, for efforts in the provider's words."""
+    """Return the thinking levels that a chat may request, given the provider's names for efforts."""
     highest = {} if "max" in efforts else {"xhigh": "max"}
     levels = [{"none": "off", **highest}.get(effort, effort) for effort in efforts]
     return [level for level in levels if level in THINKING_ROOM]
 
 
 def setting_to_wire(key: str, row: SettingRow) -> dict[str, Any]:
-    """A row of a settings schema."""
+    """Return a row of a settings schema."""
     return {"key": key, **row.model_dump(exclude_none=True, exclude=set(row.model_extra or ()))}
 
 
 def provider_to_wire(row: ProviderDescription) -> dict[str, Any]:
-    """A row of `providers/list`."""
+    """Return a row of `providers/list`."""
     schema = [setting_to_wire(key, setting) for key, setting in row.settings_schema.items()]
     return {
         "id": row.id,

@@ -1,6 +1,6 @@
-"""Maps exceptions to wire errors. No other module does, so that no text of an exception reaches a client.
+"""Maps exceptions to wire errors. No other module does, so exception texts never reach a client.
 
-Codes and shapes: section 6 of the protocol page.
+Section 6 of the protocol page lists the codes and shapes.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class RpcFault(Exception):  # noqa: N818 - an error of the client's request, not
     def __init__(self, code: int, message: str, problems: Sequence[Problem] = ()) -> None:
         """
         Args:
-            code: a JSON-RPC or LSP code, one that has a kind.
+            code: a JSON-RPC or LSP code that has a kind.
             message: one plain sentence.
-            problems: for invalid params, the problem of every invalid value.
+            problems: the problem with each invalid value of the params.
         """
         super().__init__(message)
         self.code = code
@@ -100,7 +100,7 @@ class WireError:
     data: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """The member as a JSON object."""
+        """Return the member as a JSON object."""
         return {"code": self.code, "message": self.message, "data": self.data}
 
 
@@ -110,7 +110,7 @@ CANCELLED = WireError(
 
 
 def wire_error(exception: BaseException) -> WireError:
-    """The wire error for any exception, without `data.partial`, which the caller adds."""
+    """Return the wire error for any exception, without `data.partial`, which the caller adds."""
     match exception:
         case RpcFault():
             return _fault(exception.code, exception.message, exception.problems)
@@ -135,13 +135,13 @@ def _fault(code: int, message: str, problems: Sequence[Problem]) -> WireError:
 
 
 def _problems(error: ValidationError) -> list[Problem]:
-    """The problems in a pydantic error, one for each path, without input values."""
+    """Return the problems in a pydantic error, one for each path, without input values."""
     problems: dict[str, Problem] = {}
     for each in error.errors(include_url=False, include_input=False):
         path = _path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
         problems.setdefault(path, Problem(path, _sentence(each)))
-    # For a value with several possible shapes, only the deepest problem is reported: the others are those of
-    # shapes that the client did not mean.
+    # If a value may have several shapes, report only the deepest problem: the others come from shapes that
+    # the client did not mean.
     outer = {path[:at] for path in problems for at, character in enumerate(path) if character == "."}
     return [each for path, each in problems.items() if path not in outer]
 
@@ -151,7 +151,7 @@ _UNION_BRANCHES = frozenset({"str", "int", "bool", "list", "dict"})
 
 
 def _path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
-    """The dotted path in the client's params: without the branches of unions, which pydantic adds."""
+    """Return the dotted path in the client's params, without the union branches that pydantic adds."""
     parts: list[str] = []
     for index, part in enumerate(location):
         is_block = parts[-2:-1] == ["content"] and isinstance(location[index - 1], int)
@@ -185,7 +185,7 @@ _SENTENCES = {
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
-    """An error of pydantic in the words of JSON."""
+    """Describe a pydantic error in JSON terms."""
     known = _SENTENCES.get(error["type"])
     return error["msg"] if known is None else known.format_map(error.get("ctx", {}))
 
@@ -209,10 +209,10 @@ def _chat_error(error: ChatError) -> WireError:
 
 
 _LIMITS = (RateLimitError, QuotaExceededError, ServerError)
-"""The errors for which a person has to wait."""
+"""The errors after which the user has to wait."""
 
 _UNITS = (("second", 1, 90), ("minute", 60, 90 * 60), ("hour", 3600, 36 * 3600), ("day", 86400, math.inf))
-"""Units of time with their seconds, and the longest wait in seconds that is stated in them."""
+"""Each unit of time with its length in seconds and the longest wait in seconds that is stated in it."""
 
 
 def _hint(error: ChatError) -> str | None:
@@ -223,6 +223,6 @@ def _hint(error: ChatError) -> str | None:
     if seconds is None or seconds <= 0 or not isinstance(error, _LIMITS):
         return error.hint
     unit, length = next((name, length) for name, length, longest in _UNITS if seconds <= longest)
-    count = math.ceil(seconds / length)  # Rounded up, so that the wait is long enough.
+    count = math.ceil(seconds / length)  # Round up so that the wait is long enough.
     wait = f"Try again in {count} {unit}{'' if count == 1 else 's'}."
     return f"{wait} {error.hint}" if error.hint else wait

@@ -1,4 +1,4 @@
-"""The command line of `serve` and `attach`."""
+"""The command line options of `serve` and `attach`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Flags(argparse.Namespace):
 
 
 def parse_flags(argv: Sequence[str], command: str) -> Flags:
-    """The options of this command line; exits with 2 if it is invalid.
+    """Parse the command line. Exit with 2 if it is invalid.
 
     Args:
         argv: the arguments after the command's name.
@@ -47,7 +47,7 @@ def _process_id(text: str) -> int:
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
-    """The parser of `serve` or `attach`."""
+    """Return the parser for `serve` or `attach`."""
     parser = argparse.ArgumentParser(
         prog=f"jumpseat {command}",
         description=DESCRIPTIONS[command],

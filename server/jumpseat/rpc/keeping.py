@@ -1,4 +1,4 @@
-"""Keeps the turns of a session: for which client, and for which directory."""
+"""Keeps the turns of a session together with its client and directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RULE_OF_IDS = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
 
 def can_be_kept(conversation_id: str) -> bool:
     """Whether a kept conversation may have this id."""
-    from jumpseat.conversations import is_id  # Deferred: a client may keep nothing.
+    from jumpseat.conversations import is_id  # Deferred: a client may never keep a conversation.
 
     return is_id(conversation_id)
 
@@ -30,15 +30,15 @@ def can_be_kept(conversation_id: str) -> bool:
 def keeper_of(
     session: Session, ask: TurnAsk, turn_id: str, messages: Sequence[Message] | None = None
 ) -> Keeper:
-    """The keeper of a turn that the client wants to be kept.
+    """Return the keeper for a turn that the client asked to keep.
 
     Args:
-        session: the client's.
+        session: the client's session.
         ask: the turn.
-        turn_id: its id.
-        messages: what is kept, if it differs from the messages of the turn.
+        turn_id: the id of the turn.
+        messages: the messages to keep; None for the messages of the turn.
     """
-    from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may keep nothing.
+    from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may never keep a conversation.
 
     client = session.client_info
     turn = NewTurn(
@@ -58,7 +58,7 @@ def keeper_of(
 
 
 def workspace_of(params: InitializeParams) -> Path | None:
-    """The directory of the first workspace folder, else of the root; None if the client names none."""
+    """Return the first workspace folder, else the root, or None if the client names neither."""
     folders: Any = params.workspace_folders
     first = folders[0] if isinstance(folders, list) and folders else None
     for uri in (first.get("uri") if isinstance(first, dict) else None, params.root_uri):
@@ -74,7 +74,7 @@ def workspace_of(params: InitializeParams) -> Path | None:
 
 @contextmanager
 def recorded_as_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
-    """After a kept turn, record its conversation as used, and delete what is too old or too much now."""
+    """When a kept turn ends, record its conversation as used and prune what exceeds the limits."""
     try:
         yield
     finally:
@@ -85,7 +85,7 @@ def recorded_as_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
 
 def prune_in_background(session: Session) -> None:
     """Delete the conversations that exceed the limits of the session's configuration."""
-    from jumpseat.conversations import Limits  # Deferred: a client may keep nothing.
+    from jumpseat.conversations import Limits  # Deferred: a client may never keep a conversation.
 
     options, library = session.registry.config.conversations, session.library
     limits = Limits(options.max_days, options.max_megabytes)

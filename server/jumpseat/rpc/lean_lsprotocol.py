@@ -1,10 +1,10 @@
 """Imports `lsprotocol.types` without building the attrs classes that the daemon does not use.
 
-pygls imports all of its 550 classes; compiling their methods is about half of the daemon's import time. Here
-only the classes of JSON-RPC errors are built, the others stay undecorated. The daemon validates `initialize`
-itself and keeps no documents, so it needs none of them.
+pygls imports all of its 550 classes, and compiling their methods takes about half of the daemon's import
+time. Only the classes of JSON-RPC errors are built here; the others stay undecorated. The daemon does not
+need them because it validates `initialize` itself and does not track documents.
 
-Call it before anything imports pygls. `tests/unit/rpc/test_lean_lsprotocol.py` tests it.
+Call `import_lean` before anything imports pygls. `tests/unit/rpc/test_lean_lsprotocol.py` tests it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 import attrs
 
 TRIED_VERSION = "2025.0.0"
-"""The version that this was tested with; any other is imported as usual."""
+"""The version that this was tested with. Any other version is imported as usual."""
 
 BUILT = frozenset({"ResponseError", "ResponseErrorMessage"})
 """The classes that the JSON-RPC layer of pygls instantiates."""
 
 
 def import_lean() -> bool:
-    """Import `lsprotocol.types`; False if it was imported before or is another version."""
+    """Import `lsprotocol.types`. Return False if it was imported before or has another version."""
     if "lsprotocol.types" in sys.modules or version("lsprotocol") != TRIED_VERSION:
         return False
     build = attrs.define
@@ -40,7 +40,7 @@ def import_lean() -> bool:
                 setattr(cls, name, value())
         return build(cls, **options)
 
-    # A field of a class that is not built stays a call that is never made.
+    # In a class that is not built, each field stays a partial that is never called.
     _import_with(define, partial(partial, attrs.field))
     return True
 

@@ -1,9 +1,9 @@
-"""The messages in params: validates them and converts them to the canonical vocabulary.
+"""Validates the messages in params and converts them to the canonical vocabulary.
 
-Shapes: section 2 of the protocol page.
+Section 2 of the protocol page describes the shapes.
 """
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, assert_never
 
@@ -46,7 +46,7 @@ class OriginParam(Params):
 
 
 class BlockParam(Params):
-    """Keys that every block may have."""
+    """The keys that every block may have."""
 
     origin: OriginParam | None = None
     opaque: str | None = None
@@ -129,7 +129,7 @@ class ContextParam(BlockParam):
 
 
 class ToolUseParam(BlockParam):
-    """A tool call as the daemon sent it."""
+    """A tool call, as the daemon sent it."""
 
     type: Literal["tool_use"]
     id: Annotated[str, Field(min_length=1)]
@@ -167,7 +167,7 @@ class RedactedThinkingParam(BlockParam):
 
 
 class OtherParam(BlockParam):
-    """A block whose type jumpseat does not know."""
+    """A block of a type that jumpseat does not support."""
 
     type: Literal["other"]
     kind: str
@@ -189,7 +189,7 @@ BlockOfAMessage = Annotated[
 
 
 class MessageParam(Params):
-    """One message; a string stands for one text block."""
+    """One message. Its content may be a string, which stands for one text block."""
 
     role: Literal["user", "assistant"]
     content: Annotated[
@@ -199,27 +199,27 @@ class MessageParam(Params):
 
 
 VALIDATED_AT_ONCE = 100
-"""Messages that are more than plain text."""
+"""The number of messages with more than plain text that are validated together."""
 
 
 def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Message]:
     """Validate and convert messages.
 
     Args:
-        value: as received.
-        validate: validates a list with `MessageParam`, for the messages that are more than plain text.
+        value: the messages as received.
+        validate: validates a list with `MessageParam`, for messages with more than plain text.
     """
     if not isinstance(value, list):
         return [_message(param) for param in validate(value)]
     messages = list(map(_plain_message, value))
     others = [index for index, message in enumerate(messages) if message is None]
-    # Some at a time, so that the models of a long history never exist all at once.
+    # Validate them in batches so that the models of a long history never exist all at the same time.
     for start in range(0, len(others), VALIDATED_AT_ONCE):
         indices = others[start : start + VALIDATED_AT_ONCE]
         try:
             params = validate([value[index] for index in indices])
         except ValidationError:
-            # The error for all messages has the client's indices.
+            # Validate all messages so that the error has the client's indices.
             return list(map(_message, validate(value)))
         for index, param in zip(indices, params, strict=True):
             messages[index] = _message(param)
@@ -227,8 +227,8 @@ def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Messag
 
 
 def _plain_message(value: Any) -> Message | None:
-    """The message if it has only a role and text; None if its model must validate it."""
-    # Most messages of a long history; the models take five times as long.
+    """Return the message if it has only a role and text, or None if its model must validate it."""
+    # Most messages of a long history are plain, and the models take five times as long.
     if type(value) is not dict or len(value) != 2:
         return None
     role, content = value.get("role"), value.get("content")
@@ -296,7 +296,7 @@ def _result_part(param: ResultPartParam) -> ResultPart:
 
 
 def context_block(param: ContextParam) -> ContextBlock:
-    """The block of validated params."""
+    """Return the block that the params describe."""
     return ContextBlock(
         param.text,
         param.uri,
@@ -309,10 +309,10 @@ def context_block(param: ContextParam) -> ContextBlock:
 
 
 def _tool_use(param: ToolUseParam, origin: Origin | None) -> ToolUseBlock:
-    """A tool call; where a client kept only one of `raw` and `arguments`, the other is made from it."""
+    """Return a tool call. If the client sent only one of `raw` and `arguments`, derive the other from it."""
     arguments, raw = param.arguments, param.raw
     written_by_lua = raw is not None and raw.strip() == "[]" and param.error is None
-    if raw is None or written_by_lua:  # An empty array there is Lua's empty object.
+    if raw is None or written_by_lua:  # Lua encodes an empty object as an empty array.
         raw = write_json(arguments or {}).decode()
         arguments = arguments or {}
     elif arguments is None and param.error is None:

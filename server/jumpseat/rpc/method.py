@@ -1,4 +1,4 @@
-"""A row of the method table, the call that its handler gets, and the handler's outcome."""
+"""A row of the method table, the call that its handler receives, and the handler's outcome."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class MethodCall(Generic[P]):
     """The JSON-RPC id; empty for a notification."""
 
     entry: InFlight = field(default_factory=lambda: InFlight(""))
-    """The request's entry among those in flight."""
+    """The entry of the request among the requests in flight."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandlerOutcome:
-    """The outcome of a handler: a result, or an error."""
+    """A handler's result or error."""
 
     result: Any = None
     error: WireError | None = None
 
 
 Handler: TypeAlias = Callable[[Session, Any], Awaitable[Any] | Any]
-"""`(session, call)`. A plain function runs before the next message is read; a coroutine function is a
-task that `$/cancelRequest` cancels, and that waits for earlier changes."""
+"""A function that is called with `(session, call)`. A plain function runs before the next message is read. A
+coroutine function becomes a task that waits for earlier changes and that `$/cancelRequest` cancels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Method:
     params: type[Params] = NoParams
     kind: Literal["request", "notification"] = "request"
     admit: Callable[[Session, Any], None] | None = None
-    """Runs before the next message is read and before the handler's task exists; may refuse the call. Only
-    turns and `shutdown` have it."""
+    """A function that runs before the next message is read and before the handler's task exists, and may
+    refuse the call. Only turns and `shutdown` have one."""
 
     changes: bool = False
-    """Whether later requests wait until it has taken effect; the handler is a coroutine function."""
+    """Whether later requests wait until it has taken effect. The handler must be a coroutine function."""
 
     lifecycle: bool = False
-    """Whether the method is one of LSP's, not of jumpseat's own contract."""
+    """Whether the method belongs to LSP and not to jumpseat's own contract."""

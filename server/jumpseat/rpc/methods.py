@@ -97,4 +97,4 @@ NOTIFICATIONS_SENT = (
 """The notifications that the daemon sends."""
 
 REQUESTS_SENT = ("window/showDocument",)
-"""The requests that the daemon sends, if the client has enabled them."""
+"""The requests that the daemon sends if the client has enabled them."""

@@ -1,4 +1,4 @@
-"""Notifies the client of changes in the registry."""
+"""Notifies the client about changes in the registry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jumpseat.rpc.wording import name_commands
 
 
 def forward_changes(session: Session) -> None:
-    """Notify the client of every change from now on."""
+    """Notify the client about every change from now on."""
 
     def notify(change: Change) -> None:
         method, params = notification_of(change)
@@ -21,7 +21,7 @@ def forward_changes(session: Session) -> None:
 
 
 def notification_of(change: Change) -> tuple[str, dict[str, Any]]:
-    """The method and the params of a change's notification."""
+    """Return the method and the params of the notification for a change."""
     match change:
         case ModelsChanged(provider):
             return "models/didChange", {"provider": provider}

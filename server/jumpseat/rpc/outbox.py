@@ -1,7 +1,7 @@
 """Frames and sends the messages of a connection, in order.
 
-Writing never waits. A turn awaits `ready` before it reads more from its provider, so a client that does not
-read pauses its own turns only.
+Writing never blocks. A turn awaits `ready` before it reads more from its provider, so a client that does not
+read pauses only its own turns.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from jumpseat.wire import encode_frame, write_json
 
 
 class FrameWriter(Protocol):
-    """What the outbox needs of a transport."""
+    """The part of a transport that the outbox uses."""
 
     def write(self, data: bytes) -> None:
         """Send bytes without blocking."""
 
     def ready(self) -> Coroutine[Any, Any, None]:
-        """Return once little enough is buffered."""
+        """Wait until the buffer is small enough."""
 
 
 class Outbox:
-    """Sends messages, and pieces of messages that were encoded beforehand."""
+    """Sends messages, some of which are already encoded."""
 
     def __init__(self, writer: FrameWriter) -> None:
         self._writer = writer
         self.ready = writer.ready
-        """Waits until the client has taken enough of what was sent."""
+        """Waits until the client has read enough of the sent messages."""
 
     def send(self, message: Mapping[str, Any] | list[Mapping[str, Any]]) -> None:
         """Send one message, or a batch of responses."""
         self.send_body(write_json(message))
 
     def send_body(self, body: bytes) -> None:
-        """Send a message that is JSON already."""
+        """Send a message that is already JSON."""
         self._writer.write(encode_frame(body))
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:

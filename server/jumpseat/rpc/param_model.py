@@ -1,6 +1,6 @@
-"""The base of all models of params, and what counts as absent in them."""
+"""The base class of all params models, which also decides which values count as absent."""
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
 from functools import cache
 from typing import Any, get_args, get_origin
 
@@ -12,7 +12,7 @@ JsonObject = dict[str, Any]
 
 
 class Params(BaseModel):
-    """The base of all params."""
+    """The base class of all params models."""
 
     model_config = ConfigDict(alias_generator=camel, strict=True, extra="ignore", defer_build=True)
 
@@ -23,7 +23,7 @@ class Params(BaseModel):
         # object as `[]`.
         if data is None or data == []:
             return {}
-        # The usual case for the messages and blocks of a long history.
+        # Most messages and blocks of a long history end here.
         if not isinstance(data, dict) or all(data.values()):
             return data
         objects = _object_keys(cls)
@@ -36,7 +36,7 @@ class Params(BaseModel):
 
 @cache
 def _object_keys(cls: type[Params]) -> frozenset[str]:
-    """The keys whose value is an object."""
+    """Return the keys whose values are objects."""
     return frozenset(
         field.alias or name for name, field in cls.model_fields.items() if _is_object(field.annotation)
     )

@@ -1,9 +1,9 @@
-"""The params of each method as pydantic models. Shapes: the protocol page.
+"""The params of each method as pydantic models. The protocol page describes the shapes.
 
 Unknown keys are ignored; unknown discriminator values are errors.
 """
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -22,7 +22,7 @@ class ToolParam(Params):
 
 
 class NamedToolParam(Params):
-    """The one tool that must be called."""
+    """A tool choice that forces one tool."""
 
     name: Annotated[str, Field(min_length=1)]
 
@@ -34,9 +34,9 @@ class SchemaOutputParam(Params):
 
 
 class TurnParams(Params):
-    """Params of every turn."""
+    """The params that all turns share."""
 
-    # Unknown keys are kept apart, for the warnings of `unknown_keys`.
+    # pydantic collects unknown keys so that `unknown_keys` can warn about them.
     model_config = ConfigDict(extra="allow")
 
     system: str | None = None
@@ -55,7 +55,7 @@ class TurnParams(Params):
     keep: bool = False
     initiator: Literal["user", "agent"] | None = None
     work_done_token: str | int | None = None
-    """LSP's token for `$/progress`, which reports waits other than for the model."""
+    """The LSP token for `$/progress`, which reports waits other than the wait for the model."""
 
 
 class ChatStartParams(TurnParams):
@@ -103,7 +103,7 @@ class ChatCancelParams(Params):
 
 
 class CountTokensParams(ChatStartParams):
-    """`chat/countTokens`: a chat that is not started."""
+    """`chat/countTokens`, with the params of the chat to count."""
 
     allow_estimate: bool = True
 
@@ -146,7 +146,7 @@ class SignInParams(Params):
 
     provider: str | None = None
     token: str | int | None = None
-    """The client's own correlation id: not a credential."""
+    """The client's correlation id, not a credential."""
 
     open_browser: bool = False
 
@@ -170,7 +170,7 @@ class SettingsSaveParams(Params):
 
 
 class ClientInfoParam(Params):
-    """LSP's `clientInfo`."""
+    """The `clientInfo` of LSP."""
 
     name: str
     version: str | None = None
@@ -183,7 +183,7 @@ class InitializationOptions(Params):
     protocol_versions: list[int] = Field(default_factory=list)
     coalesce_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
     commands: dict[str, str | None] = Field(default_factory=dict)
-    """The client's own commands, as its user would type them."""
+    """The client's commands, as its user would type them."""
 
 
 class InitializeParams(Params):
@@ -193,13 +193,13 @@ class InitializeParams(Params):
     client_info: ClientInfoParam | None = None
     initialization_options: InitializationOptions = Field(default_factory=InitializationOptions)
     capabilities: JsonObject = Field(default_factory=dict)
-    # Only for the working directory of kept conversations: a wrong shape refuses no client.
+    # Any shape is accepted: these only determine the working directory of kept conversations.
     workspace_folders: Any = None
     root_uri: Any = None
 
 
 class DidChangeConfigurationParams(Params):
-    """LSP's: `settings` belongs to the client; jumpseat reads its key `jumpseat`."""
+    """`workspace/didChangeConfiguration`. Of the client's `settings`, only the key `jumpseat` is read."""
 
     settings: JsonObject = Field(default_factory=dict)
 
@@ -211,4 +211,4 @@ class CancelParams(Params):
 
 
 class NoParams(Params):
-    """Methods without params; any are ignored."""
+    """The params of methods that have none; any that are sent are ignored."""

@@ -1,4 +1,4 @@
-"""Watching the process that started the daemon, which must not outlive it.
+"""Watches the process that started the daemon, because the daemon must not outlive it.
 
 stdin does not close when a parent dies if another process holds the other end of the pipe, so clients send
 `processId`.
@@ -13,13 +13,13 @@ from collections.abc import Callable
 from jumpseat.system.process_life import is_alive
 
 POLL_SECONDS = 1.0
-"""Where the system cannot notify, a dead parent is noticed within about this time."""
+"""The polling interval on systems that cannot report the end of a process."""
 
 
 def watch_process(process_id: int, on_gone: Callable[[], None]) -> Callable[[], None]:
-    """Call `on_gone` once this process is gone; soon if it is gone already.
+    """Call `on_gone` once this process has ended, or soon if it already has.
 
-    Returns a function that ends the watch; a second call, or one after `on_gone`, has no effect.
+    Return a function that stops watching. Calling it twice, or after `on_gone`, has no effect.
     """
     loop = asyncio.get_running_loop()
     if hasattr(os, "pidfd_open"):
@@ -28,7 +28,7 @@ def watch_process(process_id: int, on_gone: Callable[[], None]) -> Callable[[], 
         except (ProcessLookupError, OverflowError):
             return loop.call_soon(on_gone).cancel
         except OSError:
-            pass  # An old kernel or a sandbox refuses pidfds; polling works there.
+            pass  # Old kernels and sandboxes refuse pidfds; polling works there.
         else:
             return _watch_descriptor(loop, descriptor, on_gone)
     polling = asyncio.ensure_future(_poll(process_id, on_gone))

@@ -1,4 +1,4 @@
-"""The process of `jumpseat serve`: logs, signals and the exit code around one session on stdio."""
+"""The process of `jumpseat serve`: the log, the signals and the exit code of one session on stdio."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
     """Serve one client on stdin and stdout, then end the process with the session's exit code.
 
     Args:
-        options: the command line.
-        not_shared: why this is not the shared daemon that the client asked for, for the log.
+        options: the command line options.
+        not_shared: why this is not the shared daemon that the client asked for; logged.
     """
     environment = environment_of_process()
     try:
@@ -44,12 +44,12 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
     with asyncio.Runner() as runner:
         code = runner.run(_serve(descriptors, environment, options))
         log.close()
-        # At once: Python would wait for threads that are blocked, for example in a read.
+        # Exit immediately: Python would wait for threads that are blocked, for example in a read.
         os._exit(code)
 
 
 def _duplicate_of_stderr() -> int | None:
-    # Never one of the standard numbers: `claim_stdio` has opened 0 and 1.
+    # The duplicate never gets a standard number: `claim_stdio` has opened 0 and 1.
     try:
         return os.dup(2)
     except OSError:  # It is closed.
@@ -57,12 +57,12 @@ def _duplicate_of_stderr() -> int | None:
 
 
 def raise_the_mmap_threshold() -> None:
-    """Make glibc's allocator keep the memory that each turn uses."""
-    # asyncio receives into a 256 KiB buffer, above glibc's initial threshold for mmap, so every read would
-    # map and unmap memory, as would the texts of a long chat in every turn. Freeing one larger block raises
-    # the threshold (mallopt(3), M_MMAP_THRESHOLD). Measured on Linux: a quarter to a half less CPU for each
-    # delta, a tenth for a chat with 1 MB of history.
-    block = bytes(8 << 20)  # Unlike a bytearray it is not written, so the system need not give its pages.
+    """Make glibc's allocator reuse the memory of each turn instead of returning it to the system."""
+    # asyncio reads into a 256 KiB buffer, which exceeds glibc's initial threshold for mmap, so every read
+    # would map and unmap memory, as would the texts of a long chat in every turn. Freeing one larger block
+    # raises the threshold (mallopt(3), M_MMAP_THRESHOLD). Measured on Linux, this saves a quarter to a half
+    # of the CPU time of each delta, and a tenth for a chat with 1 MB of history.
+    block = bytes(8 << 20)  # Unlike a bytearray, it is never written to, so its pages need not exist.
     del block
 
 
@@ -73,7 +73,7 @@ async def _serve(descriptors: Descriptors, environment: Environment, options: Se
 
 
 def call_on_signals(end: Callable[[], None]) -> None:
-    """Call this on the event loop when the process gets SIGINT, SIGTERM or SIGHUP."""
+    """Call `end` on the event loop when the process receives SIGINT, SIGTERM or SIGHUP."""
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -81,5 +81,5 @@ def call_on_signals(end: Callable[[], None]) -> None:
             continue
         try:
             loop.add_signal_handler(number, end)
-        except NotImplementedError:  # Windows' loop has no signal handlers; its signals come to the process.
+        except NotImplementedError:  # The loop on Windows has no signal handlers; use those of the process.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))

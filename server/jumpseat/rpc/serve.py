@@ -1,6 +1,6 @@
 """`jumpseat serve`: reads the options, then imports the daemon.
 
-An editor's user waits for the daemon's start, so its most expensive import is reduced first.
+Editor users wait while the daemon starts, so its most expensive import is reduced first.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from jumpseat.rpc.lean_lsprotocol import import_lean
 
 
 def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
-    """Run the daemon with these command line options; ends the process after the session.
+    """Run the daemon with these command line options, then end the process.
 
     Args:
         argv: the arguments after the command's name.
-        not_shared: why this is not the shared daemon that the client asked for, for the log.
+        not_shared: why this is not the shared daemon that the client asked for; logged.
     """
     options = parse_flags(argv, "attach" if not_shared else "serve")
     import_the_daemon()
@@ -32,16 +32,16 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
 
 
 def import_the_daemon() -> None:
-    """Import all that a session needs, fast. Call it before any other import of the daemon."""
+    """Import everything that a session needs. Call this before any other import of the daemon."""
     gc.disable()
     import_lean()
-    import jumpseat.rpc.process  # noqa: F401 - with all that it needs
+    import jumpseat.rpc.process  # noqa: F401 - imports everything else
 
     # Imported objects are never garbage, so the collector skips them.
     gc.freeze()
-    # A chat with a long history creates tens of thousands of objects, none of them garbage before its end.
-    # A collection of the second generation stops all threads and grows with the second threshold.
+    # A chat with a long history creates tens of thousands of objects that only become garbage at its end.
+    # A collection of the second generation stops all threads, for longer the higher the second threshold is.
     gc.set_threshold(20_000, 2, 30)
     gc.enable()
-    # How long the event loop waits for a thread that computes, each time it continues.
+    # Each time the event loop continues, it waits up to this long for a computing thread to yield.
     sys.setswitchinterval(0.001)

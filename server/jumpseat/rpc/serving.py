@@ -1,4 +1,4 @@
-"""One client's session, from its first byte to its exit code. A process may run any number at once."""
+"""A client's session, from its first byte to its exit code. A process may run any number concurrently."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from jumpseat.wire import Transport, open_fds
 logger = logging.getLogger(__name__)
 
 CANCEL_SECONDS = 0.3
-"""How long turns in flight may take to end after the client has left."""
+"""The time limit for turns in flight to end after the client has disconnected."""
 
 FLUSH_SECONDS = 0.3
-"""How long the client may take to read the last answers."""
+"""The time limit for the client to read the last responses."""
 
 CLOSE_SECONDS = 0.5
-"""How long providers may take to close what they hold."""
+"""The time limit for providers to close their connections."""
 
 KEEP_SECONDS = 2.0
-"""How long a slow disk may take to write the ends of turns that are kept."""
+"""The time limit for a slow disk to write the ends of kept turns."""
 
 
 class Descriptors(NamedTuple):
@@ -42,28 +42,28 @@ class Descriptors(NamedTuple):
     stdin: int
     stdout: int
     stderr: int | None
-    """Takes the session's log lines; None for a client without one."""
+    """The destination of the session's log lines; None if the client has no stderr."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """The options of `serve` and `attach` for a session."""
+    """The options of `serve` and `attach` that concern the session."""
 
     config_file: Path | None = None
-    """The configuration file, if the command line has one."""
+    """The configuration file named on the command line."""
 
     log_level: str = "warning"
-    """The lowest level that is logged: a name of `logging`'s, in any case."""
+    """The name of the lowest level that is logged, as in `logging` but in any case."""
 
     log_file: Path | None = None
-    """Where the log goes; None for stderr."""
+    """The log file; None for stderr."""
 
     client_process_id: int | None = None
-    """The session ends when this process is gone."""
+    """The id of a process; the session ends when that process does."""
 
 
 class LogFileError(Exception):
-    """The log file cannot be opened; the message is a sentence for the user."""
+    """An error that says, in a sentence for the user, that the log file cannot be opened."""
 
 
 def open_session_log(
@@ -72,13 +72,13 @@ def open_session_log(
     """Open the log of a session.
 
     Args:
-        options: the command line.
-        environment: relative paths begin at its directory.
-        stderr: takes the lines if there is no log file; owned by the log from now on, or closed.
-        of_process: as for `open_log`.
+        options: the command line options.
+        environment: relative paths are resolved against its directory.
+        stderr: the destination if there is no log file; owned by the log from now on, or closed.
+        of_process: see `open_log`.
 
     Raises:
-        LogFileError: the log file cannot be opened; `stderr` is left to the caller.
+        LogFileError: the log file cannot be opened; the caller still owns `stderr`.
     """
     sink = None
     if options.log_file is not None:
@@ -102,13 +102,13 @@ async def serve_connection(
     stop: asyncio.Event,
     on_session: Callable[[Session], None] = lambda session: None,
 ) -> int:
-    """Serve one client until it leaves; returns the exit code: 0 after `shutdown`, else 1.
+    """Serve one client until it disconnects. Return the exit code: 0 after `shutdown`, else 1.
 
     Args:
         descriptors: owned by the session from now on; closed when this returns or raises.
-        environment: the client's.
-        options: the client's command line; relative paths begin at `environment.directory`.
-        stop: ends the session when it is set. The session sets it when it ends for any other reason.
+        environment: the client's environment.
+        options: the client's options; relative paths are resolved against `environment.directory`.
+        stop: ends the session when set. The session sets it when it ends for any other reason.
         on_session: called once, before the first message is read.
 
     Raises:
@@ -127,7 +127,7 @@ async def serve_connection(
 
 
 def _refuse(descriptors: Descriptors, message: str) -> None:
-    """Write the message to stderr, and close all descriptors."""
+    """Write the message to stderr and close all descriptors."""
     if descriptors.stderr is not None:
         sink = LogSink(descriptors.stderr)
         with suppress(OSError):
@@ -168,9 +168,9 @@ async def _serve(
                 watch_parent(options.client_process_id)
             await stop.wait()
         finally:
-            # Also if this task is cancelled.
+            # This must run even if the task is cancelled.
             stop.set()
-            # Before the turns are cancelled: a message that is still read could start another one.
+            # Close before the turns are cancelled: a message that is still being read could start another.
             await connection.close()
             await _finish(connection.session, transport)
     return 0 if connection.session.shutting_down else 1

@@ -1,4 +1,4 @@
-"""The state of one connection: its client, its configuration, its requests in flight."""
+"""The state of one connection: its client, its configuration and its requests in flight."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_IN_FLIGHT = 10_000
-"""How many requests of one client may wait for their responses."""
+"""The maximum number of a client's requests that await their responses."""
 
 RUNNING_REQUESTS = 16
-"""How many requests of one client run at the same time, turns not counted; the others wait."""
+"""The maximum number of a client's requests, not counting turns, that run concurrently; others wait."""
 
 LIBRARY_SECONDS = 60.0
-"""How long the index of the kept conversations stays open for the next client of a shared daemon."""
+"""How long the index of kept conversations stays open for the next client of a shared daemon."""
 
 BEGINNING_TURNS = 2
-"""How many turns of one client begin at the same time; the others wait. Any number may run.
+"""The maximum number of a client's turns that begin concurrently; others wait. Any number may run.
 
-Each step of each of them delays the other clients of the daemon.
+Each step of a beginning turn delays the other clients of the daemon.
 """
 
 BEGINNING_SECONDS = 0.005
-"""How long a turn counts as beginning if its provider does not answer. A beginning costs 1 to 2 ms of CPU."""
+"""How long a turn counts as beginning if its provider does not answer. Beginning costs 1 to 2 ms of CPU."""
 
 BEGIN_SECONDS = 1.0
-"""How long a change waits until the turns before it have begun."""
+"""The longest time that a change waits for the turns before it to begin."""
 
 
 @dataclass(slots=True)
@@ -62,17 +62,17 @@ class InFlight:
     batch: BatchResponse | None = None
     turn_id: str | None = None
     begun: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once a turn depends on no later change: it sent its first event, or it ended."""
+    """Set once later changes no longer affect the turn: it has sent its first event or ended."""
 
     on_answer: Callable[[], None] = lambda: None
-    """Called when the provider of a turn answers; may be called more than once."""
+    """A callback for when the provider of a turn answers; may be called more than once."""
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     behind: InFlight | None = None
     """The last earlier change that may not have taken effect yet."""
 
     ahead: Sequence[InFlight] = ()
-    """For a change: the earlier turns that had not begun when it arrived."""
+    """The earlier turns that had not begun when this change arrived; empty for other messages."""
 
 
 @dataclass(slots=True)
@@ -81,19 +81,19 @@ class Session:
 
     outbox: Outbox
     environment: Environment
-    """The client's variables and directories."""
+    """The client's environment variables and directories."""
 
     config_file: Path | None
-    """The configuration file of the command line, if it has one."""
+    """The configuration file named on the command line."""
 
     stop: Callable[[], None]
-    """Ends the connection; its exit code depends on `shutting_down`."""
+    """A callback that ends the connection; the exit code depends on `shutting_down`."""
 
     cancel: Callable[[RequestId], bool]
-    """Cancels a request in flight; False if it is unknown or already cancelled."""
+    """A callback that cancels a request in flight; returns False if it is unknown or already cancelled."""
 
     watch_parent: Callable[[int], None]
-    """Ends the connection when this process has ended."""
+    """A callback that ends the connection when the process with this id has ended."""
 
     method_names: Sequence[str] = ()
     """The methods of jumpseat's own contract, for the response to `initialize`."""
@@ -103,37 +103,37 @@ class Session:
     client_info: ClientInfoParam | None = None
     coalesce_ms: int = 0
     commands: Mapping[str, str] | None = None
-    """The client's commands, which hints name; None if they name those of the command line."""
+    """The client's commands, which hints name; None if hints name the command line's."""
 
     overlay: Mapping[str, Any] | None = None
-    """The client's own configuration, as last accepted."""
+    """The client's own configuration that was last accepted."""
 
     configuring: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a configuration is read, so that the last one is in force at the end."""
+    """A lock around reading a configuration, so that the latest one wins."""
 
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
-    """One for each running request."""
+    """A semaphore with one slot for each running request."""
 
     beginnings: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(BEGINNING_TURNS))
-    """One for each turn that begins."""
+    """A semaphore with one slot for each turn that is beginning."""
 
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
     turns: dict[str, RequestId] = field(default_factory=dict)
-    """The requests that run turns, by the id of the turn."""
+    """The ids of the requests that run turns, by turn id."""
 
     client_requests: ClientRequests = field(init=False)
     memory: BlockMemory = field(default_factory=BlockMemory)
-    """The recent answers, for clients that send back only a part of an answer."""
+    """The recent answers, for clients that send back only part of an answer."""
 
     tokens: TokenMemory = field(default_factory=TokenMemory)
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
     """The latest conversations whose client was warned that they are not kept."""
 
     workspace: Path | None = None
-    """The directory that the client works in, if `initialize` named one."""
+    """The client's working directory, if `initialize` named one."""
 
     keepers: WeakSet[Keeper] = field(default_factory=WeakSet)
-    """Of the turns in flight that are kept."""
+    """The keepers of the kept turns in flight."""
 
     _library: Held[ConversationLibrary] | None = None
     _registry: Registry | None = None
@@ -150,12 +150,12 @@ class Session:
 
     @property
     def shown_paths(self) -> ShownPaths:
-        """How the model sees the paths of this client's files."""
+        """The rules for showing the paths of this client's files to the model."""
         directory = str(self.directory)
         return ShownPaths(directory, os.path.realpath(directory), str(self.environment.expanded("~")))
 
     def error_of(self, exception: BaseException) -> WireError:
-        """Return the wire error for an exception, as `wire_error` does, in the words of this client."""
+        """Return the wire error for an exception, with the commands of this client in its texts."""
         error = wire_error(exception)
         return WireError(
             error.code, **name_commands({"message": error.message, "data": error.data}, self.commands)
@@ -163,7 +163,7 @@ class Session:
 
     @property
     def registry(self) -> Registry:
-        """The providers of this client; not available before `initialize`."""
+        """The client's providers, which are not available before `initialize`."""
         if self._registry is None:
             raise RuntimeError("the registry is used before initialize")
         return self._registry
@@ -174,9 +174,9 @@ class Session:
 
     @property
     def library(self) -> ConversationLibrary:
-        """The kept conversations of the user, which all clients with the same state directory share."""
+        """The user's kept conversations, which all clients with the same state directory share."""
         if self._library is None:
-            # Deferred: a client may keep nothing.
+            # Deferred: a client may never keep a conversation.
             from jumpseat.conversations import ConversationLibrary, conversations_directory
 
             directory = conversations_directory(self.environment.places.state_dir)
@@ -194,11 +194,11 @@ class Session:
         return self.library.store
 
     def use_conversation(self, conversation_id: str) -> None:
-        """Record the conversation that the client used last, which is not pruned."""
+        """Record the client's last used conversation, which must not be pruned."""
         self.library.last_used[id(self)] = conversation_id
 
     async def until_kept(self, timeout: float) -> None:
-        """Wait up to `timeout` seconds until the turns that have ended are kept."""
+        """Wait up to `timeout` seconds until the turns that have ended are written."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 for keeper in list(self.keepers):
@@ -221,7 +221,7 @@ class Session:
         return entry
 
     def release(self, request_id: RequestId) -> InFlight | None:
-        """Remove a request whose response is sent."""
+        """Remove a request that has its response."""
         entry = self.in_flight.pop(request_id, None)
         if entry is not None:
             entry.begun.set()
@@ -234,7 +234,7 @@ class Session:
         """Record a message's place in the order of arrival. Call it when the message arrives.
 
         Args:
-            entry: the message's.
+            entry: the entry of the message.
             changes: whether later messages wait until this one has taken effect.
         """
         last = self._last_change
@@ -248,7 +248,7 @@ class Session:
         self._last_change = entry if changes else last
 
     async def wait_for_its_turn(self, entry: InFlight) -> None:
-        """Return when earlier changes have taken effect, and for a change, when earlier turns have begun."""
+        """Wait until earlier changes have taken effect and, for a change, until earlier turns have begun."""
         while entry.behind is not None:
             await entry.behind.finished.wait()
             entry.behind = entry.behind.behind
@@ -256,8 +256,8 @@ class Session:
             # The semaphore is first in, first out, so no earlier turn still waits for it afterwards.
             async with self.beginnings:
                 pass
-        # Bounded: a turn may first request a list of models from its provider, and the requests after the
-        # change wait too.
+        # The wait is bounded: a turn may first request a list of models from its provider, and the requests
+        # after the change wait too.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(BEGIN_SECONDS):
                 for turn in entry.ahead:
@@ -266,7 +266,7 @@ class Session:
 
     @contextlib.asynccontextmanager
     async def beginning(self, entry: InFlight) -> AsyncIterator[None]:
-        """Wait until few turns are beginning. This turn counts until its provider answers or it ends.
+        """Wait until few turns are beginning. This turn then counts until its provider answers or it ends.
 
         It counts for at most `BEGINNING_SECONDS`, so a slow provider does not delay other turns.
         """
@@ -279,7 +279,7 @@ class Session:
             yield
 
     async def cancel_others(self, request_id: RequestId | None, timeout: float) -> None:
-        """Cancel all other requests, and wait at most `timeout` seconds for their responses."""
+        """Cancel all other requests and wait at most `timeout` seconds for their responses."""
         others = {key: entry for key, entry in self.in_flight.items() if key != request_id}
         for key in others:
             self.cancel(key)
@@ -289,11 +289,11 @@ class Session:
                     await entry.finished.wait()
 
     def run_in_background(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a coroutine until it ends, or until the connection does.
+        """Run a coroutine until it or the connection ends.
 
         Args:
-            what: a few words for the log if it fails.
-            work: what to run.
+            what: a few words that describe the work in the log if it fails.
+            work: returns the coroutine.
         """
 
         async def guarded() -> None:
@@ -307,14 +307,14 @@ class Session:
         task.add_done_callback(self._background.discard)
 
     async def aclose(self) -> None:
-        """End what runs in the background, close what the providers hold, and wait until all has ended."""
+        """Cancel background tasks, close the providers and wait until everything has ended."""
         for task in self._background:
             task.cancel()
         if self._registry is not None:
             await self._registry.aclose()
         for entry in list(self.in_flight.values()):
             await entry.finished.wait()
-        # Also what began in the meantime, at the end of a turn.
+        # Cancel the tasks that turns have started meanwhile, at their end.
         for task in self._background:
             task.cancel()
         if self._background:

@@ -1,6 +1,6 @@
-"""Warnings for unknown keys of a turn's params that resemble a parameter. Other unknown keys are ignored.
+"""Warns about unknown keys in a turn's params that resemble a parameter. Other unknown keys are ignored.
 
-Clients often use another API's names; a limit that is silently ignored costs their users money.
+Clients often use names from other APIs, and a limit that is silently ignored costs their users money.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from jumpseat.chat import WarningEvent
 
 MAX_WARNINGS = 20
 MAX_KEYS = 100
-"""Further keys are not checked."""
+"""The maximum number of keys to check."""
 
 MAX_KEY = 64
-"""Longer keys are not checked."""
+"""The maximum length of a key to check."""
 
 _OTHER_NAMES = {
     "maxCompletionTokens": "maxTokens",
@@ -50,11 +50,11 @@ _OTHER_NAMES = {
 
 
 def warnings_of_unknown(keys: Iterable[str], parameters: Collection[str]) -> list[WarningEvent]:
-    """A warning for each key that resembles a parameter.
+    """Return a warning for each key that resembles a parameter.
 
     Args:
         keys: the unknown keys.
-        parameters: the names of all parameters on the wire.
+        parameters: the wire names of all parameters.
     """
     known = {_folded(name): name for name in parameters}
     known |= {_folded(name): right for name, right in _OTHER_NAMES.items() if name not in parameters}
@@ -71,5 +71,5 @@ def warnings_of_unknown(keys: Iterable[str], parameters: Collection[str]) -> lis
 
 
 def _folded(name: str) -> str:
-    """One spelling for `max_tokens`, `max-tokens` and `MaxTokens`."""
+    """Return one spelling for `max_tokens`, `max-tokens` and `MaxTokens`."""
     return name.replace("_", "").replace("-", "").lower()

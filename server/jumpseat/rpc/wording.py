@@ -1,4 +1,4 @@
-"""Puts the client's own commands into the texts that are sent to it."""
+"""Puts the client's commands into the texts that are sent to it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def name_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
     """Name the client's commands in every `message` and `hint` of an object for the wire.
 
     Args:
-        value: A JSON value of the daemon's own texts, never a part of a conversation.
-        commands: As for `in_words_of_client`.
+        value: a JSON value with texts of the daemon, never with parts of a conversation.
+        commands: see `in_words_of_client`.
     """
     if commands is None:
         return value

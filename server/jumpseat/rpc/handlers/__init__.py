@@ -1,1 +1,1 @@
-"""One module for each group of methods; each handler takes `(session, call)`."""
+"""The handlers, which are called with `(session, call)`, in one module for each group of methods."""

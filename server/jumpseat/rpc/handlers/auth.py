@@ -17,12 +17,12 @@ from jumpseat.rpc.wording import name_commands
 
 
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
-    """Whether a provider can be used, with which account, and the next step."""
+    """Return whether a provider can be used, with which account, and the next step."""
     registry = session.registry
     provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
         why = no_default(registry)
-        # The provider that a sign-in without a provider uses; signed in, it would be the default.
+        # A sign-in without a provider uses this one; it is not signed in, else it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         unused = replace(unused, message=f"{why.message} {why.hint}")
         return _status(session, unused)
@@ -34,7 +34,7 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
 
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
-    """Sign in; `auth/prompt` has the code for the user, and the response is the final state."""
+    """Sign in and respond with the final state; `auth/prompt` has the code for the user."""
     params = call.params
     registry = session.registry
     provider = params.provider or SIGN_IN_PROVIDER
@@ -59,7 +59,7 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
 
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
-    """Delete the stored credential; the response is the remaining state."""
+    """Delete the stored credential and respond with the remaining state."""
     provider = call.params.provider or SIGN_IN_PROVIDER
     return _status(session, await session.registry.account(provider).sign_out())
 

@@ -24,10 +24,10 @@ T = TypeVar("T", bound=TurnParams)
 
 
 def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
-    """Record the turn's id before the next message is read, which may cancel the turn.
+    """Record the turn's id before the next message is read, because that may cancel the turn.
 
     Raises:
-        RpcFault: the client's id is that of another turn in flight, or the conversation's cannot be kept.
+        RpcFault: the turn's id belongs to another turn in flight, or the conversation's id is not valid.
     """
     conversation = call.params.conversation_id
     if call.params.keep and conversation is not None and not can_be_kept(conversation):
@@ -42,7 +42,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
 
 
 async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:
-    """Run a turn, streaming its events, and answer with the whole response."""
+    """Run a turn, stream its events and respond with the whole answer."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
         ask = ask_from_wire(call.params, session.shown_paths)
@@ -63,13 +63,13 @@ async def outcome_of_turn(
     run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]],
     transcript: TranscriptStream | None = None,
 ) -> HandlerOutcome:
-    """Run a turn that was reserved; the error of a failed one has its partial result.
+    """Run a reserved turn. If it fails, the error contains its partial result.
 
     Args:
-        session: the connection's.
+        session: the session of the connection.
         call: the request.
-        run: runs the turn with a sink for its events and its id, and returns the result.
-        transcript: Writes the answer as a transcript, for a client that asked for it.
+        run: runs the turn, given a sink for its events and its id, and returns the result.
+        transcript: writes the answer as a transcript, if the client asked for one.
     """
     turn_id = call.entry.turn_id
     if turn_id is None:

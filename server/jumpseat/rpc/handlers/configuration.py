@@ -1,7 +1,7 @@
 """Reads and watches the configuration of a connection. Sections 1 and 7 of the protocol page.
 
-If a new configuration cannot be used, the previous one stays, and the client is notified. Running turns keep
-their adapters.
+If a new configuration cannot be used, the previous one stays in effect and the client is notified. Running
+turns continue with their adapters.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ logger = logging.getLogger(__name__)
 DID_CHANGE = "workspace/didChangeConfiguration"
 SHOW_MESSAGE = "window/showMessage"
 ERROR = 1
-"""LSP's MessageType."""
+"""The MessageType of LSP."""
 
 
 def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> Config:
-    """The configuration file with a client's overlay on it; blocks.
+    """Read the configuration file and apply the client's overlay. Blocks.
 
     Raises:
-        ConfigError: as `load_config` raises it.
+        ConfigError: see `load_config`.
     """
     return load_config(
         session.config_file, overlay, environment=session.environment, built_in=BUILT_IN, kinds=KINDS
@@ -40,14 +40,14 @@ def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> C
 
 
 def watcher_of(session: Session) -> Watcher:
-    """A watcher of the configuration file. Create it before the file is read, so that no change is missed."""
+    """Return a watcher of the configuration file. Call this before reading the file to miss no change."""
     environment = session.environment
     named = session.config_file
     return Watcher([environment.places.config_file if named is None else environment.directory / named])
 
 
 def follow_configuration(session: Session, watcher: Watcher) -> None:
-    """Read the file again whenever it changes, for as long as the connection lasts."""
+    """Reread the file whenever it changes, as long as the connection lasts."""
 
     async def follow() -> None:
         async for _ in watcher:
@@ -57,7 +57,7 @@ def follow_configuration(session: Session, watcher: Watcher) -> None:
 
 
 async def did_change_configuration(session: Session, call: MethodCall[DidChangeConfigurationParams]) -> None:
-    """Read the file again; `settings.jumpseat`, if present, replaces the overlay."""
+    """Reread the file; `settings.jumpseat`, if present, replaces the overlay."""
     overlay = call.params.settings.get("jumpseat")
     if not isinstance(overlay, dict | list | None):
         logger.warning("%s: settings.jumpseat must be an object; it is ignored", DID_CHANGE)
@@ -67,11 +67,11 @@ async def did_change_configuration(session: Session, call: MethodCall[DidChangeC
 
 
 async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> None:
-    """Read the configuration and use it; if that is not possible, notify the client and change nothing.
+    """Read the configuration and use it, or notify the client and change nothing if that is not possible.
 
     Args:
-        session: the connection's.
-        overlay: the client's new configuration; None for its last accepted one.
+        session: the session of the connection.
+        overlay: the client's new configuration; None for the last accepted one.
     """
     async with session.configuring:
         if overlay is None:
@@ -87,7 +87,7 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
             return
         session.overlay = overlay
         before = session.registry.config
-        # Requests that come after this line get the new adapters.
+        # Requests that arrive after this line use the new adapters.
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
         if config.prompts != before.prompts:
@@ -96,7 +96,7 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
     if retired:
 
         async def close() -> None:
-            # Any request under way may still use a removed adapter.
+            # Any request in flight may still use a removed adapter.
             for finished in using:
                 await finished.wait()
             await session.registry.close(retired)
@@ -105,11 +105,11 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
 
 
 def show_faults(session: Session, before: Config | None = None) -> None:
-    """Show the user the first fault of each table of a provider or a prompt.
+    """Show the user the first fault in the table of each provider and prompt.
 
     Args:
-        session: with its configuration.
-        before: the configuration of which the user knows the faults.
+        session: a session that has a configuration.
+        before: the previous configuration, whose faults the user has already seen.
     """
     config = session.registry.config
     of_providers, of_prompts = (before.faults, before.faults_of_prompts) if before else ({}, {})
@@ -120,5 +120,5 @@ def show_faults(session: Session, before: Config | None = None) -> None:
 
 
 def show(session: Session, message: str) -> None:
-    """Show the user a sentence with LSP's `window/showMessage`."""
+    """Show the user a sentence with the LSP notification `window/showMessage`."""
     session.outbox.notify(SHOW_MESSAGE, {"type": ERROR, "message": message})

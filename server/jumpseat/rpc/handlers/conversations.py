@@ -34,10 +34,10 @@ DID_CHANGE = "conversations/didChange"
 
 
 async def conversations_list(session: Session, call: MethodCall[ConversationsListParams]) -> dict[str, Any]:
-    """A page of the kept conversations, the last changed first."""
+    """Return a page of the kept conversations, the last changed first."""
     params, library = call.params, session.library
     directory = None if params.cwd is None else str(session.environment.absolute(params.cwd))
-    # Also the first use of the index is in the thread, because it imports SQLite.
+    # The first use of the index belongs in the thread too, because it imports SQLite.
     page = await _in_store(
         lambda: library.index.page(
             directory=directory, query=params.query, limit=params.limit, cursor=params.cursor
@@ -50,7 +50,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
 
 
 async def conversations_get(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
-    """A whole conversation, as a chat takes it."""
+    """Return a whole conversation in the form of a chat's params."""
     kept = await _in_store(session.conversations.get, call.params.id)
     session.use_conversation(kept.row.id)
     result: dict[str, Any] = {**object_to_wire(kept.row), "messages": to_wire(kept.messages)}
@@ -62,7 +62,7 @@ async def conversations_get(session: Session, call: MethodCall[ConversationParam
 
 
 async def conversations_fork(session: Session, call: MethodCall[ConversationForkParams]) -> dict[str, Any]:
-    """Copy a conversation, or its beginning."""
+    """Copy a conversation or its beginning."""
     _check_that_keeping_is_on(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
@@ -72,7 +72,7 @@ async def conversations_fork(session: Session, call: MethodCall[ConversationFork
 async def conversations_rename(
     session: Session, call: MethodCall[ConversationRenameParams]
 ) -> dict[str, Any]:
-    """Give a conversation another title."""
+    """Change the title of a conversation."""
     _check_that_keeping_is_on(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
@@ -80,12 +80,12 @@ async def conversations_rename(
 
 
 async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
-    """Delete a conversation; also where keeping is switched off."""
+    """Delete a conversation, even if keeping is switched off."""
     return {"deleted": await _in_store(session.conversations.delete, call.params.id)}
 
 
 async def _in_store(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Call a method of the store; one that cannot be read or written is an error of the configuration."""
+    """Call a method of the store. Raise ConfigError if the store cannot be read or written."""
     try:
         return await run_blocking(partial(method, *arguments, **named))
     except StateError as error:
@@ -101,14 +101,14 @@ def _check_that_keeping_is_on(session: Session) -> None:
 
 
 def follow_conversations(session: Session) -> None:
-    """Notify the client of every change of a kept conversation, whichever process makes it."""
+    """Notify the client about every change to a kept conversation, whichever process makes it."""
     directory = conversations_directory(session.environment.places.state_dir)
 
     async def follow() -> None:
-        # Numbers of changes are times, so the first change is named without a look at the index before it.
+        # Changes are numbered by time, so no earlier look at the index is needed to name the first change.
         known = time.time_ns() // 1000
         watcher = await run_blocking(lambda: Watcher([directory / "index.sqlite3"], settled=False))
-        # Not at once: a short command is not delayed by it.
+        # Wait before pruning so that it does not delay a short command.
         await asyncio.sleep(INTERVAL_SECONDS)
         if await run_blocking(directory.is_dir):
             prune_in_background(session)
@@ -116,7 +116,7 @@ def follow_conversations(session: Session) -> None:
             try:
                 ids, known = await run_blocking(_changes_since, session.library, known)
             except StateError:
-                continue  # The file changes again when the process that has locked it is done.
+                continue  # The file changes again when the process that locked it is done.
             for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
                 session.outbox.notify(DID_CHANGE, params)
 
@@ -124,5 +124,5 @@ def follow_conversations(session: Session) -> None:
 
 
 def _changes_since(library: ConversationLibrary, known: int) -> tuple[list[str] | None, int]:
-    # In the thread too: the first use of `index` imports SQLite and opens the file.
+    # Call this in a thread: the first use of `index` imports SQLite and opens the file.
     return library.index.changes_since(known)

@@ -17,14 +17,14 @@ from jumpseat.rpc.session import Session
 
 
 async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> HandlerOutcome:
-    """Run the turn that rewrites the target, streaming its events, and answer with the replacement too."""
+    """Run the turn that rewrites the target, stream its events and respond with the replacement too."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
         ask, target = edit_from_wire(call.params, session.shown_paths)
         instruction = call.params.instruction
         keeper = None
         if call.params.keep:
-            # What the user wrote; the prompt around it is the engine's.
+            # Keep only the user's text, not the prompt that the engine adds around it.
             kept = Message("user", (target, TextBlock(instruction)))
             keeper = keeper_of(session, ask, turn_id, [kept])
         with recorded_as_used(session, keeper):

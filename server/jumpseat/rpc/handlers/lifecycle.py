@@ -1,4 +1,4 @@
-"""`initialize` to `exit`, and `$/cancelRequest`. Section 1 of the protocol page."""
+"""The methods from `initialize` to `exit`, and `$/cancelRequest`. Section 1 of the protocol page."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ DELTA_TYPES = (
 )
 
 CANCEL_AT_SHUTDOWN_SECONDS = 1.0
-"""How long `shutdown` waits for cancelled turns, which only close a socket."""
+"""The longest time that `shutdown` waits for cancelled turns, which only close a socket."""
 
 
 def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str, Any]:
-    """Read the configuration; the response has the daemon's capabilities.
+    """Read the configuration and respond with the daemon's capabilities.
 
     After an error, such as a faulty configuration, the client may send `initialize` again.
     """
@@ -66,10 +66,10 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
             INVALID_REQUEST,
             f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, versions))}.",
         )
-    # Before the file is read, so that no change is missed.
+    # Create the watcher before the file is read so that no change is missed.
     watcher = watcher_of(session)
     config = read_configuration(session, options.config)
-    # Nothing below may fail: an `initialize` that fails leaves the session as it was.
+    # Nothing below may fail: a failed `initialize` must not change the session.
     session.overlay = options.config
     session.registry = Registry(config, SavedSettings(saved_settings_file(session.environment.places)))
     session.client_info = params.client_info
@@ -103,8 +103,8 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
 
 
 def initialized(session: Session, call: MethodCall[NoParams]) -> None:
-    """Report the faults of the configuration."""
-    # Not in `initialize`: before it has sent `initialized`, a client might not show messages.
+    """Report the faults in the configuration."""
+    # This is too early in `initialize`: a client might not show messages before it has sent `initialized`.
     show_faults(session)
 
 
@@ -114,7 +114,7 @@ def mark_shutting_down(session: Session, call: MethodCall[NoParams]) -> None:
 
 
 async def shutdown(session: Session, call: MethodCall[NoParams]) -> None:
-    """Cancel the requests in flight, and respond after their responses."""
+    """Cancel the requests in flight and respond after their responses."""
     await session.cancel_others(call.request_id, CANCEL_AT_SHUTDOWN_SECONDS)
 
 
@@ -124,5 +124,5 @@ def exit_(session: Session, call: MethodCall[NoParams]) -> None:
 
 
 def cancel_request(session: Session, call: MethodCall[CancelParams]) -> None:
-    """Cancel a request; one that is unknown or finished is ignored."""
+    """Cancel a request, unless it is unknown or finished."""
     session.cancel(call.params.id)

@@ -23,11 +23,11 @@ from jumpseat.system.threads import compute
 
 
 async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> dict[str, Any]:
-    """The models of one provider, or of all, and the failures of providers."""
+    """Return the models of one or all providers, and the errors of providers that failed."""
     registry = session.registry
     named = call.params.provider
     if named is not None:
-        # Raises for an unknown provider: an error of the request, not a row of `errors`.
+        # Raise for an unknown provider: it is an error in the request, not a row of `errors`.
         registry.table(named)
     providers = [named] if named is not None else registry.ids
     models, failures = await list_all_models(registry, providers, refresh=call.params.refresh)
@@ -45,7 +45,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
 
 
 def _claims_of(registry: Registry, provider: str) -> Capabilities:
-    """The capabilities that the configuration or a probe states; the adapter's own are assumptions."""
+    """Return the capabilities from the configuration or a probe; those of the adapter are assumptions."""
     values, sources = registry.capabilities(provider)
     stated = {name: getattr(values, name) and source != "static" for name, source in sources.items()}
     return Capabilities(**stated)
@@ -62,7 +62,7 @@ def _rows(
 
 
 async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams]) -> dict[str, Any]:
-    """Accept a model's terms; the response has the model's new row."""
+    """Accept a model's terms and respond with the model's new row."""
     registry = session.registry
     target = await resolve_model(registry, call.params.model)
     await registry.account(target.provider).accept_terms(target.model)
@@ -79,10 +79,10 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
 
 
 async def _default_model_id(session: Session, listed: str | None = None) -> str | None:
-    """The model that a chat without a model would use; None if there is none."""
+    """Return the model that a chat without a model would use, or None if there is none."""
     registry = session.registry
     try:
-        # If one provider is listed, no request is made to another one for its default.
+        # If only one provider is listed, do not request another one's default.
         if listed is not None:
             await registry.saved.loaded()
             named = registry.config.default_model or registry.saved.default_model(registry.ids)

@@ -13,7 +13,7 @@ DID_CHANGE = "prompts/didChange"
 
 
 async def prompts_list(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
-    """The prompts of the configuration, by name."""
+    """Return the configured prompts, sorted by name."""
     rows = []
     for name, prompt in sorted(session.registry.config.prompts.items()):
         facts = {"name": name, "description": prompt.description, "model": prompt.model}
@@ -23,7 +23,7 @@ async def prompts_list(session: Session, call: MethodCall[NoParams]) -> dict[str
 
 
 async def prompts_get(session: Session, call: MethodCall[PromptsGetParams]) -> dict[str, Any]:
-    """One prompt, with the input in its text."""
+    """Return one prompt with the input in its text."""
     name, config = call.params.name, session.registry.config
     if name in config.faults_of_prompts:
         raise error_of(config.faults_of_prompts[name])

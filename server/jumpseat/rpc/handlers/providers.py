@@ -14,22 +14,22 @@ from jumpseat.rpc.wording import name_commands
 
 
 async def providers_list(session: Session, call: MethodCall[ProvidersListParams]) -> dict[str, Any]:
-    """Every provider, with its capabilities and its sign-in."""
+    """Return every provider with its capabilities and sign-in state."""
     registry = session.registry
     try:
         default = await ensure_default_provider(registry)
     except ChatError:
-        default = None  # A faulty default is an error of chats only: the list shows what to choose.
+        default = None  # Only chats fail for a faulty default; the list shows the choices.
     rows = await describe(registry, default, probe=call.params.probe)
     return {"providers": name_commands([provider_to_wire(row) for row in rows], session.commands)}
 
 
 async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnoseParams]) -> dict[str, Any]:
-    """What works of one provider, and what to do about the rest."""
+    """Return the checks of one provider, with a remedy for each that fails."""
     from jumpseat.providers.diagnosis import diagnose  # Deferred: rarely needed.
 
     checks = await diagnose(session.registry, call.params.provider)
-    # `ok` is a value when it is None, too.
+    # None is a meaningful value of `ok`, so it must not be left out.
     return {
         "checks": name_commands([{**to_wire(check), "ok": check.ok} for check in checks], session.commands)
     }

@@ -17,21 +17,21 @@ DID_CHANGE = "settings/didChange"
 
 
 async def settings_schema(session: Session, call: MethodCall[SettingsSchemaParams]) -> dict[str, Any]:
-    """The settings that a chat with a model may have; makes no request to a provider."""
+    """Return the settings that a chat with a model may have, without a request to a provider."""
     target = await resolve_model(session.registry, call.params.model, offline=True)
     rows = session.registry.settings_rows(target.provider)
     return {"provider": target.provider, "settingsSchema": [setting_to_wire(*row) for row in rows.items()]}
 
 
 async def settings_get(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
-    """The saved settings, read again because another process may have changed them."""
+    """Return the saved settings, reread because another process may have changed them."""
     saved = session.registry.saved
     await saved.refresh()
     return {"settings": saved.values}
 
 
 async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) -> dict[str, Any]:
-    """Merge the client's settings into the saved ones; the response has all of them."""
+    """Merge the client's settings into the saved ones and respond with the result."""
     registry, patch = session.registry, call.params.settings
     providers = patch.get("providers")
     schemas = await registry.settings_schemas(*(providers if isinstance(providers, dict) else ()))
@@ -46,7 +46,7 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
 
 
 def _without_effect(patch: Mapping[str, Any], config: Config) -> Iterator[str]:
-    """A sentence for each new value that the configuration overrides."""
+    """Yield a sentence for each new value that the configuration overrides."""
     of_file = dict(overridden(patch, config.setting_values_of_file))
     for key, value in overridden(patch, config.setting_values):
         who = str(config.file) if of_file.get(key) == value else "the configuration of this editor"
@@ -54,7 +54,7 @@ def _without_effect(patch: Mapping[str, Any], config: Config) -> Iterator[str]:
 
 
 def follow_saved_settings(session: Session) -> None:
-    """Notify the client of every change of the saved settings while the connection lasts."""
+    """Notify the client about every change to the saved settings while the connection lasts."""
     saved = session.registry.saved
     saved.on_change(lambda: session.outbox.notify(DID_CHANGE, {"settings": saved.values}))
     session.run_in_background("following the saved settings", saved.watch)

@@ -13,7 +13,7 @@ from jumpseat.rpc.session import Session
 
 
 async def chat_count_tokens(session: Session, call: MethodCall[CountTokensParams]) -> dict[str, Any]:
-    """The number of tokens that a chat with these params would send, and its source."""
+    """Return the number of tokens that a chat with these params would send, and its source."""
     params = call.params
     counted = await count_tokens(
         session.registry,

@@ -18,11 +18,11 @@ from jumpseat.rpc.session import Session
 from jumpseat.system.threads import compute
 
 LONG_TEXT = 128 * 1024
-"""Characters that take more than a few milliseconds."""
+"""The length in characters from which parsing takes more than a few milliseconds."""
 
 
 async def transcript_parse(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
-    """Parse a conversation; answers that the daemon remembers are restored."""
+    """Parse a conversation and restore the answers that the daemon remembers."""
     text = call.params.text
     takes_long = len(text) > LONG_TEXT
     front = await compute(takes_long, parse_front_matter, text)
@@ -46,7 +46,7 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParams])
 
 
 async def transcript_render(session: Session, call: MethodCall[TranscriptRenderParams]) -> dict[str, Any]:
-    """Write a conversation as a text."""
+    """Write a conversation as text."""
     params = call.params
     text = await compute(
         is_long(params.messages),
@@ -63,7 +63,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
 
 
 async def roles_of(session: Session, model: str | None) -> RoleNames:
-    """The names in headings: those configured for the model's provider, else the standard names."""
+    """Return the role names in headings, configured for the model's provider or else standard."""
     registry, standard = session.registry, RoleNames()
     tables = {name: registry.table(name).roles for name in registry.ids}
     names = {
@@ -76,6 +76,6 @@ async def roles_of(session: Session, model: str | None) -> RoleNames:
     try:
         target = await resolve_model(registry, model, offline=True)
     except ChatError:
-        # An unknown model is an error of chats only; the text can still be read.
+        # Only chats fail for an unknown model; the text can still be read.
         return replace(standard, others=others)
     return replace(names[target.provider], others=others)

@@ -1,4 +1,4 @@
-"""`transcript/check`: the errors and warnings of a chat with a text. Section 5 of the protocol page."""
+"""`transcript/check`. Section 5 of the protocol page."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from jumpseat.system.secrets import redact
 from jumpseat.system.threads import compute
 
 MOST_DIAGNOSTICS = 100
-"""More than a person reads."""
+"""A limit beyond the number of diagnostics that a person reads."""
 
 ERROR, WARNING = 1, 2
-"""LSP's DiagnosticSeverity."""
+"""The DiagnosticSeverity of LSP."""
 
 _QUESTION = [{"role": "user", "content": "?"}]
-"""In place of messages that a text does not have yet, or that are wrong: a chat needs one."""
+"""A substitute if the text has no messages yet or they are invalid, because a chat needs one."""
 
 
 async def transcript_check(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
-    """The errors and warnings that a chat with a text would have, with their places."""
+    """Return the errors and warnings that a chat with this text would have, with their ranges."""
     text = call.params.text
     takes_long = len(text) > LONG_TEXT
     try:
@@ -60,7 +60,7 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
 
 
 def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
-    """What a chat with this text would ask, without values that break the rules of params, and those."""
+    """Return the turn of a chat with this text without its invalid params, and a finding for each of them."""
     given = {
         "messages": to_wire(read.messages) or _QUESTION,
         "model": read.model,
@@ -83,7 +83,7 @@ def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
 
 
 def _place_of(path: str, front: FrontMatter, read: Transcript) -> LinePart:
-    """Where a param of a chat is in the text; the first line for one that is not there."""
+    """Return the place of a chat's param in the text, or the first line if the text does not contain it."""
     if path in front.places:
         return front.places[path]
     sections = [section for section in read.turns if section.message is not None]
