@@ -21,7 +21,7 @@ from jumpseat.engine.shown_paths import ShownPaths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAsk:
-    """A client's request for a turn: names are not resolved, absent values are None."""
+    """A client's request for a turn. Names are unresolved; absent values are None."""
 
     messages: Sequence[Message]
     system: str | None = None
@@ -30,7 +30,7 @@ class TurnAsk:
     tool_choice: ToolChoice = "auto"
     max_tokens: int | None = None
     max_tokens_default: Literal["model"] | None = None
-    """`model`: if neither `max_tokens` nor the user's settings limit the answer, the model's limit does."""
+    """`model` applies the model's own limit if neither `max_tokens` nor the user's settings set one."""
 
     stop_sequences: Sequence[str] = ()
     stream: bool = True
@@ -40,7 +40,7 @@ class TurnAsk:
     conversation_id: str | None = None
     initiator: Initiator | None = None
     paths: ShownPaths | None = None
-    """Shortens the paths of context blocks; None leaves them as they are."""
+    """Shortens the paths of context blocks; None does not change them."""
 
     warnings: Sequence[WarningEvent] = ()
     """Warnings about the request, sent when the turn starts."""
@@ -50,7 +50,7 @@ class Sink:
     """Receives the events of a turn. This base class discards them."""
 
     def send(self, event: StreamEvent) -> None:
-        """Take an event now; never blocks and never fails."""
+        """Receive an event; never blocks and never raises."""
 
     async def ready(self) -> None:
-        """Return when the sink can take more; the turn does not read from its provider until then."""
+        """Wait until the sink accepts more events; the turn does not read from its provider until then."""

@@ -1,4 +1,4 @@
-"""The attempts of one turn: streams each one, and decides what follows a failure."""
+"""The attempts of one turn: streaming, retries and replanned requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Attempts:
-    """Attempts a turn until one attempt ends well or the budget is spent."""
+    """Repeats a turn until an attempt succeeds or the budget is used up."""
 
     def __init__(
         self,
@@ -45,13 +45,12 @@ class Attempts:
     ) -> None:
         """
         Args:
-            target: the model.
-            planned: the request of the first attempt.
-            budget: retries and replans of this turn.
-            fold: gets every event of the current attempt.
-            sink: gets every event but the last.
-            memory: learns which blocks the provider refuses to take back.
-            keeper: saves the answer so far.
+            planned: the plan with the request of the first attempt.
+            budget: the remaining retries and replans of this turn.
+            fold: receives every event of the current attempt.
+            sink: receives every event except the last.
+            memory: records the blocks that the provider refuses to accept again.
+            keeper: saves the partial answer.
         """
         self._target = target
         self._planned = planned
@@ -62,10 +61,10 @@ class Attempts:
         self._keeper = keeper
         self._request = planned.request
         self._is_answered = self._has_begun = self._has_output = False
-        """Whether the current attempt has an event, the start of a response, and a part that is shown."""
+        """Whether the current attempt had any event, a response start and visible output, respectively."""
 
     async def run(self) -> DoneEvent:
-        """Return the end of the attempt that ended well, which is not sent to the sink.
+        """Run attempts until one succeeds, and return its end event, which is not sent to the sink.
 
         Raises:
             ChatError: the last attempt failed.
@@ -81,7 +80,7 @@ class Attempts:
                     await self._wait_to_retry(error)
 
     async def _run_one(self) -> DoneEvent:
-        # Sent with the first event of the answer: a refused attempt warns of nothing.
+        # Hold warnings back until the answer starts, so that a refused attempt does not warn.
         held: list[WarningEvent] = []
         async with events_of(self._target.adapter, self._request) as events:
             async for event in events:
@@ -97,18 +96,18 @@ class Attempts:
                 self._fold.add(event)
                 if isinstance(event, DoneEvent):
                     self._note_refusals()
-                    return event  # Not sent here: `done` comes after the turn is kept.
+                    return event  # The caller sends it after the turn is saved.
                 if self._keeper is not None:
                     self._keeper.save_soon(self._fold)
                 self._has_output = self._has_output or isinstance(event, BLOCK_EVENTS)
                 self._has_begun = self._has_begun or isinstance(event, ResponseEvent)
                 self._sink.send(event)
-                # While the client does not read, nothing more is read from the provider.
+                # Apply backpressure: do not read from the provider while the client is not reading.
                 await self._sink.ready()
         raise unfinished_answer(self._target.provider)
 
     def _warn(self, warning: WarningEvent) -> None:
-        """Send a warning, once in a turn: each attempt warns again of what it leaves out."""
+        """Send a warning unless the turn already sent it, because each attempt repeats its warnings."""
         if warning not in self._fold.warnings:
             self._fold.add(warning)
             self._sink.send(warning)
@@ -129,7 +128,7 @@ class Attempts:
             self._warn(replan.warning)
 
     def _lower_limit(self, error: ChatError) -> bool:
-        """Whether the next attempt has another limit, because the provider refused this one."""
+        """Lower the limit of the answer if the provider refused it; return whether it was lowered."""
         fallback = self._planned.fallback_max_tokens
         if fallback is None or self._has_output or not refuses_limit(error):
             return False
@@ -141,12 +140,12 @@ class Attempts:
         return True
 
     async def _wait_to_retry(self, error: ChatError) -> None:
-        # After output a retry would repeat text that the client already shows.
+        # After output, a retry would repeat text that the client already displays.
         delay = None if self._has_output else self._budget.delay_before_retry(error)
         if delay is None:
             raise error
         if self._has_begun or (error.status_code or 0) >= 500:
-            # The provider may have billed this attempt as a user request; it must not bill another.
+            # The provider may have billed this attempt as a user request; do not let it bill another one.
             self._request = replace(self._request, initiator="agent")
         attempt, attempts = self._budget.attempt + 1, self._budget.max_attempts
         self._sink.send(RetryEvent(attempt, attempts, round(delay * 1000), error))

@@ -1,4 +1,4 @@
-"""The errors and warnings that a chat would have before its request to the provider, without that request."""
+"""Checks a chat request without sending it, and finds the errors and warnings that the chat would have."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from jumpseat.system.threads import compute
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One error or warning. With an error the chat would fail, with a warning it would run."""
+    """An error, which would make the chat fail, or a warning, which would not."""
 
     path: str
-    """In the params of a chat: `model`, `settings.temperature`, `messages.0.content.1`."""
+    """The path in the chat's parameters: `model`, `settings.temperature`, `messages.0.content.1`."""
 
     message: str
     """One or two sentences."""
@@ -32,14 +32,14 @@ class Finding:
 
 
 async def check_ask(registry: Registry, ask: TurnAsk, tokens: TokenMemory) -> list[Finding]:
-    """Resolve and plan a request as a chat does, and return all errors and warnings.
+    """Resolve and plan a request as a chat would, and return all errors and warnings.
 
-    The answers that the connection remembers are not used.
+    Answers remembered by the connection are not used.
 
     Args:
         registry: the providers.
         ask: the request.
-        tokens: recent counts of providers.
+        tokens: recent token counts reported by providers.
     """
     try:
         target = await resolve_model(registry, ask.model, offline=True)
@@ -49,7 +49,7 @@ async def check_ask(registry: Registry, ask: TurnAsk, tokens: TokenMemory) -> li
 
 
 def _of_model(registry: Registry, target: ResolvedModel) -> Iterator[Finding]:
-    """Whether the provider's last list has the model. It may have models that it does not list."""
+    """Yield a warning if the provider's last model list lacks the model, which may exist nevertheless."""
     if target.model and registry.known_models(target.provider) and target.model not in target.listed:
         near = target.nearest_models
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -67,7 +67,7 @@ async def _of_plan(
         found = [finding_of(problem) for problem in error.problems]
         wrong = {finding.path for finding in found}
         settings = {key: value for key, value in ask.settings.items() if f"settings.{key}" not in wrong}
-        # The first mistake must not hide those after it.
+        # Plan again without the invalid settings, which would otherwise hide later errors.
         if len(settings) < len(ask.settings):
             found += await _of_plan(registry, replace(ask, settings=settings), target, tokens)
         return found
@@ -80,14 +80,14 @@ async def _of_plan(
 
 
 _PLACES = {"thinking_dropped": "settings.thinking"}
-"""Where the warnings come from that are not about messages."""
+"""The parameter paths of the warnings that do not concern a message."""
 
 
 def finding_of(problem: Problem) -> Finding:
-    """The finding for a value that a chat would refuse."""
+    """Return the finding for a value that a chat would reject."""
     path, message = problem.path, problem.message
     if message.startswith(("must ", "is ")):
-        # The index of a message means nothing to a person.
+        # The index of a message is meaningless to users, so name only the field.
         message = f"{path.rpartition('.')[2] if path.startswith('messages.') else path} {message}"
     else:
         message = message[:1].upper() + message[1:]

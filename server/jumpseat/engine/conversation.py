@@ -1,8 +1,8 @@
-"""Checks the messages of a client, and arranges them as one provider and model accepts them.
+"""Checks a client's messages and arranges them in the form that one provider and model accept.
 
-Reading checks each message, leaves out data of other models, and pairs tool calls with results. Arranging
-puts every result directly after its call, leaves out empty messages, makes ids of calls unique and, if the
-provider requires it, starts with a user message. The dialects join consecutive messages of one role.
+Reading checks each message, drops the data of other models and pairs tool calls with results. Arranging
+puts every result directly after its call, drops empty messages, makes the ids of calls unique and, if the
+provider requires it, inserts a user message at the start. The dialects join consecutive messages of one role.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from jumpseat.engine.refusals import Refusals
 from jumpseat.engine.tool_calls import ToolCalls, with_unique_ids
 
 OPENING = "(The assistant speaks first.)"
-"""The user message that is added before an assistant message at the start."""
+"""The user message that is inserted before an assistant message at the start."""
 
 CLOSING = "Go on."
-"""The user message that is added at the end if the client's own was empty, or held only late results."""
+"""The user message that is appended if the client's last one was empty or contained only late results."""
 
 
 class Conversation:
@@ -45,16 +45,16 @@ class Conversation:
     def __init__(
         self, messages: Iterable[Message], origin: Origin | None = None, refusals: Refusals | None = None
     ) -> None:
-        """Read the messages, each once.
+        """Read and check the messages in one pass.
 
         Args:
             messages: the conversation, oldest first.
-            origin: the provider and model of the request; None keeps the data of every model.
-            refusals: blocks that this model has refused; they are sent as it accepted them, or left out.
+            origin: the provider and model of the request; None preserves the data of every model.
+            refusals: blocks that this model has refused; each is sent as it was accepted, or left out.
 
         Raises:
-            InvalidRequestError: a block is in a message of the wrong role, or a tool result has no call
-                before it.
+            InvalidRequestError: a block is in a message of the wrong role, or no call precedes a tool
+                result.
         """
         self.has_images = False
         self.documents: list[DocumentBlock] = []
@@ -80,13 +80,13 @@ class Conversation:
             role: Role
             match block:
                 case TextBlock():
-                    continue  # In messages of both roles.
+                    continue  # Both roles may contain text.
                 case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
                     role = "assistant"
                 case ToolResultBlock() | ContextBlock():
                     role = "user"
                 case ImageBlock():
-                    # Images of the assistant are generated ones, which every model can be asked about.
+                    # Only the user's images require vision; generated ones are replaced if necessary.
                     self.has_images = self.has_images or message.role == "user"
                     continue
                 case DocumentBlock():
@@ -100,7 +100,7 @@ class Conversation:
                 self._misplaced.append(Problem(path, problem))
 
     def _readable(self, message: Message, origin: Origin) -> Message:
-        """The message without blocks that this model refused or that only another model can read."""
+        """Return the message without blocks that this model refused or that only another model can read."""
         kept: list[ContentBlock] = []
         is_changed = False
         for given in message.content:
@@ -140,12 +140,12 @@ class Conversation:
         )
 
     def arranged(self, warnings: list[WarningEvent], *, user_begins: bool = True) -> list[Message]:
-        """The messages to send.
+        """Return the messages to send.
 
         Args:
-            warnings: gets a warning for each kind of change.
-            user_begins: whether the provider requires a user message first. Templates of Mistral's and
-                Gemma's models and Bedrock do; OpenAI's and Anthropic's own endpoints do not.
+            warnings: receives a warning for each kind of change.
+            user_begins: whether the provider requires the first message to be the user's. Bedrock and the
+                templates of Mistral's and Gemma's models do; OpenAI's and Anthropic's own endpoints do not.
 
         Raises:
             InvalidRequestError: all messages are empty.
@@ -157,10 +157,10 @@ class Conversation:
             )
             warnings.append(WarningEvent("foreign_data_dropped", message))
         warnings += self._calls.warnings()
-        # Anthropic's API refuses repeated ids.
+        # Anthropic's API rejects repeated ids.
         self._calls.make_ids_unique()
         result = self._not_empty(warnings)
-        # The client's last message held only late results or blank text; the model must still answer.
+        # The client's last message contained only late results or blank text; the model must still answer.
         if result[-1].role == "assistant" and self._messages[-1].role == "user":
             result.append(Message.user(CLOSING))
         if user_begins and result[0].role == "assistant":
@@ -170,13 +170,13 @@ class Conversation:
         return result
 
     def _not_empty(self, warnings: list[WarningEvent]) -> list[Message]:
-        """The messages that are not empty, each call's result in the user message after it."""
+        """Return the non-empty messages, with each call's result in the following user message."""
         result: list[Message] = []
         pending: list[ContentBlock] = []
         empty = reasoning_alone = 0
         for index, message in enumerate(self._messages):
             if message.role == "assistant":
-                # Reasoning alone is no answer; Anthropic's API also refuses an empty message.
+                # Reasoning alone is not an answer, and Anthropic's API rejects an empty message.
                 if not any(map(_can_stand_alone, message.content)):
                     reasoning_alone += any(
                         isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in message.content
@@ -186,8 +186,8 @@ class Conversation:
                     result.append(Message("user", tuple(pending)))
                 calls = self._calls.of_message(index)
                 result.append(with_unique_ids(message, calls))
-                # Chat completions and Anthropic's API refuse a call whose result does not follow directly;
-                # Responses refuses one without an output.
+                # Chat completions and Anthropic's API reject a call whose result does not follow directly;
+                # Responses rejects one without an output.
                 pending = [call.result() for call in calls]
                 continue
             own = [block for block in message.content if not isinstance(block, ToolResultBlock)]
@@ -211,7 +211,7 @@ class Conversation:
 
 
 def _can_stand_alone(block: ContentBlock) -> bool:
-    """Whether providers accept an assistant message of this block alone."""
+    """Whether providers accept an assistant message that consists only of this block."""
     match block:
         case TextBlock():
             return not _is_blank(block)
@@ -224,7 +224,7 @@ def _can_stand_alone(block: ContentBlock) -> bool:
         case ThinkingBlock() | RedactedThinkingBlock():
             return False
         case DocumentBlock() | ContextBlock() | ToolResultBlock():
-            return False  # Only in a user message.
+            return False  # These are allowed only in a user message.
         case _:
             assert_never(block)
 

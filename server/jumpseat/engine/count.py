@@ -1,4 +1,4 @@
-"""Counts the tokens that a chat would send: the provider's count, else an estimate."""
+"""Counts the tokens that a chat would send, or estimates them if the provider cannot count."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from jumpseat.system.threads import compute
 logger = logging.getLogger(__name__)
 
 COUNT_SECONDS = 30.0
-"""Timeout of a count: an editor shows the number while the user types."""
+"""The timeout of a count. Editors show the number while the user types."""
 
 UNSUPPORTED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """The tokens of a prompt and the source of the count; -1 if it cannot be counted."""
+    """The tokens of a prompt and the source of the count; -1 tokens if the prompt cannot be counted."""
 
     tokens: int
     method: Literal["provider", "estimate", "unsupported"]
@@ -41,10 +41,10 @@ async def count_tokens(
     *,
     allow_estimate: bool = True,
 ) -> TokenCount:
-    """Count the prompt that a chat with this request would send.
+    """Count the tokens of the prompt that a chat with this request would send.
 
-    If the provider cannot be reached, is busy or takes too long, the count is an estimate if that is allowed.
-    Other errors are those that the chat would get.
+    If the provider is unreachable, busy or too slow, the result is an estimate, provided that
+    `allow_estimate` is set. Other errors are the same as in a chat.
 
     Raises:
         ChatError: the request is invalid, or the provider failed and no estimate is allowed.

@@ -1,4 +1,4 @@
-"""Rewrites a piece of text in place: a turn with its own prompt, and the replacement in the answer."""
+"""Rewrites text in place: runs a turn with its own prompt and extracts the replacement from the answer."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class Edit:
 
     response: Response
     replacement: str | None
-    """The text for the target; None if there is nothing to apply."""
+    """The new text for the target; None if there is nothing to apply."""
 
 
 def edit_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnAsk:
-    """The turn that asks for a replacement.
+    """Return the turn that asks for a replacement.
 
     Args:
-        ask: the turn without messages; its system prompt goes before ours.
+        ask: the turn without messages; its system prompt precedes ours.
         target: the text to rewrite.
-        instruction: how, in the user's words.
+        instruction: what to change, in the user's words.
     """
     words = REQUEST if target.text else INSERTION
     request = words.format(instruction=instruction, fence=requested_fence(target.text, _language(target)))
@@ -78,16 +78,16 @@ async def run_edit(
     sink: Sink,
     keeper: Keeper | None = None,
 ) -> Edit:
-    """Run one edit to its end; events, errors and cancelling are those of `run_turn`."""
+    """Run one edit to its end; events, errors and cancellation are the same as for `run_turn`."""
     response = await run_turn(registry, edit_as_turn(ask, target, instruction), sink, keeper=keeper)
     may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
-    # A replacement that was cut off would delete the rest of the user's text.
+    # Applying a truncated replacement would delete the rest of the user's text.
     if response.stop_reason != "end_turn" or may_be_cut_off or not response.text.strip():
         return Edit(response, None)
     try:
         adapter = registry.adapter(response.provider)
         found = adapter.inline_output(response.text) if isinstance(adapter, EditsInline) else None
-    except Exception:  # A defect of a plug-in must not lose the answer.
+    except Exception:  # A bug in a plug-in must not lose the answer.
         logger.exception("%s failed to read its own answer to an edit", response.provider)
         found = None
     if found is None:
@@ -96,7 +96,7 @@ async def run_edit(
 
 
 def _language(target: ContextBlock) -> str | None:
-    """The target's language, from the client or from the extension of its file."""
+    """Return the target's language, from the client or from its file's extension."""
     if target.language_id or not target.uri:
         return target.language_id
     try:

@@ -1,4 +1,4 @@
-"""Finds fenced blocks of Markdown as models write them: unclosed, nested, or closed within a text line."""
+"""Finds Markdown code blocks as models write them: unclosed, nested, or closed at the end of a text line."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# CommonMark 0.31, section 4.5: an info string after backticks contains no backtick.
+# CommonMark 0.31, section 4.5: an info string after backticks cannot contain a backtick.
 OPENING = re.compile(r"(?P<indent> {0,3})(?P<marks>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z")
 BARE_FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class FencedBlock:
-    """A fenced block of an answer; lines count from 0."""
+    """A fenced block in an answer. Line numbers start at 0."""
 
     first: int
-    """The line of the opening fence."""
+    """The line number of the opening fence."""
 
     end: int
-    """The line after the closing fence."""
+    """The number of the line after the closing fence."""
 
     language: str
     opening: str
@@ -30,13 +30,13 @@ class FencedBlock:
 
     @property
     def length(self) -> int:
-        """The number of marks of the opening fence."""
+        """The number of marks in the opening fence."""
         marks = self.opening.lstrip(" ")
         return len(marks) - len(marks.lstrip(marks[0]))
 
 
 def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
-    """The outermost fenced blocks; nested fences are recognised only if every block is then closed."""
+    """Return the outermost fenced blocks. Nested fences are recognised only if that closes every block."""
     blocks = _scan(lines, nesting=True)
     if blocks and not blocks[-1].closed:
         blocks = _scan(lines, nesting=False)
@@ -45,8 +45,9 @@ def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
 
 
 def enclosing_block(lines: list[str]) -> FencedBlock | None:
-    """The block of all lines, if the first and the last are fences and all fences between them are paired."""
-    # By CommonMark a bare fence of the content would close the block: models forget the longer outer fence.
+    """Return the block of all lines if the first and last are fences and those between them are paired."""
+    # CommonMark would end the block at a bare fence in its content, but models forget to make the outer
+    # fence longer.
     opening = OPENING.match(lines[0])
     if opening is None or len(lines) < 2 or not BARE_FENCE.match(lines[-1]):
         return None
@@ -77,7 +78,7 @@ def _scan(lines: list[str], *, nesting: bool) -> list[FencedBlock]:
                 inside = _outdented(lines[first + 1 : index], indent)
                 blocks.append(FencedBlock(first, index + 1, language, lines[first], inside, True))
         elif nesting:
-            # Not CommonMark, where this line is content: models forget that the outer fence must be longer.
+            # CommonMark treats this line as content, but models forget to make the outer fence longer.
             stack.append(marks)
     if stack:
         inside = _outdented(lines[first + 1 :], indent)
@@ -93,7 +94,7 @@ def _language(opening: re.Match[str]) -> str:
 
 
 def _remove_glued_fence(inside: list[str], marks: str) -> None:
-    """Remove a closing fence at the end of the last line of text."""
+    """Remove a closing fence from the end of the last line of text."""
     last = next((index for index in reversed(range(len(inside))) if inside[index].strip()), None)
     if last is None:
         return
@@ -104,12 +105,12 @@ def _remove_glued_fence(inside: list[str], marks: str) -> None:
 
 
 def _outdented(lines: Sequence[str], indent: int) -> list[str]:
-    """The lines, each without at most `indent` leading spaces (CommonMark 0.31, section 4.5)."""
+    """Return the lines with up to `indent` leading spaces removed (CommonMark 0.31, section 4.5)."""
     return [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines]
 
 
 def lines_outside(lines: list[str], blocks: Sequence[FencedBlock]) -> list[str]:
-    """The lines that are in none of these blocks, which are in order."""
+    """Return the lines outside these blocks, which must be in order."""
     outside, start = [], 0
     for block in blocks:
         outside += lines[start : block.first]

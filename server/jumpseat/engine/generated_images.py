@@ -1,7 +1,7 @@
-"""Places images that a model generated where the next request can have them.
+"""Moves or replaces generated images so that the next request can contain them.
 
-A dialect takes back its own model's image if the image has `opaque` data. Any other image moves to the
-user's next message, if the model is known to see; else a note is left.
+A dialect accepts its own model's image back if the image has `opaque` data. Any other image moves to the
+user's next message if the model is known to support vision. Otherwise a note replaces it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LEFT_OUT = "(An image, which is left out here.)"
 def with_placed_images(
     messages: Sequence[Message], *, sees: bool, warnings: list[WarningEvent]
 ) -> Sequence[Message]:
-    """The messages, without images of the assistant that the model cannot take back.
+    """Return the messages without those images of the assistant that the model cannot accept back.
 
     Args:
         messages: Arranged messages; images of another model have no `opaque` data.
-        sees: Whether the model is known to take images.
-        warnings: Gets a warning if an image is left out.
+        sees: Whether the model is known to accept images.
+        warnings: Receives a warning if an image is left out.
     """
     placed = list(messages)
     lost = 0

@@ -1,8 +1,8 @@
-"""The tokens of images and documents, estimated from their size.
+"""Estimates the tokens of images and documents from their size.
 
-Nothing is decoded or fetched. Source: the image token formula of Anthropic's vision page (width times height
-/ 750, large images are scaled down to about 1600 tokens); the tiles of OpenAI's vision page come to as many
-within a factor of two.
+Images are neither decoded nor fetched. Source: the formula on Anthropic's vision page (width times height
+/ 750; large images are scaled down to about 1600 tokens). The tiles on OpenAI's vision page give the same
+result within a factor of two.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ MOST_TOKENS = 1600
 FEWEST_TOKENS = 20
 
 UNKNOWN_TOKENS = 1000
-"""An image at a URL, or of another format: about one megapixel, as most providers scale it down."""
+"""The tokens of an image at a URL or in an unknown format: about a megapixel, as most providers scale it."""
 
 PAGE_TOKENS = 2000
-"""A page of a PDF, by Anthropic's page on PDF support. The number of pages is unknown."""
+"""The tokens of a PDF page, from Anthropic's page on PDF support. The number of pages is unknown."""
 
-# Characters of base64 to read: the size of a JPEG comes after its embedded preview.
 _HEAD_LENGTH = 96 * 1024
+"""The number of base64 characters to read. A JPEG's size follows its embedded preview."""
 
 
 def image_tokens(block: ImageBlock) -> int:
-    """The estimated tokens of one image."""
+    """Estimate the tokens of one image."""
     size = image_size(_first_bytes(block.source))
     if size is None:
         return UNKNOWN_TOKENS
@@ -36,18 +36,18 @@ def image_tokens(block: ImageBlock) -> int:
 
 
 def document_tokens(block: DocumentBlock) -> int:
-    """The estimated tokens of a document: of text by its size, of other types as of one page."""
+    """Estimate the tokens of a document: text by its size, other types as one page."""
     if takes_document(block, ("text/",)) and not block.source.startswith("https:"):
         return len(block.source) * 3 // 16  # Four characters of base64 are three bytes.
     return PAGE_TOKENS
 
 
 def _first_bytes(source: str) -> bytes:
-    """The beginning of the image; empty if it is at a URL or not base64."""
+    """Decode the start of the image; return no bytes if it is at a URL or not valid base64."""
     if source.startswith("https:"):
         return b""
     start = source.find(",") + 1 if source.startswith("data:") else 0
-    # Base64 may be wrapped into lines, and is decoded in groups of four characters.
+    # Base64 may be wrapped into lines, and it is decoded in groups of four characters.
     head = "".join(source[start : start + _HEAD_LENGTH].split())
     try:
         return b64decode(head[: len(head) // 4 * 4])
@@ -56,7 +56,7 @@ def _first_bytes(source: str) -> bytes:
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels; None if the format is unknown or the bytes do not contain the size."""
+    """Return the width and height in pixels; None if the format is unknown or `data` is too short."""
     size: tuple[int, int] | None = None
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         size = _big(data[16:20]), _big(data[20:24])
@@ -70,11 +70,11 @@ def image_size(data: bytes) -> tuple[int, int] | None:
 
 
 def _of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """Walk the segments up to the frame's header (SOF): marker, two bytes of length, content."""
+    """Walk the segments (marker, two bytes of length, content) up to the frame header (SOF)."""
     place = 2
     while place + 9 <= len(data) and data[place] == 0xFF:
         marker = data[place + 1]
-        if marker == 0xFF:  # Padding.
+        if marker == 0xFF:  # This byte is padding.
             place += 1
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # These three are not frames.
             return _big(data[place + 7 : place + 9]), _big(data[place + 5 : place + 7])
@@ -84,7 +84,7 @@ def _of_jpeg(data: bytes) -> tuple[int, int] | None:
 
 
 def _of_webp(data: bytes) -> tuple[int, int] | None:
-    # The three forms of the WebP container specification: extended, lossy, lossless.
+    # The WebP container specification defines three forms: extended, lossy and lossless.
     kind = data[12:16]
     if kind == b"VP8X":
         return _little(data[24:27]) + 1, _little(data[27:30]) + 1

@@ -1,4 +1,4 @@
-"""Keeps a turn in the store of conversations: its messages before it starts, its end before its response."""
+"""Saves a turn in the conversation store: its messages before it starts, its end before the response."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PARTIAL_SECONDS = 3.0
-"""How long after an event the answer so far is written. A daemon that is killed loses at most 5 s of it."""
+"""The delay between an event and the write of the partial answer. A killed daemon loses at most 5 s of it."""
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Keeper:
-    """Keeps one turn. A turn that cannot be kept goes on, with a warning."""
+    """Saves one turn. If that fails, the turn continues with a warning."""
 
     store: ConversationStore | None
-    """None if the user's configuration switches keeping off."""
+    """None if the user's configuration disables saving (`conversations.keep`)."""
 
     turn: NewTurn
-    """Without the provider and the model, which `begin` gets."""
+    """The turn without its provider and model, which are passed to `begin`."""
 
     warned: deque[str]
-    """The latest conversations whose client was warned that they are not kept."""
+    """The conversations whose clients were most recently warned that they are not saved."""
 
     _begun: BegunTurn | None = None
     _writing: asyncio.Future[Any] | None = None
@@ -44,14 +44,14 @@ class Keeper:
 
     @property
     def conversation_id(self) -> str | None:
-        """The conversation that has the turn; None if it is not kept."""
+        """The conversation that contains the turn; None if the turn is not saved."""
         return None if self._begun is None else self._begun.id
 
     async def begin(self, registry: Registry, provider: str, model: str) -> Sequence[WarningEvent]:
-        """Read the credentials that must not be kept, and write the turn's messages.
+        """Read the credentials that must not be saved, and write the turn's messages.
 
         Raises:
-            asyncio.CancelledError: the task was cancelled meanwhile; the turn is kept as a cancelled one.
+            asyncio.CancelledError: the task was cancelled meanwhile; the turn is saved as cancelled.
         """
         if self.store is None:
             return self._not_kept("The configuration says conversations.keep = false.")
@@ -71,7 +71,7 @@ class Keeper:
         return warnings
 
     def save_soon(self, fold: Fold) -> None:
-        """Write the answer so far within `PARTIAL_SECONDS`."""
+        """Write the partial answer within `PARTIAL_SECONDS`."""
         if self._begun is not None and self._saving is None:
             self._saving = asyncio.create_task(self._save(fold))
 
@@ -86,9 +86,9 @@ class Keeper:
         self._saving = None
 
     async def finish(self, response: Response, error: ChatError | None = None) -> Sequence[WarningEvent]:
-        """Write the end of a turn that was begun: its answer, or its partial with the error.
+        """Write the end of a turn that has begun: its answer, or its partial answer with the error.
 
-        A cancel that comes now is too late, and has no effect.
+        A cancellation during the write comes too late and has no effect.
         """
         if self.store is None or self._begun is None:
             return ()
@@ -101,7 +101,7 @@ class Keeper:
         return () if problem is None else self._not_kept(problem)
 
     async def written(self) -> None:
-        """Wait until nothing is being written."""
+        """Wait until no write is in progress."""
         if self._writing is not None:
             await asyncio.wait([self._writing])
 
@@ -113,10 +113,10 @@ class Keeper:
         return (WarningEvent("conversation_not_kept", f"This conversation is not kept. {reason}"),)
 
     async def _to_its_end(self, work: Callable[[], T]) -> tuple[T | str, bool]:
-        """Run work of the store in a thread.
+        """Run a store operation in a thread, and wait for its end even if the task is cancelled.
 
         Returns:
-            Its result, or the sentence that says why it failed; and whether the task was cancelled meanwhile.
+            Its result, or a sentence that explains its failure; and whether the task was cancelled meanwhile.
         """
         writing = asyncio.ensure_future(run_blocking(_try, work))
         self._writing = writing
@@ -131,7 +131,7 @@ class Keeper:
 
 
 def _try(work: Callable[[], T]) -> T | str:
-    """The result of work of the store, or the sentence that says why it failed."""
+    """Return the result of a store operation, or a sentence that explains its failure."""
     try:
         return work()
     except StateError as error:

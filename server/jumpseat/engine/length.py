@@ -1,4 +1,4 @@
-"""Checks whether a prompt and its answer fit the model, without a request."""
+"""Checks whether a prompt and its answer fit the model, without sending a request."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jumpseat.engine.tokens import BYTES_PER_TOKEN, TokenMemory, estimate
 from jumpseat.providers import ResolvedModel
 
 CERTAINTY = 2
-"""A prompt is refused if its estimate is more than this many times the limit."""
+"""A prompt is rejected if its estimate is more than this many times the limit."""
 
 
 ROOM = 1.5
-"""An answer gets the context without this many times the estimate of its prompt."""
+"""An answer may use the context minus this many times the estimate of its prompt."""
 
 # Before it runs a request, a provider may compare the limit of the answer with the account's credits, the
 # tokens per minute, or the context that the prompt leaves.
@@ -23,15 +23,15 @@ _ABOUT_LIMIT = re.compile(r"max_(completion_|output_)?tokens|tokens per minute",
 
 
 def refuses_limit(error: ChatError) -> bool:
-    """Whether a provider refuses a request because its answer may be too long."""
+    """Whether a provider refused a request because its answer might be too long."""
     return not isinstance(error, ServerError) and _ABOUT_LIMIT.search(error.message) is not None
 
 
 def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
-    """The plan, with a warning if its prompt may be too long; one that certainly is too long is refused.
+    """Return the plan, with a warning if its prompt may be too long.
 
-    A default limit of the answer that is higher than the usual one becomes what the prompt leaves of the
-    context.
+    A default limit of the answer that is higher than the usual one is lowered to the context that the prompt
+    leaves.
 
     Raises:
         ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
@@ -44,11 +44,11 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     limit, is_firm = known
     from_bytes = estimate(request)
     if from_bytes * BYTES_PER_TOKEN <= limit:
-        return planned  # Fits even with one token for each byte; most prompts end here.
+        return planned  # It fits even at one token per byte, as most prompts do.
     size = memory.size(target.provider, request)
     if size.tokens <= limit:
         return planned
-    # If a provider runs its own tools, the total of a turn is that of several prompts: use the smaller one.
+    # If a provider runs its own tools, its total covers several prompts, so use the smaller number.
     certain = size.exact or min(size.tokens, from_bytes) > CERTAINTY * limit
     model = f"{target.model} of {target.provider} takes {limit}"
     if certain and is_firm:
@@ -77,7 +77,7 @@ def _with_room(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Pla
 
 
 def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
-    """The longest prompt in tokens, and whether the provider or the user set it; None if it is unknown."""
+    """Return the longest prompt in tokens and whether the provider or the user set it; None if unknown."""
     setting = target.adapter.traits.context_setting
     requested = None if setting is None else request.settings.get(setting)
     if type(requested) is int and requested > 0:
@@ -85,6 +85,6 @@ def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | No
     for fact in ("max_prompt_tokens", "max_context_tokens"):
         limit: int | None = getattr(target.info, fact, None)
         if limit is not None:
-            # Providers raise their limits, so one from the snapshot only warns.
+            # Providers raise their limits, so exceeding one from the snapshot causes only a warning.
             return limit, target.sources.get(fact) != "snapshot"
     return None

@@ -1,7 +1,7 @@
-"""The memory of recent answers, for clients that can keep only text and tool calls.
+"""The memory of recent answers, for clients that can preserve only text and tool calls.
 
-Such a client drops thinking, signatures, opaque data and the exact text of arguments. The memory restores
-them byte for byte before a turn is planned. A memory belongs to one connection and is never stored.
+Such clients drop thinking, signatures, opaque data and the exact text of arguments. The memory restores
+these byte for byte before a turn is planned. A memory belongs to one connection and is never stored.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ from jumpseat.conversations.same_content import MessageWords, is_same_answer, wo
 from jumpseat.engine.refusals import Refusals
 
 MAX_ANSWERS = 1000
-"""Enough for several long agent sessions in one editor."""
+"""The most answers to remember: enough for several long agent sessions in one editor."""
 
 MAX_BYTES = 32 << 20
-"""Of all answers; the encrypted reasoning of one is rarely above 30 KiB, so both limits are similar."""
+"""The most bytes of all answers; encrypted reasoning is rarely above 30 KiB, so both limits are similar."""
 
 LONG_TEXT = 200
-"""Bytes without white space: a text of this length does not occur twice by chance."""
+"""The bytes without white space from which a text does not occur twice by chance."""
 
-# Part of an id that is unique to a call; `call_1` and `functions.read_file:0` occur in many chats.
+# Matches the part of an id that is unique to a call; `call_1` and `functions.read_file:0` are common.
 _RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
 
-# Bytes of a block and its index entries, without its texts.
 _BLOCK_OVERHEAD = 200
+"""The bytes of a block and its index entries, excluding its texts."""
 
-# The size of parsed JSON as a multiple of its text.
 _PARSED = 4
+"""The size of parsed JSON as a multiple of its text."""
 
 
 class _Place(NamedTuple):
-    """A position in a conversation: hashes of the messages before it."""
+    """A position in a conversation, as hashes of the preceding messages."""
 
     all: int = 0
     user: int = 0
     assistant: int = 0
     near: int = 0
-    """The messages from the last assistant message on."""
+    """The hash of the messages since the last assistant message, including that message."""
 
     assistant_length: int = 0
 
     def after(self, role: Role, words: MessageWords) -> _Place:
-        """The position after one more message; one without text and calls changes nothing."""
+        """Return the position after one more message; a message without text and calls does not change it."""
         digest = words.digest
         if not digest:
             return self
@@ -74,17 +74,18 @@ class _Place(NamedTuple):
         return _Place(whole, self.user, hash((self.assistant, digest)), digest, length)
 
     def signs(self, words: MessageWords) -> list[int]:
-        """The signs by which an answer with these words is recognised here, the strongest first.
+        """Return the signs that identify an answer with these words at this position, the strongest first.
 
-        No other answer with the same words has one of them by chance.
+        No other answer with the same words has one of these signs by chance.
         """
         digest = words.digest
-        # The second sign is for a conversation in which an earlier answer was edited.
+        # The second sign still matches if an earlier answer was edited.
         signs = [hash(("all", self.all, digest)), hash(("user", self.user, digest))]
         if self.assistant_length + words.length >= LONG_TEXT:
-            signs.append(hash(("assistant", self.assistant, digest)))  # An earlier question was edited.
+            # This sign still matches if an earlier question was edited.
+            signs.append(hash(("assistant", self.assistant, digest)))
         if words.calls:
-            # Old messages were removed, as agents do to shorten a conversation.
+            # This sign still matches if old messages were removed, as agents do to shorten a conversation.
             signs.append(hash(("near", self.near, digest)))
         if words.length >= LONG_TEXT or any(map(_RANDOM.search, words.calls)):
             signs.append(digest)
@@ -92,7 +93,7 @@ class _Place(NamedTuple):
 
 
 class _Places:
-    """The positions in a conversation, computed as far as one is asked for."""
+    """The positions in a conversation, computed on demand."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
@@ -100,13 +101,13 @@ class _Places:
         self._known = [_Place()]
 
     def words(self, number: int) -> MessageWords:
-        """The words of the message with this number."""
+        """Return the words of the message with this number."""
         if number not in self._words:
             self._words[number] = words_of(self._messages[number].content)
         return self._words[number]
 
     def before(self, number: int) -> _Place:
-        """The position before the message with this number."""
+        """Return the position before the message with this number."""
         for each in range(len(self._known) - 1, number):
             self._known.append(self._known[each].after(self._messages[each].role, self.words(each)))
         return self._known[number]
@@ -114,7 +115,7 @@ class _Places:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """One answer."""
+    """A remembered answer."""
 
     origin: Origin
     content: tuple[ContentBlock, ...]
@@ -125,7 +126,7 @@ class _Answer:
 
 
 class BlockMemory:
-    """Recent answers of one connection; the least recently used are removed first. Any thread may use it."""
+    """The recent answers of one connection; the least recently used are removed first. Thread-safe."""
 
     def __init__(self, *, max_answers: int = MAX_ANSWERS, max_bytes: int = MAX_BYTES) -> None:
         self.refusals = Refusals()
@@ -136,24 +137,24 @@ class BlockMemory:
         self._answers: OrderedDict[_Answer, None] = OrderedDict()
         self._index: dict[int, list[_Answer]] = {}
         self._size = 0
-        # Held for one answer at a time, because the event loop may wait for it.
+        # Hold this lock for only one answer at a time, because the event loop may wait for it.
         self._changing = Lock()
 
     def __len__(self) -> int:
-        """How many answers are remembered."""
+        """Return the number of remembered answers."""
         return len(self._answers)
 
     @property
     def size(self) -> int:
-        """Their approximate size in bytes."""
+        """The approximate size of the answers in bytes."""
         return self._size
 
     def remember(self, response: Response, messages: Sequence[Message]) -> None:
-        """Remember an answer, or the part of one that the client got, if a client could lose any of its data.
+        """Remember a complete or partial answer, if a client could lose any of its data.
 
         Args:
             response: the answer; one without text and calls cannot be recognised and is not remembered.
-            messages: the conversation that it answers, as the client sent it.
+            messages: the conversation before the answer, as the client sent it.
         """
         content = tuple(response.content)
         if all(isinstance(block, TextBlock) and block.opaque is None for block in content):
@@ -182,14 +183,14 @@ class BlockMemory:
             self._forget_one()
 
     def restored(self, messages: Sequence[Message], origin: Origin | None = None) -> Sequence[Message]:
-        """The messages, one for one; assistant messages get the blocks that the client dropped.
+        """Return the messages, one for one, with the blocks that the client dropped from remembered answers.
 
         A message that is not a remembered answer, or was edited, does not change. If a client split an answer
-        into several messages, the first one gets the whole answer and the others are empty.
+        into several messages, the first one receives the whole answer and the others are empty.
 
         Args:
             messages: the conversation as the client sent it.
-            origin: the provider and model of the request; answers of others are not restored. None: all are.
+            origin: the provider and model of the request, whose answers are restored; None restores all.
         """
         if not self._answers:
             return messages
@@ -221,19 +222,18 @@ class BlockMemory:
         origin: Origin | None,
         words: MessageWords | None = None,
     ) -> tuple[ContentBlock, ...] | None:
-        """The remembered answer that a client's blocks are, if it has more than they have.
+        """Return the remembered answer that matches a client's blocks, if it contains more than they do.
 
         Args:
             given: the client's blocks.
             places: the positions in the conversation.
-            number: the number of the blocks' message, or of the first of several.
+            number: the number of the message with the blocks, or of the first of several messages.
             origin: the provider and model of the request.
-            words: of several messages.
+            words: the joined words, if the blocks come from several messages.
         """
         if any(map(_has_provider_data, given)):
-            return (
-                None  # The client keeps such data, so a block that it does not have was removed on purpose.
-            )
+            # The client preserves such data, so it removed any missing block on purpose.
+            return None
         words = words or places.words(number)
         with self._changing:
             alike = list(self._index.get(words.digest, ()))
@@ -247,10 +247,10 @@ class BlockMemory:
     def _found(
         self, given: Sequence[ContentBlock], signs: Iterable[int], origin: Origin | None
     ) -> tuple[ContentBlock, ...] | None:
-        # The data of one answer must never go to another one, and a short text ("Done.") identifies none. So
-        # the strongest sign that is known decides.
+        # Data must never be attached to the wrong answer, and a short text ("Done.") is ambiguous, so the
+        # strongest known sign decides.
         answers = next((found for sign in signs if (found := self._index.get(sign))), ())
-        # Several answers in one place are alternatives. With two places the match would be ambiguous.
+        # Several answers at one position are alternatives. Two positions make the match ambiguous.
         if len({answer.keys[0] for answer in answers}) != 1:
             return None
         for answer in reversed(answers):
@@ -270,7 +270,7 @@ class BlockMemory:
 
 
 def _has_provider_data(block: ContentBlock) -> bool:
-    """Whether a client that sends this block keeps what it does not understand."""
+    """Whether a client that sends this block preserves data that it does not understand."""
     if isinstance(block, ThinkingBlock):
         return block.signature is not None or block.opaque is not None
     return isinstance(block, RedactedThinkingBlock | OtherBlock | ImageBlock)

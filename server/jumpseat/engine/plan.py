@@ -1,7 +1,7 @@
-"""Plans the request for an adapter from that of a client: checks, defaults, degradation.
+"""Plans the request for an adapter from the client's request: checks, defaults and degradation.
 
-Each change has a warning. What cannot be dropped without a change of meaning (tools, images) is an error.
-Makes no requests.
+Each change causes a warning. A feature that cannot be dropped without a change of meaning (tools, images)
+causes an error. Planning does not send requests.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Plan:
     request: ChatRequest
     warnings: Sequence[WarningEvent]
     fallback_max_tokens: int | None = None
-    """The limit of the answer if the provider refuses the default one of the request, which is higher."""
+    """The lower limit of the answer that applies if the provider refuses the request's default limit."""
 
 
 def plan(
@@ -55,14 +55,15 @@ def plan(
     Args:
         ask: the client's request.
         target: the model.
-        capabilities: the provider's.
-        rows: the provider's settings.
-        default_settings: saved settings; those of the request override them.
-        default_max_tokens: the limit for requests that have none.
-        memory: completes the messages of a client that cannot keep all of an answer.
+        capabilities: the provider's capabilities.
+        rows: the rows of the provider's settings.
+        default_settings: saved settings; the request's settings override them.
+        default_max_tokens: the limit for requests without one.
+        memory: restores the blocks that the client could not preserve.
 
     Raises:
-        InvalidRequestError: a setting breaks its row, or the conversation is invalid (`conversation`).
+        InvalidRequestError: a setting violates its row, or the conversation is invalid (see
+            `conversation`).
         RequestError: the request has tools, images or documents, which the model is known not to support.
     """
     problems = check_settings(dict(rows), dict(ask.settings))
@@ -72,7 +73,6 @@ def plan(
     if memory is None:
         conversation = Conversation(ask.messages, origin)
     else:
-        # One pass: the memory completes each message just before the conversation reads it.
         completed = memory.restored(ask.messages, origin)
         conversation = Conversation(completed, origin, memory.refusals)
     _refuse_unsupported(ask, target, capabilities, conversation)
@@ -104,7 +104,7 @@ def plan(
         thinking=ask.thinking or defaults.get("thinking"),
         settings=mapped(settings, rows),
         conversation_id=ask.conversation_id,
-        # By the client's own messages: a result that was added for it is not an agent's.
+        # Use the client's own messages: a result that was added to them does not come from an agent.
         initiator=ask.initiator or ChatRequest(messages=ask.messages, model="").effective_initiator(),
     )
     request = _degraded(request, target, capabilities, warnings)
@@ -125,7 +125,7 @@ def plan(
 def _with_defaults(
     requested: Mapping[str, Any], saved: Mapping[str, Any], rows: Mapping[str, SettingRow]
 ) -> dict[str, Any]:
-    """Settings of the request, then saved ones, then defaults."""
+    """Merge the settings; those of the request override saved ones, which override defaults."""
     values = {key: row.default for key, row in rows.items() if row.default is not None}
     # Rows change with the configuration, so a value that was valid when it was saved may be invalid now.
     values |= {
@@ -173,7 +173,7 @@ def _degraded(
     info = target.info
 
     def lacks(provider_has: bool, model_has: bool | None) -> str | None:
-        """The provider or model that is known to lack an ability; an unlisted ability is unknown."""
+        """Name the provider or model that is known to lack an ability; an unlisted ability is unknown."""
         if not provider_has:
             return f"The provider {target.provider}"
         return f"The model {target.model} of {target.provider}" if model_has is False else None

@@ -1,4 +1,4 @@
-"""Resolves the model of a client's request and plans it, for a chat or a count of its tokens."""
+"""Resolves the model of a client's request and plans the request, for a chat or a token count."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from jumpseat.system.threads import compute
 async def prepare(
     registry: Registry, ask: TurnAsk, memory: BlockMemory | None = None
 ) -> tuple[ResolvedModel, Plan]:
-    """The model and the planned request.
+    """Resolve the model and plan the request.
 
     Args:
         registry: the providers.
         ask: the client's request.
-        memory: completes the messages of a client that cannot keep all of an answer.
+        memory: restores the blocks that the client could not preserve.
 
     Raises:
-        ChatError: as `resolve_model` and `plan` raise it.
+        ChatError: raised by `resolve_model` or `plan`.
     """
     target = await resolve_model(registry, ask.model)
     return target, await plan_for(registry, ask, target, memory)
@@ -30,7 +30,7 @@ async def prepare(
 async def plan_for(
     registry: Registry, ask: TurnAsk, target: ResolvedModel, memory: BlockMemory | None = None
 ) -> Plan:
-    """The planned request for a resolved model; arguments and errors as for `prepare`."""
+    """Plan the request for a resolved model; arguments and errors are the same as for `prepare`."""
     capabilities, _ = registry.capabilities(target.provider, probed=False)
     return await compute(
         is_long(ask.messages),

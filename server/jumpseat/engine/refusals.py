@@ -1,7 +1,8 @@
-"""The blocks that a provider refused, so that they are not sent again.
+"""The blocks that a provider refused, remembered so that they are not sent again.
 
-A provider may not accept its earlier reasoning (another organisation's key, a replaced model), or only
-without the ids of another connection. The client keeps sending it, so each turn would cost a refused request.
+A provider may reject its earlier reasoning (another organisation's key, a replaced model) or accept it only
+without the ids of another connection. The client sends it every time, so each turn would cost a refused
+request.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from jumpseat.chat import (
 )
 
 MAX_REFUSED = 4096
-"""Blocks: more than the conversations of one connection contain. Each takes a digest of 16 bytes."""
+"""The most blocks to remember, at 16 bytes (a digest) each: more than one connection's conversations have."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Accepted:
-    """The provider accepted the block with this opaque data."""
+    """The form in which the provider accepted a block: with this opaque data."""
 
     opaque: str | None
 
 
 class Refusals:
-    """The refused blocks; the least recently used are removed first. Any thread may use it."""
+    """The refused blocks; the least recently used are removed first. Thread-safe."""
 
     def __init__(self, *, max_refused: int = MAX_REFUSED) -> None:
         self._max_refused = max_refused
@@ -69,11 +70,14 @@ class Refusals:
                 self._refused.popitem(last=False)
 
     def __len__(self) -> int:
-        """How many refused blocks are known."""
+        """Return the number of known refused blocks."""
         return len(self._refused)
 
     def applied_to(self, block: ContentBlock, origin: Origin) -> ContentBlock:
-        """The block as the model accepted it; one that it accepts in no form gets an origin of no model.
+        """Return the block in the form that the model accepted.
+
+        A block that is rejected in every form is marked with an origin of no model, so that the plan leaves
+        it out.
 
         Args:
             block: a block to send.
@@ -98,12 +102,12 @@ def _blocks(messages: Sequence[Message]) -> Iterator[ContentBlock]:
 
 
 def _key(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes | None:
-    """A digest of a block with provider data; None if it has no such data.
+    """Return a digest of a block with provider data; None if it has no such data.
 
     Args:
         block: the block.
         origin: the provider and model of the request.
-        bare: without the opaque data; a block with no other provider data has no such digest.
+        bare: whether to ignore the opaque data; a block without other provider data has no such digest.
     """
     if block.origin not in (None, origin):
         return None

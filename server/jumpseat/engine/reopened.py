@@ -1,6 +1,6 @@
 """Restores the data that a transcript cannot contain: signatures, `opaque` and origins.
 
-An unedited answer gets them from the memory of this connection; an edited one gets none, not even for its
+An unedited answer is completed from this connection's memory. An edited answer is not, not even in its
 unedited blocks.
 """
 
@@ -25,9 +25,9 @@ from jumpseat.engine.memory import BlockMemory
 
 
 def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[Message, ...]:
-    """The messages, one for one; unedited answers are complete again."""
+    """Return the messages, one for one, with unedited answers completed."""
     # The memory recognises an answer by text and calls. Other blocks would not match, because a transcript
-    # has only parts of them.
+    # contains only parts of them.
     reduced = [_with_text_and_calls(each) if each.role == "assistant" else each for each in messages]
     return tuple(
         restored if restored is not without and _shown(restored) == _shown(message) else message
@@ -41,12 +41,12 @@ def _with_text_and_calls(message: Message) -> Message:
 
 
 def _shown(message: Message) -> list[tuple[Any, ...]]:
-    """The parts of a message that a user can edit, without white space at line ends, which editors change."""
+    """Return the editable parts of a message, without white space at line ends, which editors change."""
     shown: list[tuple[Any, ...]] = []
     for block in message.content:
         match block:
             case TextBlock():
-                # A client may leave out a text that is blank.
+                # A client may omit a blank text.
                 if words := _words(block.text):
                     shown.append((block.type, words))
             case ThinkingBlock():

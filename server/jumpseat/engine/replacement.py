@@ -1,7 +1,7 @@
 """Finds the replacement for a piece of text in the answer to an edit.
 
-Models add fences and prose around the replacement. Text that may belong to the replacement is kept: extra
-prose is easier to remove than lost text is to notice. Takes complete answers only.
+Models add fences and prose around the replacement. In case of doubt, text counts as part of the replacement:
+extra prose is easier to remove than lost text is to notice. Only complete answers are supported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARKUP = frozenset(("markdown", "md", "mdx", "rmd", "quarto", "qmd", "vimwiki"))
 """Languages (LSP ids, and names that models write) whose texts contain fences."""
 
 PROSE = frozenset(("text", "plaintext", "txt", "gitcommit", "rst", "restructuredtext", "org", "latex", ""))
-"""Names of plain text: a fence with one of them may enclose the answer, or belong to its content."""
+"""Names of plain text. A fence with one of them may enclose the answer or belong to its content."""
 
 _POLITE = r"(?:(?:sure|certainly|of course|absolutely|okay|ok|got it|no problem)(?: thing)?[!.,:]?\s+)"
 _HERE_IS = r"here(?:'s|\u2019s| is| are)\s"
@@ -41,24 +41,24 @@ _ONE_LINE = re.compile(r"(`{3,})(?P<text>[^`\n]+)\1")
 _DIFFS = frozenset(("diff", "patch", "udiff"))
 _DIFF_BEGINS = re.compile(r"(?:diff --git |Index: |--- \S|@@ -\d)")
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
-# Characters of a line that two texts do not share by chance; `}` and `--` are shorter.
 _DISTINCTIVE = 3
+"""The length from which two texts do not share a line by chance; `}` and `--` are shorter."""
 
 
 def requested_fence(target: str, language: str | None) -> str:
-    """The fence to request: longer than any fence that the replacement is likely to contain."""
+    """Return the fence to request, longer than any fence that the replacement is likely to contain."""
     may_get_fences = language is not None and language.lower() in MARKUP | PROSE
     shortest = LONGER_FENCE if "```" in target or may_get_fences else SHORTEST_FENCE
     return fence_for(target, shortest=shortest)
 
 
 def replacement_in(answer: str, target: str, language: str | None = None) -> str | None:
-    """The text that replaces `target`; None if the answer contains none.
+    """Return the text that replaces `target`; None if the answer does not contain one.
 
     The replacement is the content of the fenced block; of several blocks, the longest one in the target's
-    language that differs from the target. Without a fence, or with lines of the target outside of all fences,
+    language that differs from the target. Without a fence, or if lines of the target are outside all fences,
     it is the whole answer except a first line such as "Here is the code:". Line ends, trailing line ends and
-    the common indentation become those of the target.
+    the common indentation are adapted to the target.
 
     Args:
         answer: the complete text of the answer.
@@ -92,20 +92,20 @@ def replacement_in(answer: str, target: str, language: str | None = None) -> str
 
 
 def _end_of(target: str) -> str:
-    """The line ends at the end of the target, as line feeds."""
+    """Return the line ends at the end of the target, as line feeds."""
     stripped = target.rstrip("\r\n")
     end = target[len(stripped) :].replace("\r\n", "\n")
-    # A target of blank lines is a place for new text: do not add them all after it.
+    # A target of blank lines marks a place for new text, so do not append all of them.
     return end if stripped else end[:1]
 
 
 def _replacing_block(
     lines: list[str], old: list[str], target: str, language: str | None
 ) -> FencedBlock | None:
-    """The fenced block that encloses the replacement; None if the whole answer is the replacement."""
+    """Return the fenced block around the replacement; None if the whole answer is the replacement."""
     blocks = fenced_blocks(lines)
     length = len(requested_fence(target, language))
-    # A fence of the requested length cannot be content. One of three marks can.
+    # A fence of the requested length cannot be content, but a fence of three marks can.
     long_enough = [block for block in blocks if length > SHORTEST_FENCE and block.length >= length]
     if long_enough:
         return _best(long_enough, old, language)
@@ -113,7 +113,7 @@ def _replacing_block(
         return None
     if length == SHORTEST_FENCE:
         return _best(blocks, old, language)
-    # The replacement may have fences of its own, so a fence shorter than requested may be one of them.
+    # The replacement may contain fences, so a fence shorter than requested may be one of them.
     stripped = {line.strip() for line in old}
     enclosing = enclosing_block(_without_wrapping(lines, old)) if _lower(language) in MARKUP else None
     if enclosing is not None and enclosing.language in MARKUP and enclosing.opening.strip() not in stripped:
@@ -142,7 +142,7 @@ def _best(blocks: Sequence[FencedBlock], old: list[str], language: str | None) -
 
 
 def _is_diff(lines: Sequence[str], language: str) -> bool:
-    """Whether these lines are a diff, by the language of their fence, or by a diff header and a hunk."""
+    """Whether these lines are a diff, judged by their fence's language or by a diff header and a hunk."""
     first = next(filter(str.strip, lines), "")
     return language in _DIFFS or (_DIFF_BEGINS.match(first) is not None and any(map(_HUNK.match, lines)))
 
@@ -154,20 +154,20 @@ def _may_be_diff(old: Sequence[str], language: str | None) -> bool:
 
 
 def _shares_a_line(lines: Sequence[str], old: Sequence[str]) -> bool:
-    """Whether one of these lines is also a line of the old text; indentation is ignored."""
+    """Whether any of these lines is also in the old text, ignoring indentation."""
     distinctive = {line.strip() for line in old if len(line.strip()) >= _DISTINCTIVE}
     return any(line.strip() in distinctive for line in lines)
 
 
 def _without_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
-    """The lines without blank lines at the edges, an announcement, and a stray closing fence."""
+    """Remove blank lines at the edges, an announcement and a stray closing fence."""
     not_blank = [index for index, line in enumerate(lines) if line.strip()]
     kept = lines[not_blank[0] : not_blank[-1] + 1]
     if len(kept) > 1 and BARE_FENCE.match(kept[-1]) and not any(map(OPENING.match, kept[:-1])):
         kept.pop()
-        while not kept[-1].strip():  # Ends at the latest at the first line, which is not blank.
+        while not kept[-1].strip():  # The loop ends, because the first line is not blank.
             kept.pop()
-    # Only with a blank line after it: without one, the line may be the first of a paragraph.
+    # Without a blank line after it, the announcement may be the first line of a paragraph.
     if (
         len(kept) > 2
         and _is_announcement(kept[0])
@@ -184,11 +184,11 @@ def _is_announcement(line: str) -> bool:
 
 
 def _indented(new: list[str], old: Sequence[str]) -> list[str]:
-    """The new lines with the common indentation of the old ones, if the model has removed it."""
+    """Indent the new lines like the old ones if the model removed their common indentation."""
     margin = _margin(old)
     if not margin or new[0][:1].isspace() or _margin(new):
         return new
-    # A line that is unchanged with its indentation shows that the model has kept the indentation.
+    # A line that is unchanged, including its indentation, shows that the model preserved the indentation.
     indented = {line.rstrip() for line in old if len(line.strip()) >= _DISTINCTIVE}
     if any(line.rstrip() in indented for line in new):
         return new
@@ -196,8 +196,8 @@ def _indented(new: list[str], old: Sequence[str]) -> list[str]:
 
 
 def _margin(lines: Sequence[str]) -> str:
-    """The common indentation of the lines that are not blank."""
-    # It compares characters, so it works for any strings.
+    """Return the common indentation of the lines that are not blank."""
+    # `commonprefix` compares characters, so it works for strings that are not paths.
     return os.path.commonprefix(  # noqa: RUF071
         [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip()]
     )
@@ -216,7 +216,7 @@ _SHORT_NAMES = {
 
 
 def _name(language: str | None) -> str:
-    """The canonical name of a language: the shorter one if it has several."""
+    """Return the canonical name of a language, which is its short name if it has several."""
     name = _lower(language)
     return _SHORT_NAMES.get(name, name)
 

@@ -1,4 +1,4 @@
-"""The only retry budget: adapters and the HTTP layer do not retry."""
+"""The retry budget of a turn. It is the only one: adapters and the HTTP layer do not retry."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FIRST_DELAY_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 8.0
 
 LONGEST_HONOURED_DELAY_SECONDS = 60.0
-"""A longer delay is reported as an error instead of waited for."""
+"""The longest delay of a provider to wait for; a longer one is reported as an error."""
 
 MAX_REPLANS = 8
-"""Replans of one turn: a strict endpoint may refuse the parameters of a request one by one."""
+"""The most replans of one turn; a strict endpoint may refuse the parameters of a request one by one."""
 
 JITTER = 0.25
-"""Backoff delays are shortened at random by up to this share, so that clients do not retry together."""
+"""The largest share by which backoff is shortened at random, so that clients do not retry simultaneously."""
 
 
 @dataclass(slots=True)
@@ -27,18 +27,18 @@ class RetryBudget:
 
     max_retries: int = DEFAULT_MAX_RETRIES
     attempt: int = 1
-    """The current attempt, from 1."""
+    """The number of the current attempt, starting at 1."""
 
     reasons: set[str] = field(default_factory=set)
-    """The reasons for which the turn was already replanned."""
+    """The reasons for which the turn has been replanned."""
 
     @property
     def max_attempts(self) -> int:
-        """The first attempt and the retries."""
+        """The number of attempts, including the first one."""
         return self.max_retries + 1
 
     def delay_before_retry(self, error: ChatError) -> float | None:
-        """Seconds to wait before the next attempt; None if there is none."""
+        """Return the seconds to wait before the next attempt; None if there is none."""
         if not error.retryable or error.was_retried or self.attempt >= self.max_attempts:
             return None
         # A provider's own delay is exact, so it needs no jitter.
@@ -48,7 +48,7 @@ class RetryBudget:
         return backoff * (1 - JITTER * random.random())  # noqa: S311 - jitter needs no secrecy
 
     def may_replan(self, reason: str) -> bool:
-        """Whether the turn may be replanned for this reason; each reason is allowed once in a turn."""
+        """Record a replan for this reason and return whether it is allowed: once per turn and reason."""
         if reason in self.reasons or len(self.reasons) >= MAX_REPLANS:
             return False
         self.reasons.add(reason)

@@ -1,4 +1,4 @@
-"""Paths of context blocks as the model sees them, without the directories above the client's own."""
+"""Shortens the paths of context blocks that the model sees, relative to the client's directory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class ShownPaths:
     """The directories of one client."""
 
     directory: str
-    """The first workspace folder, or the working directory; absolute."""
+    """The absolute path of the first workspace folder, or else of the working directory."""
 
     real_directory: str
-    """The same without links: a client may name its folder by a link and its files without it."""
+    """The directory with links resolved: a client may name its folder by a link and its files without it."""
 
     home: str
-    """The home directory; empty if it is not known."""
+    """The home directory; empty if unknown."""
 
     def applied_to(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages with the URIs of local files replaced by the paths to show."""
@@ -41,8 +41,8 @@ class ShownPaths:
     def shown(self, uri: str | None) -> str | None:
         """Return the path of a local file relative to the client's directory; other URIs are unchanged.
 
-        A file that has only the root in common with that directory is shown as `~/…` if it is in the home
-        directory, else with its absolute path.
+        A file that shares only the root with that directory is shown as `~/…` if it is in the home directory,
+        otherwise with its absolute path.
         """
         text = path_of(uri)
         if not text:
@@ -62,7 +62,7 @@ class ShownPaths:
 
 
 def _pure(path: str) -> PurePath:
-    # Not `Path`, which would leave `..` in it.
+    # `PurePath` does not resolve `..`, so normalise the path first.
     if path.startswith("/"):
         return PurePosixPath(posixpath.normpath(path))
     return PureWindowsPath(ntpath.normpath(path))

@@ -1,4 +1,4 @@
-"""The tokens of a prompt without a request: from recent counts of the provider, else an estimate."""
+"""The length of a prompt without a request, from the provider's recent counts or by an estimate."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.engine.images import document_tokens, image_tokens
 from jumpseat.wire import write_json
 
-# There is no tokenizer: an exact count of the text is no closer to the total than its bytes, because the
-# error is in what the provider adds (framing, a preamble for tools).
+# A tokenizer would not help: an exact count of the text is no closer to the total than its bytes, because
+# the error comes from the provider's additions (framing, a preamble for tools).
 BYTES_PER_TOKEN = 4
-"""Bytes of UTF-8, not characters, so that Chinese and Japanese are estimated as well as English."""
+"""UTF-8 bytes, not characters, so that estimates are as good for Chinese and Japanese as for English."""
 
 REQUEST_TOKENS = 3
 MESSAGE_TOKENS = 4
-"""The framing of a request and of each message in most chat templates."""
+"""The tokens for the framing of a request and of each message in most chat templates."""
 
 TOOL_TOKENS = 8
-"""The framing of one tool definition."""
+"""The tokens for the framing of one tool definition."""
 
 TOOLS_PREAMBLE = (("claude", 530),)
-"""Model families whose requests with tools get a preamble, and its length in recordings."""
+"""Model families that add a preamble to requests with tools, and its tokens, measured in recordings."""
 
 REMEMBERED = 512
-"""Prompts whose count is kept; a connection rarely has more conversations at once."""
+"""The most prompts whose count is remembered; a connection rarely has more conversations open."""
 
 
 _BlockOfTexts: TypeAlias = TextBlock | ToolUseBlock | ThinkingBlock | RedactedThinkingBlock | OtherBlock
@@ -55,15 +55,15 @@ class Size:
 
     tokens: int
     exact: bool = False
-    """The provider counted exactly this prompt; else it is an estimate.
+    """Whether the provider counted exactly this prompt; otherwise it is an estimate.
 
-    The usage of a turn is an estimate: if a provider runs its own tools, it is the sum of several prompts.
+    The usage of a turn counts as an estimate: if a provider runs its own tools, it sums up several prompts.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """A prompt that the provider counted, and its answer."""
+    """The tokens of a prompt that the provider counted, and of its answer."""
 
     input_tokens: int
     output_tokens: int | None = None
@@ -73,7 +73,7 @@ class _Counted:
 
 
 class TokenMemory:
-    """Recent counts of providers. One for each connection; any thread may use it."""
+    """Recent token counts of providers, one memory per connection. Thread-safe."""
 
     def __init__(self, capacity: int = REMEMBERED) -> None:
         self._capacity = capacity
@@ -87,17 +87,17 @@ class TokenMemory:
             self._remember(provider, request, counted)
 
     def remember_count(self, provider: str, request: ChatRequest, tokens: int) -> None:
-        """Remember the provider's count of a prompt that was not sent yet."""
+        """Remember the provider's count of a prompt that has not been sent yet."""
         self._remember(provider, request, _Counted(tokens))
 
     def size(self, provider: str, request: ChatRequest) -> Size:
-        """The length of the prompt: its count, else from the previous turn, else from its bytes."""
+        """Return the length of the prompt: its count, or else derived from the previous turn or its bytes."""
         messages = request.messages
         prompts = _Prompts(provider, request)
         counted = self._counted.get(prompts.key(len(messages)))
         if counted is not None:
             return Size(counted.input_tokens, exact=counted.output_tokens is None)
-        # The prompt is a former one, its answer, and the messages since; the longest former one is the best.
+        # The prompt is an earlier prompt, its answer and the messages since. The longest one fits best.
         for length in range(len(messages) - 1, 0, -1):
             if messages[length].role != "assistant":
                 continue
@@ -117,7 +117,7 @@ class TokenMemory:
 
 
 class _Prompts:
-    """The prompts of a conversation so far: those of its first message, its first two, and so on."""
+    """The prompts of a conversation so far: its first message, its first two messages, and so on."""
 
     def __init__(self, provider: str, request: ChatRequest) -> None:
         self._messages = request.messages
@@ -125,13 +125,13 @@ class _Prompts:
         options = repr((request.tool_choice, request.output_mode, request.thinking))
         self._settings = hash((provider, request.model, request.system or "", tools, options))
         self.totals = list(accumulate(map(message_tokens, request.messages)))
-        """For each message, the estimated tokens up to its end."""
+        """The estimated tokens up to the end of each message."""
 
     def key(self, length: int) -> int:
-        """A key for the prompt of this many messages.
+        """Return a key for the prompt of the first `length` messages.
 
         Only the last message is read. An edit of an earlier one is noticed if it changes the estimate, as
-        almost every edit does that changes the count.
+        almost every edit that changes the count does.
         """
         parts: list[str] = []
         for block in self._messages[length - 1].content:
@@ -140,14 +140,14 @@ class _Prompts:
 
 
 def _replayed(counted: _Counted, answer: Message) -> int:
-    """The tokens of an answer in the next prompt; reasoning that is not sent back has none."""
+    """Return the tokens that an answer adds to the next prompt; reasoning that is not sent back adds none."""
     output = counted.output_tokens or 0
     thinks = any(block.type in ("thinking", "redacted_thinking") for block in answer.content)
     return output if thinks else max(output - counted.reasoning_tokens, 0)
 
 
 def estimate(request: ChatRequest) -> int:
-    """The tokens of a prompt without any known count."""
+    """Estimate the tokens of a prompt without using any count."""
     tokens = REQUEST_TOKENS + _of_text(request.system or "")
     tokens += sum(message_tokens(message) for message in request.messages)
     if request.tools and request.tool_choice != "none":
@@ -159,7 +159,7 @@ def estimate(request: ChatRequest) -> int:
 
 
 def message_tokens(message: Message) -> int:
-    """The estimated tokens of one message."""
+    """Estimate the tokens of one message."""
     tokens = MESSAGE_TOKENS
     for block in message.content:
         tokens += _of_text(block.text) if isinstance(block, TextBlock) else _block_tokens(block)
@@ -183,7 +183,7 @@ def _block_tokens(block: ContentBlock) -> int:
 
 
 def _texts(block: _BlockOfTexts) -> tuple[str, ...]:
-    """The text of a block that a model reads. The length of encrypted reasoning is unknown."""
+    """Return the texts of a block that the model reads. The length of encrypted reasoning is unknown."""
     match block:
         case TextBlock(text):
             return (text,)
@@ -200,13 +200,13 @@ def _texts(block: _BlockOfTexts) -> tuple[str, ...]:
 
 
 def _of_text(text: str) -> int:
-    """A quarter of its bytes of UTF-8, rounded up."""
+    """Return a quarter of the text's UTF-8 bytes, rounded up."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -(-size // BYTES_PER_TOKEN)
 
 
 def _identity(block: ContentBlock) -> tuple[str, ...]:
-    """The data that distinguishes a block from others of its type."""
+    """Return the data that distinguishes a block from others of its type."""
     match block:
         case ToolResultBlock():
             return (block.text, *(text for part in block.media for text in _identity(part)))

@@ -1,4 +1,4 @@
-"""Pairs tool calls with results, one result for each call, and makes their ids unique."""
+"""Pairs each tool call with one result and makes the ids of calls unique."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class PairedCall:
 
     block: ToolUseBlock
     turn: int
-    """Which run of assistant messages holds the call, from 1."""
+    """The run of consecutive assistant messages that contains the call, numbered from 1."""
 
     id: str
     """The id of the call and its result in the request."""
 
     results: list[ToolResultBlock] = field(default_factory=list)
     late: bool = False
-    """An assistant message is between the call and a result."""
+    """Whether an assistant message is between the call and a result."""
 
     def result(self) -> ToolResultBlock:
-        """The one result that goes to the provider."""
+        """Return the result to send to the provider; several results are joined."""
         if not self.results:
             return ToolResultBlock(self.id, UNANSWERED_CALL, is_error=True)
         contents = list(dict.fromkeys(each.content for each in self.results))
@@ -56,7 +56,7 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self.orphan: Problem | None = None
-        """The first result without a call before it."""
+        """The first result without a preceding call."""
 
         self._by_message: list[Sequence[PairedCall]] = []
         self._latest: dict[str, list[PairedCall]] = {}
@@ -66,7 +66,7 @@ class ToolCalls:
     def add(
         self, role: Role, calls: Sequence[ToolUseBlock], results: Sequence[tuple[int, ToolResultBlock]]
     ) -> None:
-        """Take the next message.
+        """Read the next message.
 
         Args:
             role: the message's role.
@@ -96,7 +96,7 @@ class ToolCalls:
             missing = f"no tool_use with the id {result.tool_use_id!r} comes before this result"
             self.orphan = self.orphan or Problem(path, missing)
             return
-        # Several calls of one message with the same id are answered in order.
+        # Several calls in one message may have the same id; they are answered in order.
         call = next((each for each in candidates if not each.results), candidates[-1])
         call.results.append(result)
         call.late = call.late or call.turn < self._turn
@@ -106,11 +106,11 @@ class ToolCalls:
             yield from calls
 
     def of_message(self, index: int) -> Sequence[PairedCall]:
-        """The calls of one message."""
+        """Return the calls of one message."""
         return self._by_message[index]
 
     def make_ids_unique(self) -> None:
-        """Rename each call whose id an earlier call has."""
+        """Rename each call whose id an earlier call already uses."""
         # Some servers number the calls of every answer from 0.
         taken = {call.id for call in self}
         counts = Counter[str]()
@@ -125,7 +125,7 @@ class ToolCalls:
             taken.add(name)
 
     def warnings(self) -> Iterator[WarningEvent]:
-        """The warnings about results that were added, moved or joined."""
+        """Yield warnings about results that were added, moved or joined."""
         if missing := sum(not call.results for call in self):
             message = f"{missing} tool calls had no result; an error result was added to each."
             yield WarningEvent("tool_result_missing", message)
@@ -138,7 +138,7 @@ class ToolCalls:
 
 
 def with_unique_ids(message: Message, calls: Sequence[PairedCall]) -> Message:
-    """The message whose calls have the ids of the request."""
+    """Return the message with the unique ids of its calls."""
     if all(call.id == call.block.id for call in calls):
         return message
     ids = iter(calls)

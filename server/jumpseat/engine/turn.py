@@ -1,4 +1,4 @@
-"""Runs a turn: resolve the model, plan, attempt, fold and keep."""
+"""Runs a turn: resolves the model, plans, attempts, folds and saves."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ async def run_turn(
 ) -> Response:
     """Run one turn to its end and return the response.
 
-    If the request is invalid, the sink gets nothing. Otherwise it gets a `StartEvent` first and a
-    `DoneEvent` last, also when the turn fails or its task is cancelled.
+    An invalid request does not send anything to the sink. Otherwise the sink receives a `StartEvent` first
+    and a `DoneEvent` last, even if the turn fails or its task is cancelled.
 
     Args:
         registry: the providers.
         ask: the client's request.
-        sink: gets the events.
-        memory: completes the messages of a client that cannot keep all of an answer; gets the new answer.
-        tokens: recent counts of providers; gets the usage of this turn.
-        keeper: keeps the turn.
+        sink: receives the events.
+        memory: restores the blocks that the client could not preserve; remembers the new answer.
+        tokens: recent counts of providers; records the usage of this turn.
+        keeper: saves the turn.
 
     Raises:
-        ChatError: the turn failed; `partial` holds the answer so far.
-        ChatCancelled: the task was cancelled after the start; `partial` as above.
+        ChatError: the turn failed; `partial` is the answer so far.
+        ChatCancelled: the task was cancelled after the start; `partial` is the answer so far.
         asyncio.CancelledError: the task was cancelled before the start.
     """
     tokens = tokens or TokenMemory()
@@ -66,7 +66,8 @@ async def run_turn(
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
     if keeper is not None:
-        # After every check: a refused turn is not kept. Before the start event, which names the conversation.
+        # Save after every check, because refused turns are not saved, and before the start event, which names
+        # the conversation.
         warnings = await keeper.begin(registry, target.provider, target.model)
         planned = replace(planned, warnings=[*planned.warnings, *warnings])
     try:
@@ -76,7 +77,7 @@ async def run_turn(
             with suppress(asyncio.CancelledError):
                 await compute(takes_long, memory.remember, error.partial, ask.messages)
         raise
-    # The answer is complete: a cancel is too late.
+    # The answer is complete, so a cancellation comes too late.
     with suppress(asyncio.CancelledError):
         if memory is not None:
             await compute(takes_long, memory.remember, response, ask.messages)
@@ -92,7 +93,7 @@ async def _run_started(
     memory: BlockMemory | None,
     keeper: Keeper | None,
 ) -> Response:
-    """Run the turn from its start event; the sink gets one `DoneEvent` in every case."""
+    """Run the turn from its start event; the sink receives exactly one `DoneEvent` in every case."""
     sink.send(StartEvent(target.provider, target.model, keeper.conversation_id if keeper else None))
     fold = Fold(target.provider, target.model)
     try:
@@ -109,14 +110,14 @@ async def _run_started(
     except Exception as error:
         logger.exception("a turn of %s failed", target.provider)
         raise await _ended(daemon_failure("ran this chat"), fold, sink, keeper) from error
-    # Kept before `done`: a client may end the daemon as soon as it has the answer.
+    # Save before sending `done`: a client may stop the daemon as soon as it has the answer.
     response = await _kept(fold.response(), None, sink, keeper)
     sink.send(replace(done, usage=fold.usage))
     return response
 
 
 async def _ended(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None) -> ChatError:
-    """Send the end of the turn to the sink, and add the partial answer to the error."""
+    """Save the end of a failed turn, send it to the sink, and return the error with the partial answer."""
     error.provider = error.provider or fold.provider
     error.partial = await _kept(replace(fold.partial(), stop_reason=None), error, sink, keeper)
     sink.send(
@@ -131,7 +132,7 @@ async def _ended(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None
 
 
 async def _kept(response: Response, error: ChatError | None, sink: Sink, keeper: Keeper | None) -> Response:
-    """Keep the end of the turn, and return the response with its conversation and the warnings about that."""
+    """Save the end of the turn; return the response with its conversation and any warnings about saving."""
     if keeper is None:
         return response
     warnings = await keeper.finish(response, error)
