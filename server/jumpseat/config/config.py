@@ -1,4 +1,4 @@
-"""The configuration: the whole file with a client's overlay, and where its parts come from."""
+"""The merged configuration of a connection, and the origin of its parts."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from jumpseat.config.schema import ProviderConfig, TableOrigin
 from jumpseat.system.environment import Environment, empty_environment
 
 ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
-"""A name without white space, and without colons: `provider:model` would be ambiguous."""
+"""A name without white space or colons: a colon would make `provider:model` ambiguous."""
 
 
 class Config(BaseModel):
-    """The whole file."""
+    """The whole configuration file, merged with the client's overlay."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -26,7 +26,7 @@ class Config(BaseModel):
     default_model: str | None = None
     providers: dict[ProviderId, ProviderConfig] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Values in the form of saved settings (`max_tokens`, `providers.ID.KEY`), which they precede."""
+    """Values that take precedence over saved settings, in the same form: `max_tokens`, `providers.ID.KEY`."""
 
     prompts: dict[PromptName, Prompt] = Field(default_factory=dict)
     daemon: DaemonOptions = Field(default_factory=DaemonOptions)
@@ -41,27 +41,27 @@ class Config(BaseModel):
 
     @property
     def file(self) -> Path:
-        """The file that was read, or the path where a file would be read."""
+        """The configuration file, which may not exist."""
         return self._file or self._environment.places.config_file
 
     @property
     def environment(self) -> Environment:
-        """The surroundings of the client whose configuration this is."""
+        """The environment of the client that uses this configuration."""
         return self._environment
 
     @property
     def faults(self) -> Mapping[str, tuple[Fault, ...]]:
-        """The faults of the providers that are missing in `providers` because of them, by id."""
+        """The faults by provider id. A provider with faults is left out of `providers`."""
         return self._faults.get("providers", {})
 
     @property
     def kinds_of_faulty(self) -> Mapping[str, str]:
-        """The kinds of the providers in `faults`, where their tables have a readable one."""
+        """The kinds of the providers in `faults` by id, if their tables have a readable `kind`."""
         return self._kinds_of_faulty
 
     @property
     def faults_of_prompts(self) -> Mapping[str, tuple[Fault, ...]]:
-        """The faults of the prompts that are missing in `prompts` because of them, by name."""
+        """The faults by prompt name. A prompt with faults is left out of `prompts`."""
         return self._faults.get("prompts", {})
 
     def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
@@ -70,16 +70,16 @@ class Config(BaseModel):
 
     @property
     def from_client(self) -> frozenset[str]:
-        """The ids of the tables that come from a client's overlay only."""
+        """The ids of the providers that only the client's overlay defines."""
         return self._from_client
 
     def note_origins(self, file: Path, tables: Mapping[str, Any], environment: Environment) -> None:
-        """Set where the configuration, and each table of it, comes from.
+        """Record the origin of the configuration and of each provider's table.
 
         Args:
-            file: its absolute path.
-            tables: the `providers` of the file.
-            environment: the client's.
+            file: the absolute path of the configuration file.
+            tables: the file's `providers` table.
+            environment: the client's environment.
         """
         self._file = file
         self._environment = environment
@@ -91,20 +91,20 @@ class Config(BaseModel):
 
     @property
     def setting_values(self) -> dict[str, Any]:
-        """What takes precedence over saved settings, in their form."""
+        """The configured values that take precedence over saved settings, in the same form."""
         defaults = {"default_provider": self.default_provider, "default_model": self.default_model}
         return {**self.settings, **defaults}
 
     @property
     def setting_values_of_file(self) -> Mapping[str, Any]:
-        """`setting_values` without a client's overlay."""
+        """`setting_values` without the client's overlay."""
         return self._setting_values_of_file
 
     def note_from_client(self, own: Self) -> None:
-        """Set which tables and values come from a client's overlay only.
+        """Record which tables and values only the client's overlay defines.
 
         Args:
-            own: the configuration of the file.
+            own: the file's configuration without the overlay.
         """
         self._setting_values_of_file = own.setting_values
         self._from_client = frozenset(self.providers) - frozenset(own.providers)

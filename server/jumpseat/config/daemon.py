@@ -1,4 +1,4 @@
-"""The table `[daemon]`: how the daemon that serves several clients behaves."""
+"""Reads the table `[daemon]`, the options of the shared daemon."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ logger = logging.getLogger(__name__)
 
 
 def idle_minutes(file: Path | None) -> float:
-    """How long the daemon waits for the next client, by this configuration file. Blocks.
+    """Return how many minutes the daemon waits for the next client according to this file. Blocks.
 
-    The default if there is no file or it is wrong; the clients that use the file report its errors.
+    Returns the default if there is no file or it has errors, which the clients that use the file report.
     """
     tables: Mapping[str, Any] = {}
     if file is not None:

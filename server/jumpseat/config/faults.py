@@ -1,4 +1,4 @@
-"""What can be wrong in a configuration: a fault with its place, an unknown key."""
+"""Faults and unknown keys in a configuration."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from jumpseat.config.places import KeyPath
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A mistake in the configuration; its text is a sentence without the full stop."""
+    """A mistake in the configuration. `str` returns a sentence without the full stop."""
 
     source: str
-    """The file's path, or the name of another source."""
+    """The path of the file, or another name for the origin of the tables."""
 
     key: str
-    """The dotted path of the key; empty for the file as a whole, which `message` then names."""
+    """The dotted path of the key; empty if the fault concerns the whole file, which `message` then names."""
 
     message: str
-    """What is allowed there. Never the value, which may be a secret."""
+    """The rule for the key. It never quotes the value, which may be a secret."""
 
     line: int | None = None
 
@@ -32,7 +32,7 @@ class Fault:
 
 
 FaultsByTable: TypeAlias = Mapping[str, Mapping[str, tuple[Fault, ...]]]
-"""The faults by top-level key (`providers`, `prompts`), and by the table's name."""
+"""The faults by top-level key (`providers`, `prompts`), then by the table's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ class UnknownKey:
 
     path: KeyPath
     known: tuple[str, ...]
-    """The keys that its table may have."""
+    """The keys that are allowed in its table."""
 
     @property
     def key(self) -> str:
-        """The dotted path."""
+        """The dotted path of the key."""
         return ".".join(map(str, self.path))
 
 
 def unknown_in(model: BaseModel, path: KeyPath = ()) -> Iterator[UnknownKey]:
-    """The extra keys of a model and of the models in it."""
+    """Yield the unknown keys of a model and of its nested models."""
     known = tuple(type(model).model_fields)
     for key in model.model_extra or {}:
         yield UnknownKey((*path, key), known)

@@ -1,4 +1,4 @@
-"""The configuration of a connection: the file, with a client's overlay on it."""
+"""Loads the configuration of a connection: the file merged with the client's overlay."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ def load_config(
     built_in: Collection[str] = (),
     kinds: Kinds | None = None,
 ) -> Config:
-    """The file's configuration with a client's overlay on it.
+    """Load the configuration file and merge the client's overlay into it.
 
     Args:
-        path: the file named on the command line; None for the client's usual place, where it may be missing.
+        path: the file from the command line; None for the client's default file, which may be missing.
         overlay: `initializationOptions.config`.
-        environment: the client's; None for an empty one.
-        built_in: ids of providers that exist without any configuration.
+        environment: the client's environment; None for an empty one.
+        built_in: ids of the providers that exist without any configuration.
         kinds: the built-in kinds of providers with their own keys. A table of another kind may have keys that
-            its plug-in declares; with None there are only common keys.
+            its plug-in declares. If None, only the common keys are known.
 
     Raises:
-        ConfigError: the file cannot be read, it has a fault outside of the tables of providers and prompts,
-            or the overlay is wrong or not allowed. A fault in such a table is logged, and is in the result's
-            `faults` or `faults_of_prompts`.
+        ConfigError: the file cannot be read, it has a fault outside the tables of providers and prompts,
+            or the overlay is invalid or not allowed. A fault in such a table does not raise: it is logged and
+            added to the result's `faults` or `faults_of_prompts`.
     """
     environment = environment or empty_environment()
     place = environment.places.config_file if path is None else environment.directory / path
     file = read(place, required=path is not None)
-    # Before the overlay, so that an error of the file names the file.
+    # Check the file before merging the overlay, so that its errors name the file.
     own, faults = validated(file, kinds)
     if is_deeper_than(DEEPEST, overlay):
         raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} deep.")
@@ -73,7 +73,7 @@ def load_config(
         raise
     warnings = list(warnings_of(config, own, file, kinds))
     if any(faults.values()):
-        # `config` lacks the faulty tables, so their valid part is searched for unknown keys separately.
+        # `config` lacks the faulty tables, so search their valid parts for unknown keys separately.
         sound, _ = sound_part(file, kinds)
         warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
     config.note_origins(place, file.tables.get("providers", {}), environment)
@@ -88,7 +88,7 @@ def load_config(
 
 
 def _hide_keys_from_commands(config: Config, environment: Environment) -> None:
-    """Note the variables that hold providers' credentials, which no command gets."""
+    """Record the environment variables with providers' credentials, which are withheld from commands."""
     for table in config.providers.values():
         if table.is_from_client:
             continue
@@ -108,13 +108,13 @@ def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
 
 
 def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None = None) -> Iterator[Fault]:
-    """Unknown keys, and names of roles that are also sent to the server.
+    """Yield warnings about unknown keys, and about role names that are also sent to the server.
 
     Args:
         config: the configuration.
-        own: that of the file alone.
-        file: the file.
-        kinds: as for `load_config`.
+        own: the file's configuration without the overlay.
+        file: the file's tables.
+        kinds: see `load_config`.
     """
     of_the_file = {unknown.path for unknown in unknown_keys(own, kinds)}
     lines = file.lines() if of_the_file else {}
@@ -128,7 +128,7 @@ def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None =
 
 
 def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
-    """Names of roles that may be meant for headings only, and are sent to the server."""
+    """Yield a warning for each role name that is sent to the server but may be meant for headings only."""
     sent = [
         ("providers", provider, "roles", role)
         for provider, table in config.providers.items()
@@ -155,19 +155,19 @@ def _with_overlay(
     broken: FaultsByTable,
     kinds: Kinds | None,
 ) -> Config:
-    """The file's configuration with the overlay on it.
+    """Merge the overlay into the file's configuration.
 
     Args:
-        file: the file.
-        overlay: without nulls and empty tables.
-        built_in: as for `load_config`.
-        broken: the faults of the file's tables; the overlay may not define these providers and prompts again.
-        kinds: as for `load_config`.
+        file: the file's tables.
+        overlay: the overlay without nulls and empty tables.
+        built_in: see `load_config`.
+        broken: the faults of the file's tables. The overlay may not redefine these providers and prompts.
+        kinds: see `load_config`.
     """
     base = without(file.tables, {"providers": broken["providers"]})
     merged = overlaid(base, overlay, {*built_in, *broken["providers"]}, kinds)
     for group, names in broken.items():
-        # The overlay's few keys alone would be another provider under the same id.
+        # The overlay's keys alone would define a different provider under the same id.
         merged[group] = {key: table for key, table in merged.get(group, {}).items() if key not in names}
     config, errors = checked(merged, kinds)
     if config is None:

@@ -1,7 +1,7 @@
-"""Whether a person could confuse one provider's id with another.
+"""Finds provider ids that could be mistaken for one another.
 
-Uses no table of confusable characters: a character outside ASCII may look like any one character, or like
-none. That refuses a few harmless ids and accepts no deceptive one.
+There is no table of confusable characters: a character outside ASCII is assumed to resemble any single
+character, or to be invisible. This rejects a few harmless ids but never accepts a deceptive one.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ _ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "-": N
 
 
 def looks_like(one: str, other: str) -> bool:
-    """Whether ids differ only in case, separators, and characters that are invisible or look alike.
+    """Whether two ids differ only in case, separators, and characters that are invisible or look alike.
 
-    Takes time proportional to the product of their lengths.
+    The time is proportional to the product of their lengths.
     """
     first, second = _form(one), _form(other)
-    # The positions in `second` up to which it can match the part of `first` read so far.
+    # The lengths of all prefixes of `second` that match the part of `first` read so far.
     reached = _past_invisible({0}, second)
     for each in first:
         steps = {place + 1 for place in reached if place < len(second) and _may_be(each, second[place])}
@@ -27,7 +27,7 @@ def looks_like(one: str, other: str) -> bool:
 
 
 def _form(name: str) -> str:
-    """One spelling for ASCII characters that look alike and for Unicode's compatible characters."""
+    """Replace similar ASCII characters, and Unicode compatibility characters, by one spelling."""
     plain = unicodedata.normalize("NFKC", name).casefold().translate(_ALIKE)
     return plain.replace("rn", "m").replace("vv", "w")
 
@@ -37,7 +37,7 @@ def _may_be(one: str, other: str) -> bool:
 
 
 def _past_invisible(places: set[int], text: str) -> set[int]:
-    """The positions, and those after them that only characters outside ASCII separate from them."""
+    """Return the positions, and those that can be reached from them by skipping characters outside ASCII."""
     result = set(places)
     for place, each in enumerate(text):
         if place in result and not _is_ascii(each):

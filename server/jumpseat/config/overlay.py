@@ -1,7 +1,7 @@
-"""Merges a client's overlay into the file's tables, and refuses keys that an overlay may not set.
+"""Merges a client's overlay into the file's tables, and rejects keys that an overlay may not set.
 
-The overlay may come from a workspace of another author. It may choose a default provider and model, set
-values of settings, and add providers of literal values, and prompts (docs/configuration.md, Trust).
+The overlay may come from a workspace written by someone else. It may choose a default provider and model, set
+values for settings, and add prompts, and providers whose values are literal (docs/configuration.md, Trust).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "provide
 OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
 
 LONGEST_ID = 100
-"""Of a provider that the overlay adds."""
+"""The maximum length of a provider id in the overlay."""
 
 
 class OverlayError(ConfigError):
-    """The overlay has a key or a value that it may not have."""
+    """The overlay has a key or value that is not allowed."""
 
     def __init__(self, key: str, why: str) -> None:
         super().__init__(f"{SOURCE}: {key} {why}.")
@@ -35,21 +35,21 @@ class OverlayError(ConfigError):
 def overlaid(
     base: Mapping[str, Any], overlay: Mapping[str, Any], known: Collection[str], kinds: Kinds | None = None
 ) -> dict[str, Any]:
-    """The tables of the file with the overlay on them.
+    """Merge the overlay into a copy of the file's tables.
 
     Args:
         base: the file's tables.
-        overlay: without nulls and empty tables.
-        known: ids of further providers of the user.
+        overlay: the overlay without nulls and empty tables.
+        known: ids of the user's providers that are not in `base`.
         kinds: the built-in kinds of providers.
 
     Raises:
-        OverlayError: the overlay has something that it may not have.
+        OverlayError: the overlay has a key or value that is not allowed.
     """
     for key in overlay:
         if key not in TOP_LEVEL:
             raise OverlayError(key, "may not be set by a client")
-    # No text of a prompt is read as a source.
+    # The texts of prompts are never interpreted as value sources.
     _refuse_sources({key: value for key, value in overlay.items() if key != "prompts"}, "")
     added = overlay.get("providers", {})
     if not isinstance(added, Mapping):
@@ -84,22 +84,22 @@ def overlaid(
 
 
 def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Kinds | None) -> None:
-    """Refuse a plug-in's own keys in the overlay: only the plug-in knows whether they name files or commands.
+    """Reject a plug-in's own keys in the overlay: only the plug-in can tell if they name files or commands.
 
     Raises:
-        OverlayError: it has one.
+        OverlayError: the overlay has such a key.
     """
     for name, table in overlay.get("providers", {}).items():
-        whole = config.providers.get(name)  # None where the table itself is wrong.
+        whole = config.providers.get(name)  # None if the table is invalid.
         if whole is not None and is_of_a_plugin(whole, kinds):
             for key in sorted(set(table) & set(whole.model_extra or {})):
                 raise OverlayError(f"providers.{name}.{key}", "is a plug-in's own key")
 
 
 def without_absent(value: Any) -> Any:
-    """The value without nulls and empty tables, which mean "absent" in a client's params.
+    """Return the value without nulls and empty tables, which mean "absent" in a client's params.
 
-    An empty array is how Lua writes an empty table.
+    Empty arrays are dropped too, because Lua encodes an empty table as one.
     """
     if isinstance(value, Mapping):
         items = ((key, without_absent(item)) for key, item in value.items())
@@ -108,11 +108,11 @@ def without_absent(value: Any) -> Any:
 
 
 def _values_of_settings(settings: Any, where: str) -> Mapping[str, Any]:
-    """The overlay's settings of a provider of the user, which must be values and no rows."""
+    """Return the overlay's settings for one of the user's providers: only values are allowed, not rows."""
     if not isinstance(settings, Mapping):
         raise OverlayError(where, "must be a table")
     for key, value in settings.items():
-        # A row puts parameters of its author's choice into requests with the user's credential.
+        # With a row, its author could add any parameter to requests made with the user's credential.
         if isinstance(value, Mapping):
             why = "must be a value: a client cannot change the settings rows of an existing provider"
             raise OverlayError(f"{where}.{key}", f"{why}; the value of a map goes into settings.providers")
@@ -120,11 +120,11 @@ def _values_of_settings(settings: Any, where: str) -> Mapping[str, Any]:
 
 
 def _added_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
-    """The prompts of the file with those of the overlay, which may replace none."""
+    """Add the overlay's prompts to the file's prompts, none of which they may replace."""
     if not isinstance(added, Mapping):
         raise OverlayError("prompts", "must be a table of prompts")
     for name in added:
-        # A person who chooses a prompt of their own by its name must get that one.
+        # If users choose one of their own prompts by name, they must get that one.
         if name in base:
             raise OverlayError(f"prompts.{name}", "is already defined in the configuration file")
     return {**base, **added}
@@ -147,7 +147,7 @@ def _refuse_lookalike(name: str, users: Collection[str]) -> None:
 
 
 def _refuse_user_only(table: Mapping[str, Any], where: str, kind: Kind | None) -> None:
-    """Refuse keys that name files or programs, or hosts for the user's sign-in."""
+    """Reject keys that name files or programs, or hosts for the user's sign-in."""
     of_every_kind = dict.fromkeys(("ca_file", "client_cert"), "names a file, which only the user may choose")
     for key, why in {**of_every_kind, **(kind.user_only if kind is not None else {})}.items():
         if key in table:
@@ -155,7 +155,7 @@ def _refuse_user_only(table: Mapping[str, Any], where: str, kind: Kind | None) -
 
 
 def _refuse_sources(value: Any, where: str) -> None:
-    """Refuse any string that would make the daemon read a file, a variable or a key of the user."""
+    """Reject any string that would make the daemon read a file, a variable or a key of the user."""
     if isinstance(value, str):
         prefix = source_prefix(value)
         if prefix is not None:

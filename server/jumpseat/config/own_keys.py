@@ -1,4 +1,4 @@
-"""The keys of one kind of provider, beside the common ones: their faults, and unknown keys."""
+"""Checks the keys that one kind of provider adds to the common ones, and finds unknown keys."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from jumpseat.config.schema import ProviderConfig
 
 
 class Kind(Protocol):
-    """What a kind of provider declares for the configuration."""
+    """A kind of provider, as the configuration sees it."""
 
     @property
     def options(self) -> type[BaseModel] | None:
-        """The model of its own keys."""
+        """The pydantic model of the kind's own keys."""
 
     @property
     def user_only(self) -> Mapping[str, str]:
-        """Keys that a client may not set on a provider that it adds, each with the reason as a clause."""
+        """Keys that a client may not set on a provider that it adds. Each value is the reason as a clause."""
 
 
 Kinds: TypeAlias = Mapping[str, Kind]
-"""The built-in kinds by name. Looking one up may import it."""
+"""The built-in kinds by name. A look-up may import the kind's module."""
 
 
 def kind_of(name: str, kind: object, kinds: Kinds | None) -> Kind | None:
-    """The built-in kind of a table; a provider that exists without configuration needs no `kind`."""
+    """Return the built-in kind of a table. The `kind` of a built-in provider is optional."""
     return (kinds or {}).get(kind if isinstance(kind, str) and kind else name)
 
 
 def own_keys(model: type[BaseModel] | None) -> tuple[str, ...]:
-    """The keys that a model of options declares, by name and by alias."""
+    """Return the keys that a kind's `options` declare: names and aliases."""
     fields = model.model_fields if model is not None else {}
     return tuple(dict.fromkeys(key for name, field in fields.items() for key in (name, field.alias or name)))
 
 
 def errors_in_own_keys(tables: Mapping[str, Any], kinds: Kinds | None) -> Iterator[ErrorDetails]:
-    """Pydantic's errors in the own keys of every provider, with paths from the top of the file."""
+    """Yield pydantic's errors for every provider's own keys, with paths from the top of the file."""
     providers = tables.get("providers")
     for name, table in providers.items() if isinstance(providers, Mapping) else ():
         kind = kind_of(name, table.get("kind"), kinds) if isinstance(table, Mapping) else None
@@ -56,12 +56,12 @@ def errors_in_own_keys(tables: Mapping[str, Any], kinds: Kinds | None) -> Iterat
 
 
 def is_of_a_plugin(table: ProviderConfig, kinds: Collection[str] | None) -> bool:
-    """Whether the kind of this table is not a built-in one."""
+    """Whether a plug-in defines the kind of this table."""
     return kinds is not None and bool(table.kind) and table.kind not in kinds
 
 
 def unknown_keys(config: Config, kinds: Kinds | None) -> list[UnknownKey]:
-    """Keys that have no meaning, in the order of their paths; plug-ins check their own keys."""
+    """Return the unknown keys, sorted by path. Plug-ins check their own keys."""
     unknown = []
     for each in sorted(unknown_in(config), key=lambda each: each.key):
         if len(each.path) == 3 and each.path[0] == "providers":

@@ -1,7 +1,7 @@
-"""The line of each key in a TOML text. Used only to report a fault.
+"""Finds the line of each key in a TOML text, to report faults.
 
-`tomllib` keeps no positions. So the text is cut into statements: the shortest run of lines that `tomllib`
-accepts is one statement, and its result has the keys.
+`tomllib` does not record positions, so the text is split into statements: the shortest sequence of lines that
+`tomllib` accepts is one statement, and the result of parsing it contains its keys.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""The keys from the top of the file down; an int is an index of an array."""
+"""The keys from the top of the file down. An int is an array index."""
 
 _MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
-"""A line with which a statement may begin, or a line between two statements."""
+"""Matches a line that may begin a statement, and a line between two statements."""
 
 MOST_LINES = 5000
-"""A longer text is not searched: no configuration written by hand is so long."""
+"""The maximum length of a text to search. No configuration written by hand is that long."""
 
 
 def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
-    """The line of a key, else of the nearest table around it that has one; None for neither."""
+    """Return the line of a key, or of the nearest enclosing table that has one; None if there is neither."""
     return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
 
 
 def lines_of_keys(text: str) -> dict[KeyPath, int]:
-    """The line, counted from 1, on which each key or table of a valid TOML text begins.
+    """Return the line, counted from 1, on which each key or table of a valid TOML text begins.
 
-    A table without a header begins where its first key or table does.
+    A table without a header begins at its first key or nested table.
     """
     found: dict[KeyPath, int] = {}
     implied: dict[KeyPath, int] = {}
@@ -51,13 +51,13 @@ def lines_of_keys(text: str) -> dict[KeyPath, int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | None]]:
-    """Each statement with its first line: the parsed tables, and whether it is a table's header."""
-    # Not `splitlines`, which also splits at characters that do not end a line in TOML.
+    """Yield the first line of each statement, with its parsed tables and whether it is a table header."""
+    # `splitlines` would also split at characters that do not end a line in TOML.
     lines = text.replace("\r\n", "\n").split("\n")
     start = 0
     while start < min(len(lines), MOST_LINES):
         for end in range(start + 1, len(lines) + 1):
-            # Without this, a long array would be parsed once for each of its lines.
+            # Otherwise a long array would be parsed once for each of its lines.
             if end < len(lines) and not _MAY_BEGIN.match(lines[end]):
                 continue
             piece = "\n".join(lines[start:end])
@@ -73,7 +73,10 @@ def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | 
 
 
 def _header(parsed: Mapping[str, Any], lengths: dict[KeyPath, int]) -> KeyPath:
-    """The table that a header opens; `[[x]]` opens the next one of an array, `[x.y]` belongs to its last."""
+    """Return the path of the table that a header opens.
+
+    `[[x]]` appends a table to an array, and `[x.y]` then belongs to the last table of that array.
+    """
     path: KeyPath = ()
     value: Any = parsed
     while value:
@@ -88,7 +91,7 @@ def _header(parsed: Mapping[str, Any], lengths: dict[KeyPath, int]) -> KeyPath:
 
 
 def _paths(value: Any) -> Iterator[KeyPath]:
-    """Every key below, in dotted keys, inline tables and arrays."""
+    """Yield the paths of all keys in a parsed value, including inline tables and arrays."""
     items: Any = ()
     if isinstance(value, dict):
         items = value.items()

@@ -1,4 +1,4 @@
-"""The tables `[prompts.NAME]`: texts for questions that people ask often."""
+"""The tables `[prompts.NAME]`: reusable prompts."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
@@ -16,12 +16,12 @@ PromptName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
 
 
 class Prompt(BaseModel):
-    """One table: a text, and what the chat with it uses."""
+    """One reusable prompt, with options for the chat that uses it."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
     text: Annotated[str, Field(min_length=1)]
-    """`{{input}}` stands for what the user adds."""
+    """The prompt's text; `{{input}}` is the place for the user's own text."""
 
     description: str | None = None
     system: str | None = None
@@ -34,18 +34,18 @@ class Prompt(BaseModel):
         return _INPUT.search(self.text) is not None
 
     def filled(self, given: str) -> str:
-        """The text with the input in its places; without a place, the input follows after a blank line."""
+        """Return the text with `given` in place of `{{input}}`, or at the end if there is no such place."""
         if self.uses_input:
-            # A function, because `sub` gives backslashes in a text a meaning.
+            # Pass a function: `sub` would interpret backslashes in a replacement string.
             return _INPUT.sub(lambda _: given, self.text)
         return f"{self.text.rstrip()}\n\n{given}" if given.strip() else self.text
 
 
 def prompt_named(prompts: Mapping[str, Prompt], name: str) -> Prompt:
-    """The prompt with this name.
+    """Return the prompt with this name.
 
     Raises:
-        RequestError: there is none.
+        RequestError: there is no such prompt.
     """
     prompt = prompts.get(name)
     if prompt is None:

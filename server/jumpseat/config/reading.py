@@ -1,7 +1,7 @@
-"""Reads the configuration file, and reports its faults with file, line, key and what is allowed.
+"""Reads the configuration file, and reports its faults with file, line, key and rule.
 
-A fault in the table of one provider or of one prompt affects only that one, and is reported when it is used.
-Any other fault is an error of the whole file.
+A fault in the table of a provider or prompt affects only that provider or prompt, and is reported when it is
+used. Any other fault is an error of the whole file.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from jumpseat.config.places import KeyPath, line_of, lines_of_keys
 from jumpseat.system.regular_file import read_regular
 
 MOST_BYTES = 1024 * 1024
-"""A larger file is refused: no configuration written by hand is so long."""
+"""The maximum size of the file. No configuration written by hand is that long."""
 
 DEEPEST = 100
-"""Levels of tables and arrays in the file and in an overlay."""
-# Below Python's recursion limit: the functions of this package recurse into tables.
+"""The maximum nesting of tables and arrays in the file and in an overlay."""
+# This must stay below Python's recursion limit: the functions of this package recurse into tables.
 
 
 APART = ("providers", "prompts")
-"""The top-level keys whose tables do not affect each other."""
+"""The top-level keys whose tables are independent of each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A configuration's tables, with its name and text."""
+    """The tables of a configuration, with their origin's name and text."""
 
     name: str
     text: str = field(default="", repr=False)
     tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def lines(self) -> dict[KeyPath, int]:
-        """The line of each key; empty without a text, as for a client's overlay."""
+        """Return the line of each key; empty if there is no text, as for a client's overlay."""
         return lines_of_keys(self.text) if self.text else {}
 
 
 def read(path: Path, *, required: bool) -> Source:
-    """The file's tables, unchecked; empty if it is missing and not required.
+    """Return the file's unchecked tables; empty if the file is missing and not required.
 
     Raises:
-        ConfigError: it cannot be read, or is not TOML; the message has line and column.
+        ConfigError: the file cannot be read, or is not valid TOML; the message has line and column.
     """
     try:
         text = read_regular(path, MOST_BYTES).decode("utf-8-sig")
@@ -64,7 +64,7 @@ def read(path: Path, *, required: bool) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"The configuration file {path} cannot be read: {why}.") from None
-    # The parser's memory grows with the square of the number of parts in a dotted key.
+    # The parser's memory use is quadratic in the number of parts of a dotted key.
     is_deep = any(key.count(".") > DEEPEST for line in text.splitlines() for key in line.split("="))
     try:
         tables = {} if is_deep else tomllib.loads(text)
@@ -91,7 +91,7 @@ def is_deeper_than(most: int, value: Any) -> bool:
 
 
 def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | None, list[ErrorDetails]]:
-    """The configuration, or its errors; the own keys of each built-in kind are checked too."""
+    """Return the configuration, or None and its errors. Also checks the own keys of built-in kinds."""
     errors = list(errors_in_own_keys(tables, kinds))
     try:
         config = Config.model_validate(dict(tables))
@@ -101,10 +101,10 @@ def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | No
 
 
 def validated(source: Source, kinds: Kinds | None) -> tuple[Config, FaultsByTable]:
-    """The configuration without the providers and prompts whose tables have faults, and those faults.
+    """Return the configuration without the providers and prompts whose tables have faults, and those faults.
 
     Raises:
-        ConfigError: there is a fault elsewhere; the message has the first one, the hint the others.
+        ConfigError: there is a fault elsewhere; the message names the first one, the hint the others.
     """
     whole, errors = checked(source.tables, kinds)
     broken: dict[str, dict[str, tuple[Fault, ...]]] = {name: {} for name in APART}
@@ -120,7 +120,7 @@ def validated(source: Source, kinds: Kinds | None) -> tuple[Config, FaultsByTabl
 
 
 def without(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
-    """The tables of a file without those of the providers and prompts that have faults."""
+    """Return the tables of a file without the broken providers and prompts."""
     rest = dict(tables)
     for group, names in broken.items():
         if names:
@@ -129,7 +129,7 @@ def without(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
 
 
 def sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
-    """The configuration without its faulty values, and all faults."""
+    """Return the configuration without its faulty values, and all of its faults."""
     tables = deepcopy(dict(source.tables))
     found: dict[KeyPath, Fault] = {}
     while True:
@@ -143,7 +143,7 @@ def sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[
 
 
 def _existing(value: Any, path: KeyPath) -> KeyPath:
-    """The part of a path that the file has: a missing key is a fault of its table."""
+    """Return the part of a path that exists in the file: a missing key is a fault of its table."""
     for length, part in enumerate(path):
         try:
             value = value[part]
@@ -153,9 +153,9 @@ def _existing(value: Any, path: KeyPath) -> KeyPath:
 
 
 def _outermost(paths: Collection[KeyPath]) -> list[KeyPath]:
-    """The paths that are not below another one, the later entries of an array first."""
+    """Return the paths that are not below another one, later array entries first."""
     outer = [path for path in paths if path and not any(path[:n] in paths for n in range(1, len(path)))]
-    # In this order, removing an entry of an array does not move those that are removed next.
+    # In this order, removing an array entry does not shift the entries that are still to be removed.
     return sorted(outer, key=lambda path: [(isinstance(part, int), part) for part in path], reverse=True)
 
 
@@ -166,13 +166,13 @@ def _remove(tables: Any, path: KeyPath) -> None:
 
 
 def faults_of(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyPath, Fault]]:
-    """Each fault with its path, in the order of the file, without values: they may be credentials."""
+    """Return each fault with its path, in file order, without values, which may be credentials."""
     lines = source.lines()
     sentences: dict[KeyPath, list[str]] = {}
     for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
         if each["type"] in _OF_ONE_TYPE and path[-1] == _OF_ONE_TYPE[each["type"]]:
-            # Pydantic appends the type that it tried, for a key with several types.
+            # If a key allows several types, pydantic appends the one that it tried.
             path = path[:-1]
         sentences.setdefault(path, []).append(_sentence(each))
     faults = [
@@ -197,7 +197,7 @@ class FaultyConfigError(ConfigError):
 
 
 def error_of(faults: Sequence[Fault], provider: str | None = None) -> FaultyConfigError:
-    """One error for all of them: the first is the message, the others are in the hint."""
+    """Combine faults into one error: the first becomes the message, the others the hint."""
     return FaultyConfigError(faults, provider)
 
 
@@ -221,25 +221,25 @@ _SENTENCES = {
     "value_error": "{error}",
 }
 _OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", "bool_type": "bool"}
-"""By the type of an error, the name of the type that pydantic appends to the path."""
+"""The name of the type that pydantic appends to the path, by the type of the error."""
 
 _NAMES = {
     "providers": "is not a valid name of a provider; it must have no colon and no white space",
     "prompts": "is not a valid name of a prompt; it must have 1 to 100 letters, digits, dots, underscores or "
     "hyphens",
 }
-"""For the names of tables, by the table that has them: the sentence that replaces pydantic's."""
+"""The messages that replace pydantic's for invalid table names, by the enclosing table."""
 
 _FORMS = {
     "base_url": "must be an address that begins with http:// or https:// and a host",
     "url": "must be an address that begins with http:// or https:// and a host",
     "mapping": "must be parameters, a place below it as in parameters.options, or chat",
 }
-"""For keys with a pattern: the sentence that replaces pydantic's."""
+"""The messages that replace pydantic's for keys that must match a pattern."""
 
 
 def _sentence(error: ErrorDetails) -> str:
-    """An error of pydantic in the words of TOML."""
+    """Describe a pydantic error in TOML terms."""
     key = str(error["loc"][-1])
     form = _NAMES.get(str(error["loc"][0])) if key == "[key]" else _FORMS.get(key)
     if error["type"] == "string_pattern_mismatch" and form is not None:

@@ -1,4 +1,4 @@
-"""Finds the secrets in a configuration and in variables, so that they are not shown."""
+"""Finds the secrets in a configuration and in environment variables, so that they can be redacted."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from jumpseat.system.secrets import credentials_in_url, hidden, names_credential
 HIDDEN = "***"
 
 _OFTEN_SECRET = ("headers", "query", "env")
-"""Tables of a provider whose values are often secrets, whatever their names are."""
+"""A provider's tables whose values are often secrets, whatever their keys are."""
 
 
 def hide_secrets(environment: Environment, file: Path) -> None:
-    """Have `redact` remove the secrets of these variables and of this configuration file, if it is there."""
+    """Redact the secrets in the environment variables and in the configuration file, which may not exist."""
     for name, value in environment.variables.items():
         if names_credential(name) or name.lower().endswith("_proxy"):
             _hide(value)
@@ -33,7 +33,7 @@ def hide_secrets(environment: Environment, file: Path) -> None:
 def secrets_in(
     document: Any, environment: Environment, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each text of a configuration that may be a secret, with its path; the name of a source is none."""
+    """Yield the path and value of each text that may be a secret. A reference to a source is not."""
     if isinstance(document, Mapping):
         for key, value in document.items():
             yield from secrets_in(value, environment, (*path, str(key)))
@@ -45,7 +45,7 @@ def secrets_in(
 
 
 def shown_value(path: tuple[str, ...], value: str, environment: Environment) -> str:
-    """A text of a configuration as it may be shown."""
+    """Return a text of a configuration in a form that is safe to show."""
     if source_prefix(value) is not None:
         return shown_source(value)
     return HIDDEN if _may_be_secret(path, value, environment) else value

@@ -1,6 +1,6 @@
 """Settings that clients save: the default provider and model, and values for providers' settings.
 
-Owns the file `settings.json` of the state directory: its content, what may be saved, and change notification
+Manages `settings.json` in the state directory: its content, the rules for saving, and change notifications
 (section 4 of the protocol page). The configuration takes precedence. File access runs in a thread.
 """
 
@@ -31,30 +31,30 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "settings.json"
 
-# The file's keys, beside its version. Clients see the first only.
+# The file's keys besides its version. Clients see only the first.
 _SETTINGS = "settings"
 _CHOSEN = "chosen_default_provider"
-"""The default that the daemon chose; it never replaces one that a person saved."""
+"""The default chosen by the daemon. It never replaces one that the user saved."""
 _MODELS_PROVIDER = "provider_of_default_model"
 """The provider that `default_model` named when it was saved."""
-# Without it, `groq:x` looks like the bare name `qwen3:4b` once `groq` is removed.
+# Without it, `groq:x` would look like a bare model name such as `qwen3:4b` once `groq` is removed.
 
 
 def saved_settings_file(places: Places) -> Path:
-    """The file of saved settings, which may not exist yet."""
+    """Return the path of the saved settings, which may not exist yet."""
     return places.state_dir / FILE_NAME
 
 
 class SavedSettings:
-    """The saved settings of one connection, in step with the file.
+    """The saved settings as one connection sees them, kept in sync with the file.
 
-    A broken file is set aside and counts as empty. `values` is empty until `loaded` was awaited.
+    A broken file is set aside and treated as empty. Await `loaded` first: until then, `values` is empty.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         """
         Args:
-            path: the file; None for settings that are kept in memory alone.
+            path: the file; None to keep the settings in memory only.
         """
         self._file = StateFile(path) if path is not None else None
         self._content: dict[str, Any] = {}
@@ -65,17 +65,17 @@ class SavedSettings:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The saved settings as clients see them, without values of a wrong type; has `providers` always."""
+        """The saved settings for clients. Values of a wrong type are omitted; `providers` is always set."""
         return readable(self._settings)
 
     @property
     def default_provider(self) -> str | None:
-        """The saved choice, whether or not such a provider exists."""
+        """The saved default provider, which may no longer exist."""
         found = self._settings.get("default_provider")
         return found if isinstance(found, str) else None
 
     def default_model(self, providers: Collection[str]) -> str | None:
-        """The saved model; None if it names a provider that is not among these any more."""
+        """Return the saved model; None if the provider it names is no longer one of `providers`."""
         found = self._settings.get("default_model")
         owner = self._content.get(_MODELS_PROVIDER)
         if not isinstance(found, str) or (owner is not None and owner not in providers):
@@ -84,21 +84,21 @@ class SavedSettings:
 
     @property
     def max_tokens(self) -> int | None:
-        """The saved limit of an answer, in tokens."""
+        """The saved limit for the length of an answer, in tokens."""
         found = self.values.get("max_tokens")
         return found if isinstance(found, int) else None
 
     def of_provider(self, provider: str) -> Mapping[str, Any]:
-        """The saved values of one provider's settings."""
+        """Return the saved values for one provider's settings."""
         found: Mapping[str, Any] = self.values["providers"].get(provider, {})
         return found
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call the listener after every change of `values`, also by another process."""
+        """Call the listener after every change of `values`, including changes by other processes."""
         self._on_change.append(listener)
 
     async def loaded(self) -> None:
-        """Read the file, unless it was read before. An unreadable file is logged and not changed."""
+        """Read the file unless it has been read already. An unreadable file is logged and left unchanged."""
         if self._is_loaded:
             return
         try:
@@ -108,7 +108,7 @@ class SavedSettings:
             self._is_loaded = True
 
     async def refresh(self) -> None:
-        """Read what other processes may have written.
+        """Read the file again, because other processes may have changed it.
 
         Raises:
             ConfigError: the file cannot be read.
@@ -118,13 +118,13 @@ class SavedSettings:
     async def save(
         self, patch: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
     ) -> dict[str, Any]:
-        """Merge these settings into the saved ones, deeply, and return all of them.
+        """Merge the patch deeply into the saved settings, and return all of them.
 
-        None deletes; an empty object changes nothing. Only new values are checked: a client may send back a
-        key of a newer version, or a provider that does not exist, as it was saved.
+        None deletes a value; an empty object changes nothing. Only new values are checked, so a client may
+        send back a key of a newer version, or a provider that does not exist, if it was saved that way.
 
         Args:
-            patch: what to merge.
+            patch: the settings to change.
             schemas: the settings rows of each provider.
             model_fault: why a chat would refuse the patch's `default_model`, if it would.
 
@@ -155,11 +155,11 @@ class SavedSettings:
         return self.values
 
     async def choose(self, provider: str, providers: Collection[str]) -> None:
-        """Save a default that the daemon chose, unless a person saved one. A failure is logged, not raised.
+        """Save the default provider that the daemon chose, unless the user saved one. Failures are logged.
 
         Args:
-            provider: the choice.
-            providers: those that exist. An earlier choice of the daemon that is not among them is replaced.
+            provider: the new default.
+            providers: all existing providers. An earlier choice of the daemon is replaced if it is gone.
         """
         current = self.default_provider
         if not self._may_choose or not _may_replace(self._content, current, providers):
@@ -168,7 +168,7 @@ class SavedSettings:
         def change(content: dict[str, Any]) -> dict[str, Any]:
             settings = self._checked(content)
             if not _may_replace(content, settings.get("default_provider"), providers):
-                # Another process has chosen meanwhile.
+                # Another process has saved a default in the meantime.
                 return content
             return {**content, _SETTINGS: {**settings, "default_provider": provider}, _CHOSEN: provider}
 
@@ -181,16 +181,16 @@ class SavedSettings:
             logger.info("%s is the default provider from now on", self.default_provider)
 
     async def watch(self, *, tick: Callable[[], Any] | None = None) -> None:
-        """Follow changes of the file by other processes, until cancelled.
+        """Reload the file whenever another process changes it, until cancelled.
 
         Args:
-            tick: awaited between two polls instead of a second, for tests.
+            tick: awaited between polls instead of sleeping for a second; for tests.
         """
         if self._file is None:
             return
         watcher = Watcher([self._file.path], tick=tick)
         if self._is_loaded:
-            # The file may have changed between its first read and the creation of the watcher.
+            # The file may have changed after its first read and before the watcher was created.
             await self._follow()
         await self.loaded()
         async for _ in watcher:
@@ -214,7 +214,7 @@ class SavedSettings:
                 self._take(await _in_thread(file.read))
 
     def _checked(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings in the file's content; broken ones are an error, so that nothing overwrites them."""
+        """Return the settings in the file's content. Broken ones raise, so that nothing overwrites them."""
         found = content.get(_SETTINGS, {})
         if not isinstance(found, dict):
             where = str(self._file.path) if self._file is not None else FILE_NAME
@@ -225,7 +225,7 @@ class SavedSettings:
         return found
 
     async def _update(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Replace the content by the result of `change`, which must not modify its argument."""
+        """Replace the content with the result of `change`, which must not modify its argument."""
         async with self._one_at_a_time:
             file = self._file
             if file is None:
@@ -234,7 +234,7 @@ class SavedSettings:
                 self._take(await _in_thread(lambda: file.update(change)))
 
     def _take(self, content: dict[str, Any]) -> None:
-        """Set the known content, and call the listeners if clients can see the difference."""
+        """Store the new content, and call the listeners if clients can see a difference."""
         before, was_loaded = self.values, self._is_loaded
         self._content, self._is_loaded = replace_nul_in(content), True
         if was_loaded and self.values != before:
@@ -250,5 +250,5 @@ async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _may_replace(content: Mapping[str, Any], current: Any, providers: Collection[str]) -> bool:
-    """Whether a choice of the daemon may replace the saved default."""
+    """Whether the daemon may replace the saved default with its own choice."""
     return current is None or (current == content.get(_CHOSEN) and current not in providers)

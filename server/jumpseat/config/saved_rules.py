@@ -1,4 +1,4 @@
-"""What may be saved as a setting, and how it is merged with what was saved before. Does no I/O."""
+"""The rules for saved settings: checks, and merging with the settings saved before. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jumpseat.config.setting_rows import SettingRow, check_settings
 from jumpseat.config.suggestions import alternatives
 
 Schemas: TypeAlias = Mapping[str, Mapping[str, SettingRow]]
-"""The settings rows of every provider by its id; may be empty for one that the patch does not name."""
+"""The settings rows of every provider by id; may be empty for a provider that the patch does not name."""
 
 
 def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """The base with the patch merged into it by JSON Merge Patch (RFC 7396): None deletes, objects merge."""
+    """Apply a JSON Merge Patch (RFC 7396) to a copy of the base: None deletes, objects merge."""
     result = dict(base)
     for key, value in patch.items():
         if value is None:
@@ -30,11 +30,11 @@ def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
 
 
 def overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values of a patch that have no effect: the dotted key, and what the configuration sets it to.
+    """Yield the dotted key and the configured value for each value of a patch that has no effect.
 
     Args:
-        patch: new values; one that is deleted is not overridden.
-        configured: the configuration's values, in the form of saved ones.
+        patch: new values. Deletions are never overridden.
+        configured: the values from the configuration, in the form of saved settings.
     """
 
     def differing(new: Any, theirs: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
@@ -49,7 +49,7 @@ def overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> Itera
 
 
 def readable(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy without the values of a wrong type; `providers` is always in it."""
+    """Return a copy without values of a wrong type. It always has the key `providers`."""
     result = {key: value for key, value in settings.items() if key not in _TOP_LEVEL_RULES}
     for key, broken in _TOP_LEVEL_RULES.items():
         if key in settings and broken(settings[key]) is None:
@@ -77,7 +77,7 @@ _KEYS = (*_TOP_LEVEL_RULES, "providers")
 
 
 def without_empty_objects(patch: Mapping[str, Any], schemas: Schemas) -> dict[str, Any]:
-    """The patch without empty objects, and without the empty arrays that Lua sends in their place."""
+    """Return the patch without empty objects, and without the empty arrays that Lua sends instead."""
 
     def kept(path: tuple[str, ...], value: Any) -> bool:
         is_object = path[0] == "providers" and len(path) < 3
@@ -97,7 +97,7 @@ def without_empty_objects(patch: Mapping[str, Any], schemas: Schemas) -> dict[st
 
 
 def pruned(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings without empty tables of providers."""
+    """Return the settings without providers that have no values."""
     providers = settings.get("providers")
     if not isinstance(providers, dict):
         return settings
@@ -108,11 +108,11 @@ def pruned(settings: dict[str, Any]) -> dict[str, Any]:
 def problems_of(
     patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
 ) -> list[Problem]:
-    """The problems of every value that differs from the saved one.
+    """Return the problems with every value that differs from the saved one.
 
     Args:
         patch: the settings to save.
-        saved: the settings before.
+        saved: the settings saved so far.
         schemas: the settings rows of each provider.
         model_fault: why a chat would refuse the patch's `default_model`, if it would.
     """
@@ -155,7 +155,7 @@ def _problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Pro
 
 
 def _news(patch: Mapping[str, Any], saved: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of the patch that set a value other than the saved one; deletions need no check."""
+    """Return the entries of the patch that change a saved value, except deletions, which need no check."""
     return {
         key: value
         for key, value in patch.items()
@@ -164,5 +164,5 @@ def _news(patch: Mapping[str, Any], saved: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON; to Python, true equals 1."""
+    """Whether two values are the same JSON. In Python, `True == 1`."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

@@ -1,4 +1,4 @@
-"""A table of a provider as a schema. Its page: docs/configuration.md."""
+"""The schema of a provider's table. docs/configuration.md documents it."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
@@ -27,7 +27,7 @@ from jumpseat.system.secrets import names_credential
 
 
 class CapabilityOverrides(BaseModel):
-    """What the user knows better than the adapter about a provider."""
+    """The user's corrections of the capabilities that the adapter assumes."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -46,7 +46,7 @@ def _checked_address(address: str) -> str:
 
 
 Address = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|\$\{)"), AfterValidator(_checked_address)]
-"""An http or https address; it may begin with `${name}`."""
+"""An http or https URL, which may begin with `${name}`."""
 
 
 def _one_word(text: str) -> str:
@@ -60,7 +60,7 @@ HeaderWord = Annotated[str, AfterValidator(_one_word)]
 
 
 class WireRoles(BaseModel):
-    """The names of roles in requests with chat completions, where they differ from the dialect's."""
+    """Role names in chat completions requests, if they differ from the dialect's."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -71,7 +71,7 @@ class WireRoles(BaseModel):
 
     @property
     def names(self) -> dict[str, str]:
-        """The names that are set, by the dialect's role."""
+        """The configured names by the dialect's role."""
         return {role: name for role in type(self).model_fields if (name := getattr(self, role)) is not None}
 
 
@@ -79,11 +79,11 @@ _WIRE_WORD = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class Roles(BaseModel):
-    """The names of roles: in a transcript's headings, and in requests.
+    """Role names in a transcript's headings and in requests.
 
-    `user` and `assistant` name headings, and `wire` names roles in requests. Without `wire`, requests also
-    use `system` and `tool`, which have no headings, and `user` and `assistant` if they are one lower-case
-    word, as in `assistant = "model"`.
+    `user` and `assistant` are the names in headings, and `wire` has the names in requests. Without `wire`,
+    requests also use `system` and `tool`, which have no headings, and use `user` and `assistant` if they are
+    one lower-case word, as in `assistant = "model"`.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -96,19 +96,19 @@ class Roles(BaseModel):
 
     @property
     def names(self) -> dict[str, str]:
-        """The names of headings that are set, by role."""
+        """The configured heading names by role."""
         return {role: name for role in _SIDES if (name := getattr(self, role)) is not None}
 
     @property
     def also_sent(self) -> dict[str, str]:
-        """The names of headings that are also sent in requests, because they are one lower-case word."""
+        """The heading names that requests use too, because they are one lower-case word."""
         if self.wire is not None:
             return {}
         return {role: name for role, name in self.names.items() if _WIRE_WORD.fullmatch(name)}
 
     @property
     def wire_names(self) -> dict[str, str]:
-        """The names of roles in requests, where they differ from the dialect's."""
+        """The configured role names in requests by the dialect's role."""
         plain = {role: name for role in ("system", "tool") if (name := getattr(self, role)) is not None}
         return {**plain, **self.also_sent, **(self.wire.names if self.wire is not None else {})}
 
@@ -130,15 +130,15 @@ Tokens = Annotated[int, Field(gt=0)]
 
 
 class ConfiguredModel(BaseModel):
-    """One entry of a provider's `models`: a name, with facts of the model.
+    """One entry of a provider's `models`: a model's name and properties.
 
-    Facts from the endpoint take precedence over these; these over all others.
+    Properties that the endpoint reports take precedence over these, and these over all others.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
 
     id: Annotated[str, Field(min_length=1)]
-    """The provider's own name for the model."""
+    """The provider's name for the model."""
 
     name: str | None = None
     vendor: str | None = None
@@ -157,16 +157,16 @@ def _as_table(value: Any) -> Any:
 
 
 class ClientCertificate(BaseModel):
-    """The TLS client certificate: files in PEM format."""
+    """The files of a TLS client certificate, in PEM format."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
     cert: Annotated[str, Field(min_length=1)]
-    """The certificate with its chain, and its key unless `key` names another file."""
+    """The file with the certificate chain, and with the private key unless `key` names another file."""
 
     key: Annotated[str, Field(min_length=1)] | None = None
     password: Annotated[str, Field(min_length=1)] | None = Field(default=None, repr=False)
-    """Of the key: a value source, or the text itself."""
+    """The password of the private key: a value source, or the literal text."""
 
 
 def _as_certificate(value: Any) -> Any:
@@ -175,20 +175,20 @@ def _as_certificate(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TableOrigin:
-    """Where a provider's table comes from."""
+    """The origin of a provider's table."""
 
     file: Path | None = None
-    """The configuration file; relative paths in the table start at its directory."""
+    """The configuration file; paths in the table are relative to its directory."""
 
     table: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The table as in the file, without the client's overlay; None without a file."""
+    """The table as written in the file, without the client's overlay; None if it is not from a file."""
 
-    # Not compared: all tables of one client have the same.
+    # It need not be compared: all tables of one client share it.
     environment: Environment = field(default_factory=empty_environment, repr=False, compare=False)
-    """The surroundings of the client that uses the table."""
+    """The environment of the client that uses the table."""
 
     cache: SourceCache = field(default_factory=SourceCache, repr=False, compare=False)
-    """The values of its slow sources, for all of its readers."""
+    """The cached values of slow sources, shared by all readers of the table."""
 
     @property
     def directory(self) -> Path:
@@ -197,10 +197,10 @@ class TableOrigin:
 
 
 _MADE_BY_THE_DAEMON = frozenset({"input", "instructions", "messages", "model", "stream"})
-"""Members of a request's body that hold the conversation, or determine how the answer is read."""
+"""Fields of a request's body that the daemon sets: the conversation, and the format of the response."""
 
 _LISTS = frozenset({"include", "tools"})
-"""Members of a request's body that are joined with those of a table."""
+"""Fields of a request's body whose lists are joined with the configured ones."""
 
 
 def _settable(name: str) -> str:
@@ -228,7 +228,7 @@ def _checked_mappings(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
 
 
 class ProviderConfig(BaseModel):
-    """One `[providers.ID]` table: the keys that all kinds share; `model_extra` has the others."""
+    """One `[providers.ID]` table. Its fields are common to all kinds; other keys are in `model_extra`."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -237,7 +237,7 @@ class ProviderConfig(BaseModel):
 
     @property
     def origin(self) -> TableOrigin:
-        """Where the table comes from."""
+        """The origin of the table."""
         return self._origin
 
     @origin.setter
@@ -245,13 +245,13 @@ class ProviderConfig(BaseModel):
         self._origin = value
 
     def within(self, environment: Environment) -> Self:
-        """This table with an environment; for a table made in code, whose environment is empty."""
+        """Set the environment of a table that was made in code, and return the table."""
         self._origin = replace(self._origin, environment=environment)
         return self
 
     @property
     def is_from_client(self) -> bool:
-        """Whether the table comes from a client's overlay, so that its author may not be the user."""
+        """Whether the table comes from a client's overlay, whose author may not be the user."""
         return self._is_from_client
 
     @is_from_client.setter
@@ -265,10 +265,10 @@ class ProviderConfig(BaseModel):
     """The whole URL of a chat request, instead of `base_url` and a path."""
 
     query: dict[str, str | int | float | bool] = Field(default_factory=dict, repr=False)
-    """Added to the query of every request; takes precedence."""
+    """Query parameters for every request; they replace parameters of the same name."""
 
     env: dict[str, str] = Field(default_factory=dict, repr=False)
-    """The values of `${name}` by name, and environment variables of a program that the provider starts."""
+    """Values for `${name}` by name, and environment variables for a program that the provider starts."""
 
     api_key: str | None = Field(default=None, min_length=1, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
@@ -278,35 +278,35 @@ class ProviderConfig(BaseModel):
         AfterValidator(marked),
     ] = Field(default_factory=dict)
     cache: bool | None = None
-    """Whether requests are marked for the prompt cache; None for what the kind does by itself."""
+    """Whether to mark requests for the prompt cache; None for the default of the kind."""
 
     roles: Roles = Field(default_factory=Roles)
     default_model: str | None = None
     models: list[Annotated[ConfiguredModel, BeforeValidator(_as_table)]] = Field(default_factory=list)
-    """Models that the endpoint does not list, or lists without enough facts; a string is an `id`."""
+    """Models that the endpoint does not list, or lists with missing properties. A string is an `id`."""
 
     capabilities: CapabilityOverrides = Field(default_factory=CapabilityOverrides)
     settings: Annotated[dict[str, SettingRow], AfterValidator(_checked_mappings)] = Field(
         default_factory=dict
     )
     timeout: float | None = Field(default=None, gt=0)
-    """Seconds without data from the provider before the chat fails."""
+    """Seconds without data from the provider after which the chat fails."""
 
     connect_timeout: float | None = Field(default=None, gt=0)
-    """Seconds a host, or a proxy, may take to accept a connection."""
+    """Seconds that a host or proxy has to accept a connection."""
 
     proxy: str | None = Field(default=None, repr=False)
     """`http://user:password@host:port`, or `none`; if absent, the environment variables apply."""
 
     ca_file: str | None = Field(default=None, min_length=1)
-    """Certificates to trust beside the system's."""
+    """A file of certificates to trust in addition to the system's certificates."""
 
     client_cert: Annotated[ClientCertificate, BeforeValidator(_as_certificate)] | None = None
     max_retries: int | None = Field(default=None, ge=0, le=10)
 
     @property
     def model_names(self) -> list[str]:
-        """The configured models' names, in their order, each once."""
+        """The ids of the configured models, in their order and without duplicates."""
         return list(dict.fromkeys(model.id for model in self.models))
 
     @model_serializer(mode="wrap")
@@ -322,7 +322,7 @@ _MASKED_KEYS = ("api_key", "headers", "env", "query", "url", "proxy")
 
 
 def _masked(key: str, value: Any) -> Any:
-    """A value of a table as it may be shown: every text that may hold a credential is masked."""
+    """Return a value of a table with every text masked that may contain a credential."""
     is_secret = key in _MASKED_KEYS or names_credential(key)
     if isinstance(value, dict):
         if is_secret:

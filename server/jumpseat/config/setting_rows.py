@@ -1,4 +1,4 @@
-"""Settings rows: their schema, the check of a value, and its place in a request. Does no I/O."""
+"""Settings rows: their schema, the checks for values, and a value's place in a request. Performs no I/O."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import math
@@ -15,7 +15,7 @@ SettingType = Literal["string", "number", "integer", "boolean", "enum", "list", 
 PARAMETERS = "parameters"
 CHAT = "chat"
 CHAT_PARAMS = ("max_tokens", "thinking")
-"""The params of a chat that a row with the mapping `chat` may set."""
+"""The chat params that a row with the mapping `chat` may set."""
 
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -29,7 +29,7 @@ _NUMERIC = ("number", "integer")
 
 
 class SettingRow(BaseModel):
-    """A setting of a provider: its type, its limits, and its place in a request."""
+    """A provider's setting: its type, its limits, and its place in a request."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -42,8 +42,9 @@ class SettingRow(BaseModel):
     maximum: float | None = None
     optional: bool = False
     mapping: Annotated[str, Field(pattern=r"^(chat|parameters(\.[^.\s]+)*)$")] = PARAMETERS
-    """Where the value goes, under the row's key: `parameters` is the body of the request, `parameters.a.b`
-    the object `b` of its object `a`. `chat` sets the chat's param of that name, unless the chat has it."""
+    """The place of the value, which is stored under the row's key: `parameters` is the body of the request,
+    `parameters.a.b` the object `b` within its object `a`. `chat` sets the chat's param of that name, unless
+    the chat sets it itself."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -66,7 +67,7 @@ class SettingRow(BaseModel):
         return self
 
     def problem_with(self, value: Any) -> str | None:
-        """Why a value breaks this row, as the end of a sentence that begins with its key."""
+        """Return the rule that a value breaks, as the end of a sentence that begins with its key."""
         if self.type != "enum":
             is_wrong_bool = isinstance(value, bool) and self.type != "boolean"
             if is_wrong_bool or not isinstance(value, _PYTHON_TYPES[self.type]):
@@ -84,12 +85,12 @@ class SettingRow(BaseModel):
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON; to Python, true equals 1."""
+    """Whether two values are the same JSON. In Python, `True == 1`."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def check_settings(rows: dict[str, SettingRow], settings: dict[str, Any]) -> list[Problem]:
-    """Every value of a chat's `settings` that breaks its row, or has none."""
+    """Return a problem for each value of a chat's `settings` that breaks its row's rules or has no row."""
     problems = []
     for key, value in settings.items():
         row = rows.get(key)
@@ -102,15 +103,15 @@ def check_settings(rows: dict[str, SettingRow], settings: dict[str, Any]) -> lis
 
 
 def chat_params(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
-    """The settings that set params of the chat, by the names of `CHAT_PARAMS`."""
+    """Return the settings with the mapping `chat`, by their names in `CHAT_PARAMS`."""
     return {key: values[key] for key in CHAT_PARAMS if key in values and rows[key].mapping == CHAT}
 
 
 def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
-    """The settings as further parameters of a request, placed by the `mapping` of their rows.
+    """Return the settings as parameters of a request, placed according to the `mapping` of their rows.
 
     Args:
-        values: by the keys of their rows.
+        values: the values by the keys of their rows.
         rows: the provider's settings schema.
     """
     body: dict[str, Any] = {}
@@ -120,7 +121,7 @@ def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[st
         place = body
         for name in rows[key].mapping.split(".")[1:]:
             inner = place.get(name)
-            # The object that this row needs replaces a value that another row put there.
+            # If another row has put a different value there, replace it with the object that this row needs.
             place[name] = place = dict(inner) if isinstance(inner, Mapping) else {}
         known = place.get(key)
         place[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""The values of slow sources, read once for all readers of a table."""
+"""A cache for the values of slow sources, shared by all readers of a table."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from jumpseat.system.single_flight import SingleFlight
 class _Remembered:
     value: Secret
     changed: int
-    """The number of the first reading that gave this value, counted from 1."""
+    """The number of the first read that returned this value, counted from 1."""
 
     read: int
-    """The number of the last reading."""
+    """The number of the last read."""
 
 
 class SourceCache:
-    """The values by source. It outlives an event loop. A failure is not cached."""
+    """The cached values by source. The cache may outlive an event loop. Failures are not cached."""
 
     def __init__(self) -> None:
         self.readings = 0
-        """The number of reads."""
+        """The number of successful reads."""
 
         self._remembered: dict[str, _Remembered] = {}
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[None]] = {}
 
     def known(self, source: str) -> Secret | None:
-        """The value of a source that was read."""
+        """Return the cached value of a source; None if it has not been read."""
         remembered = self._remembered.get(source)
         return None if remembered is None else remembered.value
 
     def older_than(self, since: int) -> list[str]:
-        """The sources that were last read before this number of reads."""
+        """Return the sources that have not been read since `readings` had this value."""
         return [source for source, each in self._remembered.items() if each.read <= since]
 
     def has_changed(self, since: int) -> bool:
-        """Whether a value has changed since this number of reads."""
+        """Whether a value has changed since `readings` had this value."""
         return any(each.changed > since for each in self._remembered.values())
 
     def forget(self) -> None:
-        """Read each source again when it is next needed."""
+        """Clear the cache, so that each source is read again when next needed."""
         self._remembered.clear()
 
     async def read(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> Secret:
-        """Read a source now. Concurrent callers share one read.
+        """Read a source now, even if its value is cached. Concurrent callers share one read.
 
         Raises:
-            SourceError: as `read` raises it. The value from before stays.
+            SourceError: `read` failed. The cached value stays in the cache.
         """
         place = (asyncio.get_running_loop(), source)
         flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))

@@ -1,7 +1,7 @@
-"""Stores a provider's key outside of the configuration file: in the keyring, or in a file of its own.
+"""Stores a provider's API key outside the configuration file: in the keyring, or in a separate file.
 
-Each stored key has a new name, so that the configuration changes with it and running daemons read it. The
-source that a key replaced is remembered.
+Each stored key gets a new name. The configuration therefore changes with every key, and running daemons read
+the new one. The source that a key replaced is recorded, so that deleting the key can restore it.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ class CannotStoreError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """Where a key is."""
+    """The location of a stored key."""
 
     source: str
-    """The value of `api_key` that names it."""
+    """The value for `api_key` that refers to the key."""
 
     place: str
-    """The end of a sentence: `the keyring`, `the file …`."""
+    """The location for messages: `the keyring`, `the file …`."""
 
 
 async def store_key(
     key: str, provider: str, environment: Environment, *, before: str | None = None, in_file: bool = False
 ) -> StoredKey:
-    """Store a key in the keyring, or where there is none in a file that only the user can read.
+    """Store a key in the keyring or, if it cannot be used, in a file that only the user can read.
 
     Args:
         key: the key.
         provider: the provider's id.
-        environment: the user's.
-        before: the value of `api_key` until now, which `delete_key` returns.
-        in_file: do not use the keyring.
+        environment: the user's environment.
+        before: the previous value of `api_key`, which `delete_key` will return.
+        in_file: whether to skip the keyring.
 
     Raises:
         CannotStoreError: neither is possible.
@@ -72,7 +72,7 @@ async def _store(key: str, name: str, environment: Environment, *, in_file: bool
         try:
             await BoundedKeyring(system_keyring).set(_entry(name), key)
         except KeyringError:
-            pass  # None, or locked: a file works everywhere.
+            pass  # It is missing or locked. A file always works.
         else:
             return StoredKey(f"{KEYRING.prefix}{SERVICE}/{_entry(name)}", "the keyring")
     file = environment.places.state_dir / FOLDER / name
@@ -87,21 +87,21 @@ async def delete_key(source: str, environment: Environment) -> str | None:
     """Delete a key that `store_key` stored, if it still exists, and return the source that it replaced.
 
     Raises:
-        CannotStoreError: it is still there.
+        CannotStoreError: the key could not be deleted.
     """
     await _delete(source)
-    # The note stays: if the configuration file cannot be changed now, a later removal restores the source.
+    # Keep the record: if the configuration file cannot be changed now, a later attempt restores the source.
     return _replaced_by(source, environment)
 
 
 def has_key(provider: str, table: Mapping[str, Any], file: Path, environment: Environment) -> bool:
-    """Whether `api_key` of a provider's table gives a key now. Blocks: it may run a command.
+    """Whether `api_key` in a provider's table currently yields a key. Blocks, because it may run a command.
 
     Args:
         provider: the provider's id.
-        table: its table in the file.
+        table: the provider's table in the file.
         file: the configuration file.
-        environment: the user's.
+        environment: the user's environment.
     """
     value = table.get("api_key")
     if not isinstance(value, str) or not value or is_unset_variable(value, environment):
@@ -125,7 +125,7 @@ async def _delete(source: str) -> None:
 
 
 def is_stored(source: object, environment: Environment) -> bool:
-    """Whether a value of `api_key` names a key that `store_key` stored."""
+    """Whether a value of `api_key` refers to a key stored by `store_key`."""
     if not isinstance(source, str):
         return False
     folder = environment.places.state_dir / FOLDER
@@ -134,7 +134,7 @@ def is_stored(source: object, environment: Environment) -> bool:
 
 
 def _entry(name: str) -> str:
-    """The name in the keyring, apart from those of sign-ins."""
+    """Return the name in the keyring, which differs from the names of sign-ins."""
     return f"api_key.{name}"
 
 
@@ -152,7 +152,7 @@ def _replaced_by(source: str, environment: Environment) -> str | None:
 
 
 def _note_replaced(source: str, replaced: str | None, environment: Environment) -> None:
-    """Remember the source that a stored key replaced; None forgets that of an earlier key with this name."""
+    """Record the source that a stored key replaced; None deletes any record of an earlier key."""
 
     def change(content: dict[str, Any]) -> dict[str, Any]:
         others = {name: each for name, each in content.items() if name != source}
@@ -179,7 +179,7 @@ def _unlink(file: Path) -> None:
 
 def _write(file: Path, key: str) -> None:
     make_private(file.parent)
-    file.unlink(missing_ok=True)  # Left by a change of the configuration by hand.
+    file.unlink(missing_ok=True)  # It is left over if the user edited the configuration.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as stream:
         stream.write(f"{key}\n")

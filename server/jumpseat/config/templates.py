@@ -1,6 +1,6 @@
-"""`${name}` in configured texts: finding the names, and replacing them by values.
+"""Finds `${name}` in configured texts and fills in the values.
 
-Replaced once: a `${name}` in a value is not replaced.
+Replacement is not recursive: a `${name}` within a value is not replaced.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _IN_A_HOST = re.compile(r"[A-Za-z0-9._~:\[\]-]*")
 
 
 class TemplateError(ValueError):
-    """A text with an invalid `${`. The message is the end of a sentence."""
+    """A text has an invalid `${`. The message completes a sentence."""
 
 
 class Template(str):
-    """A configured text with `${name}`, not yet replaced. The mark survives a merge into a request's body."""
+    """A configured text whose `${name}` are not replaced yet. The type marks it within a request's body."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ def is_template(text: str) -> bool:
 
 
 def marked(value: Any) -> Any:
-    """The value with each text in it that is a template as a `Template`."""
+    """Return a copy of the value in which every text with `${` is a `Template`."""
     if isinstance(value, str):
         return Template(value) if is_template(value) else value
     if isinstance(value, dict):
@@ -42,7 +42,7 @@ def marked(value: Any) -> Any:
 
 
 def has_templates(value: Any) -> bool:
-    """Whether there is a marked text in the value."""
+    """Whether the value contains a `Template`."""
     if isinstance(value, dict):
         return any(map(has_templates, value.values()))
     if isinstance(value, list | tuple):
@@ -51,10 +51,10 @@ def has_templates(value: Any) -> bool:
 
 
 def pieces(text: str) -> Iterator[tuple[str, str | None]]:
-    """The text as pairs of literal text and the name that follows it; None at the end.
+    """Yield the text as pairs of literal text and the name after it, which is None at the end.
 
     Raises:
-        TemplateError: a `${` is not closed, or has no name in it.
+        TemplateError: a `${` is not closed, or contains no name.
     """
     plain, end = "", 0
     for found in _PART.finditer(text):
@@ -71,7 +71,7 @@ def pieces(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def names_in(text: str) -> set[str]:
-    """The names that a text uses; empty for a malformed one, which is reported when it is filled."""
+    """Return the names that a text uses; empty if it is malformed, which is reported when it is filled."""
     try:
         return {name for _, name in pieces(text) if name is not None}
     except TemplateError:
@@ -79,7 +79,10 @@ def names_in(text: str) -> set[str]:
 
 
 def fault_of_address(text: str) -> str | None:
-    """Why an address is invalid, as the end of a sentence; None if it is valid or a `${name}` decides."""
+    """Return why an address is invalid, as the end of a sentence.
+
+    Returns None if the address is valid, or if that depends on a `${name}`.
+    """
     authority = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0]
     if is_template(text.partition("://")[0]) or is_template(authority):
         return None
@@ -93,22 +96,23 @@ def fault_of_address(text: str) -> str | None:
 
 
 def in_url(before: str, name: str, value: str) -> str:
-    """A value, percent-encoded for its place in a URL.
+    """Percent-encode a value for its place in a URL.
 
-    A value that begins the URL is unchanged, and one in the host must have the characters of a host. In the
-    path, the characters of a path are not encoded; in the query, only the unreserved ones are not.
+    A value at the start of the URL is returned unchanged, and a value in the host may only have characters
+    that are valid there. In the path, the characters `/`, `:` and `@` are not encoded; in the query, only
+    unreserved characters are not encoded.
 
     Args:
-        before: the URL before the value, encoded.
-        name: the name that is replaced.
-        value: its value.
+        before: the encoded URL up to the value.
+        name: the name of the value.
+        value: the value to encode.
 
     Raises:
         TemplateError: the value is not allowed in this place.
     """
     _, began, rest = before.partition("://")
     if not began or not re.search(r"[/?#]", rest):
-        # A client names the model, and must not choose the host that gets the credential.
+        # The client chooses the model, but must not choose the host that receives the credential.
         if name == "model":
             raise TemplateError("has ${model} in its host, which a request may not choose")
         if began and not _IN_A_HOST.fullmatch(value):

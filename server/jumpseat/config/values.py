@@ -1,7 +1,7 @@
-"""The values of one provider's table: reads value sources when first needed, and replaces `${name}`.
+"""Resolves the values in one provider's table: reads value sources on first use, and replaces `${name}`.
 
-Values of slow sources are cached, and read again after the provider refused one. Concurrent callers share one
-read. A failure is not cached.
+Values of slow sources are cached, and are read again after the provider rejects one. Concurrent callers share
+one read. Failures are not cached.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, credentials_in_url, hidden, names_credential
 
 _TEMPLATES = ("base_url", "url")
-"""Keys that a template may name and that are templates themselves."""
+"""Keys that templates may refer to and that may be templates themselves."""
 
 _ADDRESSES = (*_TEMPLATES, "proxy")
-"""Keys whose values may have a credential in a URL."""
+"""Keys whose values are URLs, which may contain a credential."""
 
 MOST_CHARACTERS = 1024 * 1024
-"""Of a text after its `${name}` are replaced."""
+"""The maximum length of a text once each `${name}` in it is replaced."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)")
 
 
 class Values:
-    """The values of one provider."""
+    """The resolved values of one provider's table."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class Values:
         """
         Args:
             provider: the provider's id, for errors.
-            table: its table.
-            source_keys: the kind's own keys that hold a value source, like `api_key`.
-            cache: the values of slow sources; None for those of the table, which its readers share.
-            may_be_costly: whether to read costly sources. If not, one that the cache lacks has no value.
+            table: the provider's table.
+            source_keys: keys of this kind of provider whose values are value sources, as for `api_key`.
+            cache: a cache for slow sources; None for the table's own, which all its readers share.
+            may_be_costly: whether to read costly sources. If False, only cached values of them are available.
         """
         self._provider = provider
         self._table = table
@@ -73,20 +73,20 @@ class Values:
 
     @property
     def readings(self) -> int:
-        """The number of slow reads; a caller whose request was refused passes it to `renewed`."""
+        """The number of slow reads so far. Pass it to `renewed` if the provider rejects a value."""
         return self._cache.readings
 
     def forget(self) -> None:
-        """Read slow sources again when they are next needed."""
+        """Clear the cache, so that slow sources are read again when next needed."""
         self._cache.forget()
 
     async def read_credentials(self, model: str = "") -> None:
         """Read every value of the table that may be a credential, so that it is redacted from now on.
 
-        Files are read again. A value that cannot be read is left out.
+        Files are read again. Values that cannot be read are skipped.
 
         Args:
-            model: the request's, for `${model}`.
+            model: the request's model, for `${model}`.
         """
         for key, text in self._possible_credentials():
             with suppress(ConfigError):
@@ -111,10 +111,10 @@ class Values:
             yield "client_cert.password", table.client_cert.password
 
     async def resolve(self, key: str, value: str) -> Secret:
-        """The value of a configured text.
+        """Return the value of a configured text.
 
         Args:
-            key: the key that holds it, for errors: `api_key`, `headers.X-Team`.
+            key: the key of the text, for errors: `api_key`, `headers.X-Team`.
             value: a source with its prefix, the name of a set environment variable, or the value itself.
 
         Raises:
@@ -123,14 +123,14 @@ class Values:
         return await self._resolved(key, value, (key,))
 
     def at_once(self, key: str, value: str) -> Secret | None:
-        """As `resolve`, if that does not block; else None.
+        """Return the value if it can be resolved without blocking, else None. Works like `resolve` otherwise.
 
         Raises:
             ConfigError: as for `resolve`.
         """
         source = source_of(value)
         if self._table.is_from_client:
-            # A workspace may have brought the table: it must not make the daemon read the user's data.
+            # The table may come from a workspace, which must not make the daemon read the user's data.
             if source is not None:
                 raise self._wrong(key, f"may not use the source {source.prefix}")
             return self._as_secret(key, value)
@@ -148,12 +148,12 @@ class Values:
         return self._hidden(found) if names_credential(name) else self._as_secret(key, found)
 
     async def filled(self, key: str, text: str, model: str | None = None) -> str:
-        """The text with its `${name}` replaced.
+        """Return the text with each `${name}` replaced.
 
         Args:
-            key: the key that holds it, for errors.
-            text: may have none.
-            model: the request's, for `${model}`.
+            key: the key of the text, for errors.
+            text: a configured text, which need not be a template.
+            model: the request's model, for `${model}`.
 
         Raises:
             ConfigError: a name is unknown, or its source has no value.
@@ -161,10 +161,10 @@ class Values:
         return await self._filled(key, text, model, (key,), {})
 
     async def filled_url(self, key: str, text: str, model: str | None = None) -> str:
-        """As `filled`, for a URL: values are percent-encoded as their places need it.
+        """Return the URL with each `${name}` replaced, percent-encoding each value as its place requires.
 
         Raises:
-            ConfigError: as for `filled`; or the result is not an http or https address.
+            ConfigError: as for `filled`, or the result is not an http or https address.
         """
         url = await self._filled(key, text, model, (key,), {}, is_url=True)
         scheme, _, rest = url.partition("://")
@@ -175,7 +175,7 @@ class Values:
         return url
 
     async def filled_all(self, key: str, value: Any, model: str | None = None) -> Any:
-        """A value of TOML with each `Template` in it, at any depth, replaced.
+        """Return a TOML value with each `Template` replaced, at any depth.
 
         Raises:
             ConfigError: as for `filled`.
@@ -189,7 +189,9 @@ class Values:
         return [await self.filled_all(f"{key}.{place}", each, model) for place, each in enumerate(value)]
 
     async def headers(self, model: str | None = None) -> dict[str, str]:
-        """The configured headers, names in lower case. Without a model, those that need one are left out.
+        """Return the configured headers with lower-case names.
+
+        If `model` is None, headers that use `${model}` are omitted.
 
         Raises:
             ConfigError: as for `filled`.
@@ -204,7 +206,9 @@ class Values:
         return headers
 
     async def query(self, model: str | None = None) -> dict[str, str]:
-        """The configured query, not percent-encoded. Without a model, those that need one are left out.
+        """Return the configured query parameters, not percent-encoded.
+
+        If `model` is None, parameters that use `${model}` are omitted.
 
         Raises:
             ConfigError: as for `filled`.
@@ -218,7 +222,7 @@ class Values:
         return query
 
     async def body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-        """A request's body with each `${name}` of the table's parameters replaced.
+        """Return a request's body with each `${name}` from the table's parameters replaced.
 
         Raises:
             ConfigError: as for `filled`.
@@ -230,13 +234,13 @@ class Values:
         }
 
     async def renewed(self, since: int) -> bool:
-        """Read the slow sources again whose values a provider refused.
+        """Read the slow sources again after the provider rejected a request.
 
         Args:
-            since: `readings` when the refused request was made.
+            since: the value of `readings` when the request was made.
 
         Returns:
-            Whether any value has changed. A source that cannot be read keeps its value.
+            Whether any value has changed. If a source cannot be read, its previous value stays in use.
         """
         for source in self._cache.older_than(since):
             with suppress(ConfigError):
@@ -271,7 +275,7 @@ class Values:
         try:
             return await self._cache.read(source, lambda: self._read(source))
         except SourceError as error:
-            # A new error for each caller, with its own key.
+            # Concurrent callers share the read, but each error names the key of its own caller.
             raise failed(self._provider, key, source, error) from None
 
     async def _read(self, source: str) -> Secret:
@@ -289,7 +293,7 @@ class Values:
         *,
         is_url: bool = False,
     ) -> str:
-        """The text with its names replaced; `known` caches their values."""
+        """Return the text with each `${name}` replaced; `known` caches the values."""
         if not is_template(text) or self._table.is_from_client:
             return text
         filled = ""
@@ -297,7 +301,7 @@ class Values:
             for plain, name in pieces(text):
                 filled += plain
                 if name is not None:
-                    # Without the cache, names within names would multiply the work.
+                    # Without this cache, names that use other names could take exponential time.
                     if name not in known:
                         known[name] = await self._named(key, name, model, path, known)
                     filled += in_url(filled, name, known[name]) if is_url else known[name]
@@ -310,7 +314,7 @@ class Values:
     async def _named(
         self, key: str, name: str, model: str | None, path: tuple[str, ...], known: dict[str, str]
     ) -> str:
-        """The value of `${name}`: `env.name`, then the key of the table, then the request's model."""
+        """Return the value of `${name}`: `env.name`, else the table's key, else the request's model."""
         env = self._table.env
         place = f"env.{name}" if name in env else name
         if place in path:
@@ -337,7 +341,7 @@ class Values:
         return self._hidden(value) if names_credential(key) else Secret(value)
 
     def _as_filled(self, key: str, value: str) -> Secret:
-        """As `_as_secret`, of a template. A part of it may change, so only the latest value is held."""
+        """Return a filled template as `_as_secret` does. Its parts may change, so keep only the latest."""
         if not names_credential(key):
             return Secret(value)
         self._held[key] = self._hidden(value, short_lived=True)
@@ -357,14 +361,14 @@ class Values:
 
 
 def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secret:
-    """The value of a configured text, read now and not cached. Hold the `Secret` for as long as it is used.
+    """Return the value of a configured text, read now and not cached.
 
     Blocks for up to ten seconds, so call it on a thread. Use `Values` on the event loop, and for a value that
-    is needed more than once.
+    is needed more than once. Keep a reference to the `Secret` while the value is in use.
 
     Args:
         provider: the provider's id, for the error.
-        key: the key that holds the value, for the error: `api_key`.
+        key: the key of the text, for the error: `api_key`.
         value: a source with its prefix, the name of a set environment variable, or the value itself.
         table: the provider's table.
 
@@ -377,13 +381,13 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
         return known
     from concurrent.futures import ThreadPoolExecutor  # Deferred: rarely needed.
 
-    # In another thread: the caller's may have a running event loop.
+    # Run it in a new thread: this one may already have a running event loop.
     with ThreadPoolExecutor(1, "value source") as pool:
         return pool.submit(asyncio.run, values.resolve(key, value)).result()
 
 
 def is_costly(value: str) -> bool:
-    """Whether reading a configured value may run a program or prompt a person for a password."""
+    """Whether reading a configured value may run a program or prompt the user for a password."""
     source = source_of(value)
     return source is not None and source.costly
 
@@ -394,5 +398,5 @@ def is_unset_variable(value: str, environment: Environment) -> bool:
 
 
 def needs_model(text: str) -> bool:
-    """Whether a template names the request's model; malformed texts are reported elsewhere."""
+    """Whether a template uses `${model}`. Malformed templates are reported elsewhere."""
     return "model" in names_in(text)

@@ -1,4 +1,4 @@
-"""Value sources by prefix. Each has a module, and a row in `SOURCES`."""
+"""The value sources by prefix. Each has a module and an entry in `SOURCES`."""
 
 from __future__ import annotations
 
@@ -40,18 +40,21 @@ __all__ = [
 
 
 def source_of(value: str) -> ValueSource | None:
-    """The source of a configured value; None if it names none."""
+    """Return the source that a configured value refers to; None for a plain value."""
     return next((source for prefix, source in SOURCES.items() if value.startswith(prefix)), None)
 
 
 def source_prefix(value: str) -> str | None:
-    """The prefix of a configured value's source; None if it names none."""
+    """Return the prefix of the source that a configured value refers to; None for a plain value."""
     source = source_of(value)
     return None if source is None else source.prefix
 
 
 def fault_of_source(value: str, table: ProviderConfig) -> str | None:
-    """The fault in the form of a value that names a source, as the end of a sentence. Reads nothing."""
+    """Check the syntax of a value that refers to a source, without reading the source.
+
+    Returns the fault as the end of a sentence; None if there is none, or if it is a plain value.
+    """
     source = source_of(value)
     if source is None:
         return None
@@ -62,13 +65,13 @@ def fault_of_source(value: str, table: ProviderConfig) -> str | None:
 
 
 def shown_source(value: str) -> str:
-    """A value that names a source, without what may be a secret in it."""
+    """Return a value that refers to a source, without any part that may be a secret."""
     source = source_of(value)
     return value if source is None else source.prefix + source.shown(value.removeprefix(source.prefix))
 
 
 def failed(provider: str, key: str, value: str, error: SourceError) -> ConfigError:
-    """The error for a source without a value."""
+    """Return the error for a source that has no value."""
     return ConfigError(
         f"providers.{provider}.{key} is {shown_source(value)}, but {error}.",
         provider=provider,
@@ -80,7 +83,7 @@ async def read_source(value: str, table: ProviderConfig) -> str:
     """Read the value of a source that has `read`.
 
     Raises:
-        SourceError: it has no value.
+        SourceError: the source has no value.
     """
     source = source_of(value)
     result = ""

@@ -1,4 +1,4 @@
-"""What a value source declares."""
+"""The declaration of a value source."""
 
 from __future__ import annotations
 
@@ -10,56 +10,59 @@ from jumpseat.config.schema import ProviderConfig
 from jumpseat.system.threads import run_blocking
 
 READ_SECONDS = 10.0
-"""Time limit for a file or a function."""
+"""The time limit for reading a file or calling a function."""
 
 
 class SourceError(Exception):
-    """A source has no value. The message is the end of a sentence."""
+    """A source has no value. The message completes a sentence."""
 
     def __init__(self, why: str, hint: str) -> None:
         """
         Args:
-            why: the reason, without the value.
-            hint: a sentence that says what to do.
+            why: the reason, which must not contain the value.
+            hint: a sentence about the remedy.
         """
         super().__init__(why)
         self.hint = hint
 
 
 Read: TypeAlias = Callable[[str, ProviderConfig], Awaitable[str]]
-"""Reads a value, given the text after the prefix and the table; raises `SourceError`. Bounded in time, and
-does not block the event loop."""
+"""Reads a value, given the text after the prefix and the table, or raises `SourceError`. It must have a time
+limit and must not block the event loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueSource:
-    """One kind of value source. It has one of `read`, `read_now` and `refer`."""
+    """One kind of value source. Exactly one of `read`, `read_now` and `refer` is set."""
 
     prefix: str
-    """With its colon."""
+    """The prefix including the colon."""
 
     read: Read | None = None
     read_now: Callable[[str, ProviderConfig], str] | None = None
-    """Reads a value from memory, each time it is needed; raises `SourceError`."""
+    """Reads a value from memory each time it is needed, or raises `SourceError`."""
 
     refer: Callable[[str, ProviderConfig], str] | None = None
-    """Returns another configured value of the table, which is then resolved; raises `SourceError`."""
+    """Returns another value from the table, which is then resolved, or raises `SourceError`."""
 
     fault: Callable[[str, ProviderConfig], str | None] | None = None
-    """The fault in the form of the text after the prefix, as the end of a sentence. Reads nothing."""
+    """Checks the syntax of the text after the prefix without reading the value.
+
+    Returns the fault as the end of a sentence, or None.
+    """
 
     costly: bool = False
-    """Reading may run a program or ask the user for a password."""
+    """Whether reading may run a program or prompt the user for a password."""
 
     shown: Callable[[str], str] = lambda argument: argument
-    """The text after the prefix as error messages may show it."""
+    """Returns the text after the prefix in a form that is safe for error messages."""
 
 
 async def on_a_thread(work: Callable[[], str], what: str) -> str:
-    """Run this on a thread, within `READ_SECONDS`.
+    """Run a function in a thread and wait for at most `READ_SECONDS`.
 
     Raises:
-        SourceError: it took longer.
+        SourceError: the function took longer.
     """
     try:
         return await run_blocking(work, within=READ_SECONDS)

@@ -1,4 +1,4 @@
-"""`cmd:command line`: the output of a command. The line is split as by a POSIX shell; no shell runs it."""
+"""`cmd:command line`: the output of a command. The line is split as in a POSIX shell, but not run by one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _fault(line: str, table: ProviderConfig) -> str | None:
 
 
 def _shown(line: str) -> str:
-    """The program without its arguments, which may hold a secret."""
+    """Return the program without its arguments, which may contain a secret."""
     program, *others = line.split(maxsplit=1) or [""]
     return f"{program} …" if others else program
 

@@ -7,7 +7,7 @@ from jumpseat.config.sources.base import SourceError, ValueSource
 
 
 def _read(name: str, table: ProviderConfig) -> str:
-    # A value that is the last line of a file or a shell often includes the line end.
+    # Values read from a file or a command often end with a line break.
     value = table.origin.environment.get(name).strip()
     if not value:
         raise SourceError(

@@ -1,4 +1,4 @@
-"""`python:package.module:function`: what a function returns."""
+"""`python:package.module:function`: the return value of a Python function."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _call(place: str) -> str:
             "Install the package in the daemon's Python environment, and check the function's name.",
         ) from None
     except BaseException as error:
-        # The text of a foreign exception may hold the value.
+        # Omit the text of the exception, which may contain the value.
         raise SourceError(f"importing {module} raised {type(error).__name__}", "Fix the module.") from None
     try:
         value = function()
     except BaseException as error:
         raise SourceError(f"{name}() raised {type(error).__name__}", "Fix the function.") from None
     if not isinstance(value, str):
-        # A coroutine that is not closed warns that it was never awaited.
+        # Close a coroutine, which would otherwise warn that it was never awaited.
         if hasattr(value, "close"):
             value.close()
         raise SourceError(f"{name}() did not return str but {type(value).__name__}", "Return a str.")

@@ -31,7 +31,7 @@ async def _read(place: str, table: ProviderConfig) -> str:
 
 
 def _parts(place: str) -> tuple[str, str]:
-    # Split at the last slash: a service is often a URL.
+    # Split at the last slash, because a service is often a URL.
     service, _, user = place.rpartition("/")
     return service, user
 

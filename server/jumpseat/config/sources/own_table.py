@@ -1,4 +1,4 @@
-"""`schema:a.b`: another value of the provider's table in the file."""
+"""`schema:a.b`: another value from the provider's table in the file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _fault(path: str, table: ProviderConfig) -> str | None:
 
 
 def own_value(table: ProviderConfig, *path: str) -> Any:
-    """The value at a path of a table in the file; None if there is none."""
-    # Without the client's overlay, which must not choose a host or a key.
+    """Return the value at a path of the table in the file; None if there is none."""
+    # Ignore the client's overlay, which must not choose a host or a key.
     own = table.origin.table
     value: Any = table if own is None else own
     for name in path:
@@ -37,7 +37,7 @@ def own_value(table: ProviderConfig, *path: str) -> Any:
 
 
 def as_text(value: str | int | float) -> str:
-    """A value of TOML as text; true and false in lower case."""
+    """Convert a TOML value to text, with `true` and `false` in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
