@@ -1,1 +1,1 @@
-"""GitHub: its hosts, sign-ins and tokens, for the two providers that lead to Copilot."""
+"""GitHub's hosts, sign-ins and tokens, shared by the two providers that use Copilot."""

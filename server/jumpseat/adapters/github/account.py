@@ -1,7 +1,7 @@
-"""An account at GitHub: its login, plan, data host and quotas.
+"""A GitHub account: its login, plan, data host and quotas.
 
-Owns `GET /copilot_internal/user` and the quota headers of the data plane. Source of the shapes: recorded
-answers of both; open-source clients for the older form of the free plan.
+Owns `GET /copilot_internal/user` and the quota headers of the data plane. The shapes come from recorded
+responses of both, and from open-source clients for the older form of the free plan.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jumpseat.http import HttpAnswer, HttpCall, HttpClient, fetch
 from jumpseat.system.secrets import Secret
 
 REST_SECONDS = 15.0
-"""The time limit of a request to the REST host: a chat may be waiting for it."""
+"""The time limit of a request to the REST host. A chat may be waiting for the response."""
 
 CURRENCY = "AIU"
 """The unit of Copilot's prices, "AI units"."""
@@ -38,7 +38,7 @@ THRESHOLDS = (80.0, 95.0, 100.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountFacts:
-    """The facts of an account; a field is None if the answer does not have it."""
+    """The facts of an account. A field is None if the response lacks it."""
 
     login: str | None = None
     plan: str | None = None
@@ -47,23 +47,23 @@ class AccountFacts:
     sku: str | None = None
     chat_enabled: bool | None = None
     endpoint: str | None = None
-    """`endpoints.api`, unchecked; `GitHubHosts.data_host` checks it."""
+    """The unchecked value of `endpoints.api`; `GitHubHosts.data_host` checks it."""
 
     organizations: Sequence[str] = ()
     quotas: Sequence[Quota] = ()
 
 
 async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, source: str) -> AccountFacts:
-    """Request the account from GitHub. One attempt.
+    """Request the account from GitHub, without retries.
 
     Args:
         http: the shared client.
-        hosts: the GitHub.
-        token: the GitHub token, never the short-lived Copilot one.
-        source: the source of the sign-in, for errors.
+        hosts: the hosts to ask.
+        token: the GitHub token, never the short-lived Copilot token.
+        source: the source of the sign-in, for error messages.
 
     Raises:
-        ChatError: as `error_from_github` returns it, or GitHub cannot be reached.
+        ChatError: GitHub refused the request (see `error_from_github`) or cannot be reached.
     """
     url = f"{hosts.api}/copilot_internal/user"
     answer = await ask_github(http, hosts, url, token)
@@ -81,10 +81,10 @@ async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, 
 async def ask_github(
     http: HttpClient, hosts: GitHubHosts, url: str, token: Secret, headers: Mapping[str, str] | None = None
 ) -> HttpAnswer:
-    """One GET request to the REST host, within `REST_SECONDS`.
+    """Send one GET request to the REST host, limited to `REST_SECONDS`.
 
     Raises:
-        ChatError: the host cannot be reached, or redirects.
+        ChatError: the host cannot be reached, or it redirects.
     """
     sent = {
         "accept": "application/json",
@@ -108,7 +108,7 @@ async def ask_github(
 
 
 def read_account(body: Mapping[str, Any]) -> AccountFacts:
-    """The account of an answer of `/copilot_internal/user`; values of an unexpected type are ignored."""
+    """Parse a response of `/copilot_internal/user`, ignoring values of an unexpected type."""
     endpoints = _table(body.get("endpoints"))
     chat = body.get("chat_enabled")
     organizations = [
@@ -131,7 +131,7 @@ def _quotas(body: Mapping[str, Any]) -> list[Quota]:
     snapshots = _table(body.get("quota_snapshots"))
     if snapshots:
         return [_snapshot(name, _table(row), reset) for name, row in snapshots.items() if _table(row)]
-    # The older form of the free plan: totals in one table, remaining amounts in another.
+    # The older form of the free plan has totals in one table and remaining amounts in another.
     totals, left = _table(body.get("monthly_quotas")), _table(body.get("limited_user_quotas"))
     reset = moment_in(body.get("limited_user_reset_date")) or reset
     quotas = []
@@ -164,7 +164,7 @@ def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quot
     if percent is None:
         percent = 100.0 * remaining / entitlement if remaining is not None and entitlement else 100.0
     overage = row.get("overage_permitted")
-    # An unlimited quota has zeros here, which are not amounts.
+    # The zeros of an unlimited quota are placeholders, not amounts.
     return Quota(
         name=str(name),
         unlimited=unlimited,
@@ -177,12 +177,12 @@ def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quot
 
 
 def quotas_from_headers(headers: Mapping[str, str]) -> list[Quota]:
-    """The quotas in the headers of a data plane answer; may be empty.
+    """Return the quotas in the headers of a data plane response.
 
     Each header is URL-encoded: `ent` (-1: unlimited), `ov`, `ovPerm`, `rem` (percent), `rst`, `totRem`.
     """
     found: dict[str, Quota] = {}
-    # Former names first, so that the quota under the current name replaces it.
+    # Former names come first so that the quota under the current name replaces them.
     for header, value in sorted(headers.items(), key=lambda item: not _has_older_name(item[0])):
         if not header.lower().startswith(SNAPSHOT_HEADER):
             continue
@@ -213,15 +213,15 @@ def _has_older_name(header: str) -> bool:
 
 
 def merged_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota]:
-    """The earlier quotas in their order, updated, then the new ones."""
+    """Return the earlier quotas in their order, with updated values, followed by the new ones."""
     fresh = {quota.name: quota for quota in after}
     kept = [fresh.pop(quota.name, quota) for quota in before]
     return [*kept, *fresh.values()]
 
 
 def crossed_thresholds(before: Sequence[Quota], after: Sequence[Quota]) -> list[tuple[Quota, float]]:
-    """The quotas that have passed one of `THRESHOLDS`, each with the highest one."""
-    # A new quota counts as unused before, so that one that is already used up is reported too.
+    """Return the quotas that have passed one of `THRESHOLDS`, each with the highest threshold passed."""
+    # Treat a new quota as unused before, so that one that is already used up is reported too.
     used_before = {quota.name: _used(quota) for quota in before}
     crossed = []
     for quota in after:

@@ -1,4 +1,4 @@
-"""The default model of a Copilot account, for both adapters for Copilot."""
+"""The default model of a Copilot account, shared by both Copilot adapters."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Sequence
 from jumpseat.chat import ModelInfo
 from jumpseat.dialects.loose_values import mapping_in, number_in
 
-# The Copilot API has snake case, the language server camel case.
+# The Copilot API uses snake case, the language server camel case.
 _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 
 
 def default_model(models: Iterable[ModelInfo]) -> str | None:
-    """The name of the row that is marked as the default."""
+    """Return the name of the model marked as the default."""
     return next((model.model for model in models if model.is_default), None)
 
 
 def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | None:
-    """The first of these names that can be used, else the cheapest model that pickers show.
+    """Return the first usable model among `named`, or else the cheapest, preferring those in pickers.
 
     Args:
-        models: the list.
-        named: the models that the service marks as default and fallback; "" for none.
+        models: the account's models.
+        named: the models that the service marks as default and fallback; empty strings are skipped.
     """
     usable = [model for model in models if can_be_used(model)]
     for name in filter(None, named):
@@ -32,12 +32,12 @@ def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelIn
 
 
 def can_be_used(model: ModelInfo) -> bool:
-    """Whether neither terms nor a policy exclude the model for the account."""
+    """Whether neither the terms nor a policy exclude the model for the account."""
     return model.policy in (None, "enabled")
 
 
 def cost(model: ModelInfo) -> float:
-    """A number to compare prices by; an unknown price counts as high."""
+    """Return a number for comparing prices; an unknown price counts as high."""
     billing = model.billing
     if billing is None:
         return 1.0

@@ -1,6 +1,6 @@
-"""The errors for GitHub's refusals of a sign-in, each with what the user can do.
+"""Errors for refused GitHub sign-ins, each with a hint at what the user can do.
 
-Serves the answers of the REST host to `/copilot_internal/v2/token` and `/copilot_internal/user`.
+They cover the REST host's responses to `/copilot_internal/v2/token` and `/copilot_internal/user`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from jumpseat.http import HttpAnswer, error_from_response
 _PERSONAL_TOKEN = re.compile(r"not accessible by personal access token", re.IGNORECASE)
 _API_LIMIT = re.compile(r"rate limit", re.IGNORECASE)
 
-# The hint for each `notification_id`; `{site}` is the web host, `{login}` the command that signs in. The ids
-# that only GitHub Support can resolve are below.
+# The hint for each `notification_id`; `{site}` is the web host, `{login}` the command that signs in.
+# `_FOR_SUPPORT` lists the ids that only GitHub Support can resolve.
 _NO_SEAT = "Get a plan, or ask your organization for a seat: {site}/settings/copilot."
 _HINTS: dict[str, str] = {
     "no_copilot_access": _NO_SEAT,
@@ -54,7 +54,7 @@ class ExchangeClosedError(AuthorizationError):
 
 
 def error_body(answer: HttpAnswer) -> dict[str, Any]:
-    """The JSON object of an answer; empty if it is not one."""
+    """Return the response's JSON object; empty if the body is not one."""
     try:
         body = answer.json()
     except ValueError:
@@ -63,9 +63,10 @@ def error_body(answer: HttpAnswer) -> dict[str, Any]:
 
 
 def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: str) -> ChatError:
-    """The error for an exchange that was answered with 400 or more. Arguments as in `error_from_github`.
+    """Return the error for an exchange response with status 400 or above.
 
-    It is an `ExchangeClosedError` if the kind of token is refused.
+    Takes the arguments of `error_from_github`. The error is an `ExchangeClosedError` if the exchange refuses
+    this kind of token.
     """
     error = error_from_github(answer, hosts, url=url, source=source)
     if isinstance(error, AuthorizationError) and _refuses_the_kind(answer):
@@ -74,8 +75,8 @@ def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: 
 
 
 def _refuses_the_kind(answer: HttpAnswer) -> bool:
-    # GitHub answers 404 to apps that the exchange does not know and to accounts without Copilot, and 403 with
-    # these words to personal access tokens.
+    # GitHub answers 404 for apps unknown to the exchange and for accounts without Copilot, and 403 with this
+    # message for personal access tokens.
     return answer.status == 404 or _refuses_personal_tokens(answer)
 
 
@@ -85,12 +86,12 @@ def _refuses_personal_tokens(answer: HttpAnswer) -> bool:
 
 
 def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: str) -> ChatError:
-    """The error for an answer of 400 or more.
+    """Return the error for a response with status 400 or above.
 
     Args:
-        answer: the answer of the REST host.
-        hosts: the GitHub.
-        url: the requested address.
+        answer: the response of the REST host.
+        hosts: the hosts that were asked.
+        url: the requested URL.
         source: the source of the rejected sign-in: `keyring`, `gh`, `env:GH_TOKEN`.
     """
     body = error_body(answer)
@@ -130,11 +131,11 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
 
 
 def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> AuthenticationError:
-    """The error for a provider without a sign-in.
+    """Return the error for a provider without a sign-in.
 
     Args:
-        hosts: the provider's GitHub.
-        notes: sentences on sign-ins that were found and cannot be used.
+        hosts: the provider's hosts.
+        notes: sentences about sign-ins that were found but cannot be used.
     """
     return AuthenticationError(
         " ".join((f"No account is signed in to {hosts.authority}.", *notes)),
@@ -144,7 +145,7 @@ def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> Authenticati
 
 
 def no_json(hosts: GitHubHosts) -> ProtocolError:
-    """The error for an answer of 200 that does not come from GitHub."""
+    """Return the error for a response with status 200 that does not come from GitHub."""
     return ProtocolError(
         f"{hosts.authority} sent an answer that does not come from GitHub.",
         provider=hosts.provider,
@@ -169,7 +170,7 @@ def _no_access(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> 
 
 
 def _own_page(url: object, hosts: GitHubHosts) -> str | None:
-    """A page in GitHub's answer, if it is on its own host."""
+    """Return the page's URL with `{EDITOR}` filled in, or None unless the page is on github.com itself."""
     if not isinstance(url, str) or not hosts.is_dotcom:
         return None
     url = url.replace("{EDITOR}", "jumpseat")

@@ -1,6 +1,7 @@
-"""The hosts of one GitHub: web, REST API, Copilot. Its credentials are sent to no other host.
+"""The web, REST API and Copilot hosts of one GitHub instance. No other host receives its credentials.
 
-Source: GitHub's pages on data residency and Enterprise Server; endpoints in answers of `/copilot_internal`.
+Sources: GitHub's pages on data residency and Enterprise Server; endpoints in responses of
+`/copilot_internal`.
 """
 
 from __future__ import annotations
@@ -16,38 +17,38 @@ from jumpseat.http import is_loopback
 DOTCOM = "github.com"
 TENANT_DOMAIN = "ghe.com"
 COPILOT_DOMAIN = "githubcopilot.com"
-"""GitHub's own domain for Copilot: `api.githubcopilot.com`, and one host for each plan below it."""
+"""GitHub's own domain for Copilot: `api.githubcopilot.com`, and one host per plan below it."""
 
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?|\[[0-9a-f:.]+\](:\d{1,5})?")
 
 
 def login_command(provider: str) -> str:
-    """The command that signs in to a provider."""
+    """Return the command that signs in to a provider."""
     return "jumpseat login" if provider == "copilot" else f"jumpseat login {provider}"
 
 
 @dataclass(frozen=True, slots=True)
 class GitHubHosts:
-    """The three planes of one GitHub, as base URLs without a slash at the end. Created by `github_hosts`."""
+    """The three planes of a GitHub instance, as base URLs without a trailing slash. See `github_hosts`."""
 
     provider: str
     authority: str
-    """The host whose credentials these planes accept, with a port if it has one: `github.com`."""
+    """The host that issues the credentials for these planes, with its port if it has one: `github.com`."""
 
     github: str
-    """Web and OAuth."""
+    """The base URL for the web pages and OAuth."""
 
     api: str
-    """REST."""
+    """The base URL of the REST API."""
 
     copilot: str
-    """Copilot's data plane, unless an answer has another one."""
+    """The base URL of Copilot's data plane, unless a response names another one."""
 
     copilot_is_configured: bool = False
-    """The user configured the data plane, so answers do not change it."""
+    """Whether the user configured the data plane, so that responses do not change it."""
 
     is_the_users_own: bool = True
-    """The table comes from the user's file, not from a client."""
+    """Whether the provider's table comes from the user's file, not from a client."""
 
     @property
     def login_command(self) -> str:
@@ -61,26 +62,26 @@ class GitHubHosts:
 
     @property
     def trusts_found_sign_ins(self) -> bool:
-        """Whether credentials that other tools store for `authority` may be sent to all three planes."""
-        # A user may set a plane to any host, such as a gateway. If a client's table could, the author of a
-        # workspace would get the user's credential.
+        """Whether credentials that other tools stored for `authority` may be sent to all three planes."""
+        # A user may point a plane at any host, such as a gateway. If a client's table could do the same, the
+        # author of a workspace could obtain the user's credential.
         planes = (self.github, self.api, self.copilot)
         return self.is_the_users_own or all(_is_part_of(self.authority, urlsplit(url)) for url in planes)
 
     @property
     def key(self) -> str:
-        """The key of these planes in credential stores; it depends on all planes."""
+        """The key of these hosts in credential stores, derived from the URLs of all planes."""
         digest = hashlib.sha256("\n".join((self.github, self.api, self.copilot)).encode()).hexdigest()
         return f"{self.authority}#{digest[:12]}"
 
     def data_host(self, endpoint: object) -> str:
-        """The base URL of the data plane for a credential.
+        """Return the base URL of the data plane for a credential.
 
         Args:
-            endpoint: `endpoints.api` of the answer that the credential came with; of any type.
+            endpoint: `endpoints.api` of the response that carried the credential; of any type.
 
         Raises:
-            ConfigError: the endpoint is not a host of this GitHub.
+            ConfigError: the endpoint is not a host of this GitHub instance.
         """
         if self.copilot_is_configured or not isinstance(endpoint, str) or not endpoint:
             return self.copilot
@@ -106,18 +107,18 @@ def github_hosts(
     copilot_url: str | None = None,
     is_the_users_own: bool = True,
 ) -> GitHubHosts:
-    """The planes of a GitHub.
+    """Return the planes of a GitHub instance.
 
     Args:
         host: `github.com`, a tenant `T.ghe.com`, or an Enterprise Server; with a port on loopback only.
-        provider: the configured provider's id, for errors.
+        provider: the configured provider's id, for error messages.
         github_url: replaces the web host's URL.
         api_url: replaces the REST host's URL.
-        copilot_url: replaces the data plane's URL, also if an answer has another one.
+        copilot_url: replaces the data plane's URL, even if a response names another one.
         is_the_users_own: False for a table that came from a client.
 
     Raises:
-        ConfigError: one of them is not a host or URL that a credential may be sent to.
+        ConfigError: one of the values is not a host or URL that may receive a credential.
     """
     name = host.strip().lower().removeprefix("https://").rstrip("/")
     if not _HOST.fullmatch(name) or _legal(f"https://{name}") is None:
@@ -157,12 +158,12 @@ def _checked(url: str | None, default: str, key: str, provider: str) -> str:
             provider=provider,
             hint="Use https:// and a host, without a user, a query or a fragment; http:// on loopback only.",
         )
-    # One spelling for each URL, because it is part of keys in credential stores.
+    # Normalize the URL, because it is part of keys in credential stores.
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
 
 
 def _legal(url: str) -> SplitResult | None:
-    """The parts of a URL that a credential may be sent to, host in lower case; None for other URLs."""
+    """Split a URL that may receive a credential, with its host in lower case; return None for others."""
     try:
         parts = urlsplit(url)
         parts = parts._replace(netloc=parts.netloc.lower())
@@ -179,7 +180,7 @@ def _legal(url: str) -> SplitResult | None:
 
 
 def _is_part_of(authority: str, parts: SplitResult) -> bool:
-    """Whether the host of a URL belongs to this GitHub."""
+    """Whether a URL's host belongs to the GitHub instance at `authority`."""
     home = urlsplit(f"//{authority}").hostname or ""
     if is_loopback(f"http://{authority}"):
         return is_loopback(parts.geturl())

@@ -1,6 +1,6 @@
-"""The own keys of both GitHub kinds."""
+"""The configuration keys shared by both kinds of GitHub provider."""
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# Do not import `annotations` from `__future__` here: pydantic would compile each annotation's text again.
 import re
 from typing import Annotated
 

@@ -1,6 +1,6 @@
-"""The account of one Copilot provider: its sign-in, its facts at GitHub, and its status for clients.
+"""The account of one Copilot provider: its sign-in, its facts from GitHub, and its status for clients.
 
-Chooses among the sign-ins that exist. Sessions share the `CopilotCredential` of the chosen one.
+Chooses among the existing sign-ins. Sessions share the `CopilotCredential` of the chosen one.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from jumpseat.system.single_flight import WorkCancelled
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
-"""How long the account of a sign-in is remembered after its last session: for the next `jumpseat chat`."""
+"""How long a sign-in's account is remembered after its last session, for the next `jumpseat chat`."""
 
 NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
-"""Sources that the user named for Copilot: using another sign-in instead would surprise them."""
+"""Sources that the user chose for Copilot. Falling back to another sign-in would surprise them."""
 
 
 class CopilotAccount(Account):
@@ -58,8 +58,8 @@ class CopilotAccount(Account):
         """
         Args:
             http: the session's client.
-            hosts: the GitHub.
-            config: the provider's table; `client_id` and `github_token` count here.
+            hosts: the hosts to sign in to.
+            config: the provider's table; `client_id` and `github_token` matter here.
             headers: returns the client's identity for an exchange; called at the first exchange.
             catalogue: the models of the account.
         """
@@ -78,11 +78,11 @@ class CopilotAccount(Account):
     # -- for the adapter
 
     async def credential(self) -> CopilotCredential:
-        """The credential of the best sign-in.
+        """Return the credential of the best sign-in.
 
         Raises:
-            AuthenticationError: signed out.
-            ConfigError: a key of the network cannot be used.
+            AuthenticationError: no account is signed in.
+            ConfigError: a network setting cannot be used.
         """
         found = await self._sign_ins.search()
         best = found.best
@@ -94,12 +94,12 @@ class CopilotAccount(Account):
         return self._held.value
 
     async def bearer(self) -> tuple[Bearer, CopilotCredential]:
-        """The bearer for the next request, and the credential to which its refusal is reported.
+        """Return the bearer for the next request, and the credential to notify if the bearer is refused.
 
-        If GitHub rejects another program's sign-in, the next one is used.
+        If GitHub rejects another program's sign-in, the next sign-in is used.
 
         Raises:
-            AuthenticationError: signed out, or GitHub does not accept the sign-in.
+            AuthenticationError: no account is signed in, or GitHub does not accept the sign-in.
             ChatError: GitHub does not answer.
         """
         while True:
@@ -122,9 +122,9 @@ class CopilotAccount(Account):
         """Sign the user in with a device code, and store the token.
 
         Raises:
-            AuthenticationError: the user did not confirm, or not in time.
+            AuthenticationError: the user refused, or did not confirm in time.
             ChatError: GitHub refused, or cannot be reached.
-            ConfigError: this GitHub does not offer device codes, or the token cannot be stored.
+            ConfigError: this GitHub instance does not offer device codes, or the token cannot be stored.
         """
         flow = DeviceFlow(self._http, self._hosts, client_id=self._options.client_id or DEFAULT_CLIENT_ID)
         device = await flow.start()
@@ -147,14 +147,14 @@ class CopilotAccount(Account):
         return replace(status, message=" ".join(filter(None, sentences)) or None)
 
     async def sign_out(self) -> AuthStatus:
-        """Delete our own sign-in. Those of other programs stay, and are not used until the next sign-in.
+        """Delete jumpseat's own sign-in. Other programs keep theirs, which go unused until the next sign-in.
 
         Raises:
-            ConfigError: a file still holds a token; the message names it.
+            ConfigError: a file still contains a token; the message names it.
             AuthenticationError: the keyring does not delete the token.
         """
         failures: list[ChatError] = []
-        # The sign-in first: without it no session and no daemon starts another exchange.
+        # Delete the sign-in first: without it, no session or daemon can start another exchange.
         try:
             await self._store.delete(self._hosts)
         except ChatError as error:
@@ -174,7 +174,7 @@ class CopilotAccount(Account):
         raise first
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """The state of the sign-in and its source; with `refresh`, account and quotas from GitHub."""
+        """Return the sign-in's state and source; with `refresh`, fetch the account and quotas from GitHub."""
         try:
             found = await self._sign_ins.search()
         except ChatError as error:
@@ -184,33 +184,33 @@ class CopilotAccount(Account):
         return self._report(await self._refreshed()) if refresh else self._known()
 
     async def is_signed_in_for_this(self) -> bool:
-        """Whether there is a sign-in that was made for Copilot; does not run `gh`.
+        """Whether a sign-in made for Copilot exists; does not run `gh`.
 
         Raises:
-            ChatError: as `SignInSearch.search` raises it.
+            ChatError: the search failed (see `SignInSearch.search`).
         """
         return await self._sign_ins.has_one_for_copilot()
 
     async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
+        """Accept a model's terms for the account, and check that this took effect.
 
         Raises:
-            ChatError: as `CopilotCatalogue.accept_terms` raises it.
+            ChatError: see `CopilotCatalogue.accept_terms`.
         """
         return await self._catalogue.accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """The files that sign-ins and sign-outs on this machine change, also those of editors."""
+        """Return the files that sign-ins and sign-outs on this machine change, including those of editors."""
         return [self._store.path, *sign_in_files(self._config.origin.environment)]
 
     async def files_changed(self) -> None:
-        """Search again, and report what is new: another session or process may have signed in or out."""
+        """Search again and report changes, because another session or process may have signed in or out."""
         if await self._sign_ins.best_has_changed():
             await self._forget()
             self._report(await self.auth_status(refresh=True))
 
     async def aclose(self) -> None:
-        """Release what is shared with other sessions."""
+        """Release the resources shared with other sessions."""
         held, self._held = self._held, None
         await self._release(held)
 
@@ -230,7 +230,7 @@ class CopilotAccount(Account):
             linger=LINGER_SECONDS,
         )
         held.value.listeners.add(self._changed)
-        # Only now, so that concurrent calls for one sign-in do not release their value before it is used.
+        # Swap after the `await`, so that concurrent calls for one sign-in do not release a value in use.
         before, self._held = self._held, held
         if before is not None and before.value is not held.value:
             self._catalogue.forget()
@@ -243,7 +243,7 @@ class CopilotAccount(Account):
             await held.release()
 
     async def _has_next_after(self, credential: CopilotCredential, error: ChatError) -> bool:
-        """Whether there is another sign-in to try; never after a sign-in that was made for this provider."""
+        """Whether there is another sign-in to try; False after a sign-in made for this provider."""
         sign_in = credential.sign_in
         is_rejected = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
         if not is_rejected or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
@@ -252,17 +252,17 @@ class CopilotAccount(Account):
         return await self._sign_ins.reject(sign_in)
 
     async def _forget(self) -> None:
-        """Drop the cached sign-ins, so that the next call searches again."""
+        """Drop the cached sign-ins so that the next call searches again."""
         held, self._held = self._held, None
         self._sign_ins.forget()
         self._catalogue.forget()
         if held is not None and held.value.sign_in.is_ours:
-            # Another process may have replaced or deleted the sign-in before ours was exchanged.
+            # Another process may have replaced or deleted the sign-in before this one was exchanged.
             await held.value.forget()
         await self._release(held)
 
     async def _login_of(self, sign_in: SignIn) -> str | None:
-        """The account's name, for a new sign-in; a failure here does not undo the sign-in."""
+        """Return the account's name for a new sign-in. A failure here does not undo the sign-in."""
         try:
             account = await fetch_account(
                 self._http, self._hosts, sign_in.token, source=f"{self._hosts.authority}'s answer"
@@ -275,7 +275,7 @@ class CopilotAccount(Account):
     # -- the status
 
     async def _refreshed(self) -> AuthStatus:
-        """The status after requests to GitHub for the account and its access to Copilot."""
+        """Ask GitHub for the account and its access to Copilot, and return the status."""
         while True:
             try:
                 credential = await self.credential()
@@ -295,7 +295,7 @@ class CopilotAccount(Account):
             return self._known()
 
     def _known(self) -> AuthStatus:
-        """The status without a request."""
+        """Return the status without asking GitHub."""
         credential = None if self._held is None else self._held.value
         failure = None if credential is None else credential.failure or credential.denial
         if isinstance(failure, AuthorizationError):
@@ -330,7 +330,7 @@ class CopilotAccount(Account):
         self._report(self._known())
 
     def _report(self, status: AuthStatus) -> AuthStatus:
-        """Report a status that differs from the last one reported."""
+        """Report a status if it differs from the last one reported."""
         if status != self._reported:
             self._reported = status
             self.report(status)

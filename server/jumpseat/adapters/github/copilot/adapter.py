@@ -1,6 +1,6 @@
-"""GitHub Copilot: the chats of one account, on the route that the model supports.
+"""GitHub Copilot: the chats of one account, on the routes that its models support.
 
-Owns the order of a chat (credential, models, route, request), the choice of the route, and what follows a
+Owns the order of a chat (credential, models, route, request), the choice of the route, and the reaction to a
 refusal.
 """
 
@@ -62,19 +62,19 @@ from jumpseat.http.diagnosis import check_hosts
 from jumpseat.system.threads import compute
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
-"""The vendor's own dialect first: only it carries reasoning completely in both directions."""
+"""The routes, the vendor's own dialect first: only it carries reasoning completely in both directions."""
 
 GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
-"""For a model without a row: the routes of most models first."""
+"""The routes to try for a model that no list has, in the order of how many models support them."""
 
 
 DOCUMENT_TYPES = ("application/pdf", "text/")
 TAKES_DOCUMENTS = (MESSAGES, RESPONSES)
-"""The routes whose dialect has documents; Copilot's chat completions have images only."""
+"""The routes whose dialect supports documents. Copilot's chat completions support only images."""
 
 
 class CopilotAdapter(Adapter):
-    """One `[providers.*]` table of the kind `copilot`: one GitHub, one account."""
+    """One `[providers.*]` table of the kind `copilot`: one GitHub instance, one account."""
 
     traits = ChatTraits(document_types=DOCUMENT_TYPES)
     account: CopilotAccount
@@ -84,11 +84,11 @@ class CopilotAdapter(Adapter):
         """
         Args:
             provider: the configured provider's id.
-            config: its table.
+            config: the provider's table.
             http: the shared client.
 
         Raises:
-            ConfigError: a key of the table has a fault, or names a host that no credential may be sent to.
+            ConfigError: a key of the table is invalid, or names a host that may not receive a credential.
         """
         super().__init__(provider, config, http)
         self._config = config
@@ -126,10 +126,10 @@ class CopilotAdapter(Adapter):
         self._closed: dict[str, frozenset[str]] = {}
 
     async def find_default_model(self) -> str | None:
-        """The account's default model; reads the list if no chat has read it.
+        """Return the account's default model, fetching the list if no chat has done so.
 
         Raises:
-            ChatError: signed out, or the list cannot be fetched.
+            ChatError: no account is signed in, or the list cannot be fetched.
         """
         if self._default_model is None:
             await self._catalogue.refreshed()
@@ -143,7 +143,7 @@ class CopilotAdapter(Adapter):
         """Make one attempt.
 
         Raises:
-            ChatError: as `refusals` explains it, or GitHub did not give a credential.
+            ChatError: the service refused (see `refusals`), or GitHub did not issue a credential.
             Replan: the credential was refused, the data host changed, the model needs another route, or a
                 part of the request is not supported.
         """
@@ -195,10 +195,10 @@ class CopilotAdapter(Adapter):
             raise
 
     async def list_models(self) -> list[ModelInfo]:
-        """The account's models, requested now, and `auto`.
+        """Fetch the account's models, and add `auto`.
 
         Raises:
-            ChatError: signed out, or the list could not be fetched.
+            ChatError: no account is signed in, or the list could not be fetched.
         """
         models = list(await self._catalogue.refreshed())
         wanted = self._config.default_model
@@ -207,33 +207,33 @@ class CopilotAdapter(Adapter):
         return models if self._catalogue.row(AUTO) else [*models, auto_row(self._provider)]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """As `list_models`, but with a list that any session has received in the last minutes.
+        """Like `list_models`, but reuse a list that any session received in the last minutes.
 
         Raises:
-            ChatError: as `list_models` raises it.
+            ChatError: see `list_models`.
         """
         with self._answers.recent():
             return await self.list_models()
 
     async def probe(self) -> Mapping[str, bool] | None:
-        """The abilities of the account's models.
+        """Return the capabilities of the account's models.
 
         Raises:
-            ChatError: as `list_models` raises it.
+            ChatError: see `list_models`.
         """
         return capabilities_of(await self.list_models())
 
     def heard_models(self) -> Sequence[ModelInfo]:
-        """The last list, which a chat fetches to choose the model's route."""
+        """Return the last list, which a chat fetches to choose the model's route."""
         return self._catalogue.known
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length in the last list."""
+        """Return the model's context length in the last list."""
         row = self._catalogue.row(model)
         return row.max_context_tokens if row is not None else None
 
     async def check_hosts(self) -> Sequence[Check]:
-        """Whether GitHub's hosts can be reached; no credential is sent."""
+        """Check whether GitHub's hosts can be reached, without sending a credential."""
         try:
             data_host = (await self.account.bearer())[0].data_host
         except ChatError:
@@ -242,7 +242,7 @@ class CopilotAdapter(Adapter):
         return await check_hosts(self._http, urls, self._provider)
 
     async def aclose(self) -> None:
-        """End requests under way."""
+        """Cancel requests in progress, and release the account."""
         await self._answers.aclose()
         await self.account.aclose()
 
@@ -272,10 +272,10 @@ class CopilotAdapter(Adapter):
         return self._hosts, sign_in.key, frozenset(headers.items()), network, limits
 
     async def _with_another(self, bearer: Bearer, credential: CopilotCredential, error: ChatError) -> Replan:
-        """The replan for a bearer that was refused with this error.
+        """Return the replan for a bearer that was refused with this error.
 
         Raises:
-            ChatError: there is no other one now.
+            ChatError: no other bearer is available now.
         """
         try:
             reason = await credential.refuse(bearer)
@@ -289,14 +289,14 @@ class CopilotAdapter(Adapter):
         return Replan(reason, error)
 
     def _path(self, model: str, info: ModelInfo | None) -> str:
-        """The model's route: the best in its row that is not known to be closed."""
+        """Return the model's best route that is not known to be closed."""
         closed = self._closed.get(model, frozenset())
         listed = [path for path in PREFERENCE if path in (info.endpoints or ())] if info else list(GUESSES)
-        # If all listed routes are closed, one that is not listed is tried.
+        # If all listed routes are closed, try one that is not listed.
         return next((path for path in [*listed, *GUESSES] if path not in closed), CHAT_COMPLETIONS)
 
     def _refine(self, request: ChatRequest, prepared: Prepared, path: str) -> Refine:
-        """Converts the general error of a refused request to the exception to raise."""
+        """Return a function that converts the general error of a refusal to the exception to raise."""
         row = self._catalogue.row(request.model)
         place = Place(
             provider=self._provider,
@@ -322,16 +322,17 @@ class CopilotAdapter(Adapter):
             if needed is not None:
                 return Replan(needed, explanation)
             refined = prepared.refine(fault, error)
-            # The route knows about parameters and reasoning; the service's codes say more about the rest.
+            # The route's refinement covers parameters and reasoning; the service's codes explain the rest
+            # better.
             return refined if isinstance(refined, Replan) else explanation
 
         return refine
 
     async def _ask(self, method: str, path: str, body: Any) -> Any:
-        """Make a request to the data plane other than a chat; repeat it once with another credential.
+        """Send a request other than a chat to the data plane, repeating it once with another credential.
 
         Raises:
-            ChatError: as `get_json` raises it and `refusals` explains it.
+            ChatError: an error of `get_json`, as `refusals` explains it.
         """
         place = Place(provider=self._provider, site=self._hosts.github)
 

@@ -1,4 +1,4 @@
-"""What authenticates one request to Copilot's data plane."""
+"""The bearer that authenticates one request to Copilot's data plane."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jumpseat.system.secrets import Secret
 
 
 class NoOtherBearer(Exception):  # noqa: N818 - not a failure by itself: the caller has the error to raise
-    """A bearer was refused and there is no other one; `retry_after` if there may be one later."""
+    """A bearer was refused and no other is available; `retry_after` is set if one may become available."""
 
     def __init__(self, retry_after: float | None = None) -> None:
         super().__init__(retry_after)
@@ -18,9 +18,9 @@ class NoOtherBearer(Exception):  # noqa: N818 - not a failure by itself: the cal
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """A bearer token, and the only data host that it may be sent to (a base URL without a last slash)."""
+    """A bearer token, and the base URL, without a trailing slash, of the only host that may receive it."""
 
     token: Secret
     data_host: str
     exchanged: CopilotToken | None = None
-    """The short-lived token with its times; None if the GitHub token itself is used."""
+    """The short-lived token with its times; None if the bearer is the GitHub token itself."""

@@ -1,4 +1,4 @@
-"""The last list of one Copilot account's models, acceptance of a model's terms, and the `auto` session.
+"""The cached list of a Copilot account's models, the acceptance of terms, and the `auto` session.
 
 Source: the Copilot API, models and auto mode.
 """
@@ -23,36 +23,36 @@ from jumpseat.system.secrets import Secret, hidden
 logger = logging.getLogger(__name__)
 
 FRESH_SECONDS = 600.0
-"""How long a list is fresh; the service allows hours, but policies change."""
+"""How long a list is fresh. The service allows hours, but policies change."""
 
 LIST = "/models"
 
 AUTO = "auto"
-"""The model name that lets the service choose."""
+"""The model name with which the service chooses the model."""
 
 LIST_SECONDS = 10.0
-"""How long a chat waits for the list, which it can do without."""
+"""How long a chat waits for the list, which is not essential."""
 
 AUTO_MARGIN_SECONDS = 300.0
 """How long before its expiry an `auto` session is replaced."""
 
 Ask = Callable[[str, str, Any], Coroutine[Any, Any, Any]]
-"""`(method, path, body)` → the JSON of the data plane's answer; raises as `get_json` does."""
+"""`(method, path, body)` → the JSON of the data plane's response; raises the errors of `get_json`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AutoSession:
-    """The service's choice, for as long as the session lasts."""
+    """The model that the service chose, for as long as the session lasts."""
 
     model: str
     token: Secret
     started: Moment
     seconds: float
-    """How long it is used."""
+    """How long the session is used."""
 
 
 class CopilotCatalogue:
-    """One account's models, for many turns at once; they share one request, with other sessions too."""
+    """One account's models. Concurrent turns, including those of other sessions, share one request."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class CopilotCatalogue:
         """
         Args:
             provider: the configured provider's id.
-            ask: makes a request of the data plane.
-            answers: where sessions share the list.
-            key: what determines the list: the account and the request's headers.
-            list_seconds: the time limit of a chat for the list.
+            ask: sends a request to the data plane.
+            answers: the cache in which sessions share the list.
+            key: the values that determine the list: the account and the request's headers.
+            list_seconds: the time limit for a chat that waits for the list.
         """
         self._provider = provider
         self._ask = ask
@@ -88,25 +88,25 @@ class CopilotCatalogue:
         return self._models or ()
 
     def row(self, model: str) -> ModelInfo | None:
-        """A model's row in the last list."""
+        """Return a model's entry in the last list."""
         return next((each for each in self.known if each.model == model), None)
 
     def forget(self) -> None:
-        """Drop everything: another account has other models."""
+        """Drop everything, because another account has other models."""
         self._models, self._listed_at, self._auto = None, None, None
 
     async def refreshed(self) -> list[ModelInfo]:
-        """The list, requested now; within `SharedAnswers.recent`, it may be a recent one.
+        """Fetch the list; within `SharedAnswers.recent`, a recent one may be returned.
 
         Raises:
-            ChatError: signed out, or the request failed.
+            ChatError: no account is signed in, or the request failed.
         """
         answer = await self._answers.get(LIST, await self._key(), lambda: self._ask("GET", LIST, None))
         self._models, self._listed_at = read_models(answer, self._provider), Moment.now()
         return self._models
 
     async def at_hand(self) -> Sequence[ModelInfo]:
-        """The list for a chat: requested if the last one is old; if that fails, the old or an empty one."""
+        """Return the list for a chat, fetching it if it is old; fall back to the old or an empty list."""
         # A request that was too slow for one chat continues, but no other chat waits for it.
         is_fresh = self._listed_at is not None and self._listed_at.age() <= FRESH_SECONDS
         if is_fresh or (self._is_slow and self._answers.is_running(LIST)):
@@ -124,11 +124,11 @@ class CopilotCatalogue:
         return self.known
 
     async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
+        """Accept a model's terms for the account, and check that this took effect.
 
         Raises:
-            RequestError: there is no such model.
-            AuthorizationError: the service agreed, but the model is still disabled by the plan or a policy.
+            RequestError: the model does not exist.
+            AuthorizationError: the service agreed, but the plan or a policy still disables the model.
             ChatError: the request failed.
         """
         row = self.row(model) or _row(await self.refreshed(), model)
@@ -150,7 +150,7 @@ class CopilotCatalogue:
         return row
 
     async def auto(self) -> AutoSession:
-        """The session behind the model `auto`.
+        """Return the session behind the model `auto`, starting one if needed.
 
         Raises:
             ChatError: the request failed.
@@ -172,13 +172,13 @@ class CopilotCatalogue:
             )
         expires_at = body.get("expires_at")
         left = float(expires_at) - time.time() if isinstance(expires_at, int | float) else FRESH_SECONDS
-        # By the service's clock, which may differ from ours, so never longer than a list is fresh.
+        # `expires_at` is by the service's clock, which may differ, so cap it like the list's freshness.
         left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
         return AutoSession(model, hidden(token, short_lived=True), Moment.now(), left)
 
 
 def auto_row(provider: str) -> ModelInfo:
-    """The row of the model `auto`, whose abilities depend on the service's choice."""
+    """Return the entry of the model `auto`, whose abilities depend on the service's choice."""
     return ModelInfo(
         provider=provider,
         model=AUTO,

@@ -1,8 +1,8 @@
-"""The credential of one sign-in for requests to Copilot, and what is known about its account.
+"""The credential of one sign-in for requests to Copilot, and the facts about its account.
 
-A bearer is the GitHub token itself (the direct route) or a short-lived token that GitHub exchanges for it.
-The prefix of the GitHub token decides which of these routes is tried first; if it is refused, the other one
-is tried once.
+A bearer is either the GitHub token itself (the direct route) or a short-lived token obtained in exchange for
+it. The prefix of the GitHub token decides which route is tried first; if that is refused, the other route is
+tried once.
 """
 
 from __future__ import annotations
@@ -35,31 +35,33 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 REPLACEMENT_SECONDS = 60.0
-"""The shortest time between early replacements of a token by all daemons of the machine: more exchanges would
-look like abuse."""
+"""The shortest time between early replacements of a token by all daemons of the machine.
+
+More exchanges would look like abuse.
+"""
 
 FIRST_BACKOFF_SECONDS = 0.25
-"""Shorter than the engine's first delay, so that its retries reach GitHub."""
+"""The delay after the first failure, shorter than the engine's so that the engine's retries reach GitHub."""
 
 LONGEST_BACKOFF_SECONDS = 60.0
 FINAL_SECONDS = 30.0
-"""How long a failure is kept that is not retryable; the user may fix its cause meanwhile."""
+"""How long a non-retryable failure is cached. The user may fix its cause in the meantime."""
 
 _MOST_DOUBLINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A failed request to GitHub, kept so that many failing chats do not cause many requests."""
+    """A failed request to GitHub, cached so that many failing chats do not cause many requests."""
 
     error: ChatError
     in_a_row: int
     until: float
-    """By the monotonic clock."""
+    """The time to retry, by the monotonic clock."""
 
 
 class CopilotCredential:
-    """The bearers and the account of one sign-in, for any number of turns of any number of sessions."""
+    """The bearers and the account of one sign-in, for any number of turns and sessions."""
 
     def __init__(
         self,
@@ -74,13 +76,13 @@ class CopilotCredential:
     ) -> None:
         """
         Args:
-            http: a client of its own; `aclose` closes it.
-            hosts: the GitHub of the sign-in.
+            http: a client for this object alone; `aclose` closes it.
+            hosts: the hosts of the sign-in.
             sign_in: the sign-in.
-            directory: where daemons share tokens.
+            directory: the directory in which daemons share tokens.
             headers: the client's identity for an exchange: `editor-version` and similar.
-            clock: measures and waits.
-            jitter: a number from 0 to 1, for each token.
+            clock: the clock to measure and wait with.
+            jitter: returns a number from 0 to 1 for each token.
         """
         self._http = http
         self._hosts = hosts
@@ -90,27 +92,27 @@ class CopilotCredential:
         self._jitter = jitter
 
         self._routes = routes_of(sign_in.token)
-        """The route in use, then the one that was not refused yet."""
+        """The route in use, followed by the other one unless it was refused."""
 
         self._reopen_at: float | None = None
-        """When a route is tried again after both were refused."""
+        """The time at which to start over with both routes after both were refused."""
 
         self.facts: AccountFacts | None = None
-        """The last facts of the account from GitHub, with the quotas of later answers."""
+        """The last account facts from GitHub, with the quotas of later responses."""
 
         self.failure: ChatError | None = None
-        """Why there is no bearer."""
+        """The reason why there is no bearer."""
 
         self.denial: ChatError | None = None
-        """Why the data plane does not serve the account, although there is a bearer."""
+        """The reason why the data plane does not serve the account, although there is a bearer."""
 
         self.listeners: set[Callable[[], None]] = set()
-        """Called when one of these three changed in a way that users should see."""
+        """Callbacks for changes of these three that users should see."""
 
         self._account: AccountFacts | None = None
         self._token: CopilotToken | None = None
         self._is_refused = False
-        """The token must be replaced, and is not taken from the shared file again."""
+        """Whether the token must be replaced, and must not be read from the shared file again."""
 
         self._file = SharedTokenFile(hosts, sign_in.token, directory=directory, clock=clock)
         self._exchanging: SingleFlight[CopilotToken] = SingleFlight()
@@ -118,13 +120,13 @@ class CopilotCredential:
         self._failures: dict[Route, _Failure] = {}
 
     async def bearer(self, *, insist: bool = False) -> Bearer:
-        """The bearer for the next request.
+        """Return the bearer for the next request.
 
         Args:
-            insist: make a request to GitHub even if it has just refused one.
+            insist: ask GitHub even if it has just refused a request.
 
         Raises:
-            AuthenticationError: this sign-in does not work; the hint says what to do.
+            AuthenticationError: this sign-in does not work; the hint names the remedy.
             ChatError: GitHub does not answer.
         """
         check_usable(self.sign_in.token, provider=self._hosts.provider, source=self.sign_in.source)
@@ -140,20 +142,20 @@ class CopilotCredential:
             try:
                 return await self._direct(insist=insist)
             except AuthenticationError:
-                # The kind of token is not the cause: the exchange may work once the account is in order.
+                # The kind of token is not the cause, so the exchange may work once the account is in order.
                 self._routes = ["exchange", "direct"]
                 raise
         return Bearer(token.secret, token.data_host, token)
 
     async def refuse(self, bearer: Bearer) -> str:
-        """Note that the data plane answered 401 to a bearer.
+        """Record that the data plane answered 401 to a bearer.
 
         Returns:
-            Why `bearer` gives another one, so that the request is worth repeating, once for each reason:
-            `newer_token` if this daemon or another already has one, else `expired_token`.
+            The reason why `bearer` returns another one now. The caller repeats the request once per reason:
+            `newer_token` if a daemon already has a newer token, else `expired_token`.
 
         Raises:
-            NoOtherBearer: there is no other one now.
+            NoOtherBearer: no other bearer is available now.
         """
         if bearer.exchanged is not None:
             return await self._refuse(bearer.exchanged)
@@ -162,9 +164,10 @@ class CopilotCredential:
         return "expired_token"
 
     async def recheck(self) -> None:
-        """Replace the short-lived token, unless that was done in the last minute.
+        """Replace the short-lived token, unless that happened in the last minute.
 
-        GitHub may not give it any more: the service, or GitHub's answer about the account, denies the access.
+        Called when the service or GitHub denies access to the account: GitHub may refuse to issue a new
+        token.
         """
         if self._token is not None:
             with contextlib.suppress(NoOtherBearer):
@@ -186,22 +189,22 @@ class CopilotCredential:
             logger.info("plan and quotas are not known: %s", error.message)
             self.facts = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
         else:
-            # On the direct route the account is all that a bearer needs.
+            # On the direct route, a bearer needs only the account, which was just fetched.
             await self.bearer(insist=self._routes[0] == "exchange")
 
     def note(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
-        """Set why there is no bearer, or why it does not work; None if it works."""
+        """Record why there is no bearer, or why it does not work; None if it works."""
         before, (self.failure, self.denial) = (self.failure, self.denial), (failure, denial)
         if before != (failure, denial):
             self.announce()
 
     async def deny(self, error: ChatError) -> None:
-        """Note that the data plane does not serve the account, until it does or GitHub is asked again."""
+        """Record that the data plane does not serve the account, until it does or GitHub is asked again."""
         await self.recheck()
         self.note(failure=self.failure, denial=error)
 
     def served(self, quotas: Sequence[Quota]) -> None:
-        """Note that the data plane serves the account; a quota that crosses a threshold is announced."""
+        """Record that the data plane serves the account, and announce a quota that crosses a threshold."""
         self.note(failure=self.failure)
         if not quotas:
             return
@@ -216,14 +219,14 @@ class CopilotCredential:
             listener()
 
     async def forget(self) -> None:
-        """Drop what was derived from the sign-in, here and in the shared file."""
+        """Drop everything derived from the sign-in, here and in the shared file."""
         self._account = self.facts = None
         await self._exchanging.aclose()
         self._token, self._is_refused = None, False
         await self._file.erase()
 
     async def aclose(self) -> None:
-        """End requests under way."""
+        """Cancel requests in progress, and close the client."""
         await self._fetching.aclose()
         await self._exchanging.aclose()
         await self._http.aclose()
@@ -231,13 +234,13 @@ class CopilotCredential:
     # -- routes
 
     def _leave(self, route: Route) -> bool:
-        """Use the other route from now on; False if that one was refused too."""
+        """Use the other route from now on; return False if it was refused too."""
         if self._routes[0] != route:
             return True  # Another caller has switched before.
         if len(self._routes) > 1:
             del self._routes[0]
             return True
-        # Both routes are closed, so the kind of token is not the cause; a failure of the service may be.
+        # Both routes are refused, so the kind of token is not the cause; a failure of the service may be.
         if self._reopen_at is None:
             self._reopen_at = self._clock.monotonic() + FINAL_SECONDS
         return False
@@ -265,11 +268,11 @@ class CopilotCredential:
     # -- the short-lived token
 
     async def _valid_token(self, *, insist: bool) -> CopilotToken:
-        """A usable token.
+        """Return a usable token.
 
         Raises:
-            ExchangeClosedError: the exchange does not take this kind of token.
-            ChatError: there is none.
+            ExchangeClosedError: the exchange does not accept this kind of token.
+            ChatError: no token is available.
         """
         token = None if self._is_refused else self._token
         if token is not None and token.is_valid(self._clock, until=token.refresh_at):
@@ -304,16 +307,16 @@ class CopilotCredential:
         return token
 
     def _is_newer(self, stored: CopilotToken, ours: CopilotToken | None) -> bool:
-        """Whether a token in the shared file is better than ours, which is refused or not fresh."""
+        """Whether a token in the shared file is better than `ours`, which is refused or no longer fresh."""
         is_fresh = stored.is_valid(self._clock, until=stored.refresh_at)
         if ours is None or not is_fresh:
             return is_fresh
-        # An older one was written late, by a daemon that was stopped; or a clock was set back.
+        # A stored token is older if a suspended daemon wrote it late, or if a clock was set back.
         is_older = stored.obtained_at < ours.obtained_at <= self._clock.now()
         return not is_older and not stored.is_same(ours)
 
     async def _refuse(self, token: CopilotToken) -> str:
-        """Discard a token; result and exception as for `refuse`."""
+        """Discard a token; see `refuse` for the result and the exception."""
         reason = self._why_replaced(token)
         if reason is not None:
             return reason
@@ -332,7 +335,7 @@ class CopilotCredential:
         return "expired_token"
 
     def _why_replaced(self, token: CopilotToken) -> str | None:
-        """The reason that `refuse` returns if another caller has discarded a token; else None."""
+        """Return the reason for `refuse` if another caller has discarded a token; else None."""
         if self._is_refused:
             return "expired_token"
         return "newer_token" if self._token is not None and not self._token.is_same(token) else None
@@ -342,13 +345,13 @@ class CopilotCredential:
     async def _ask(
         self, route: Route, flight: SingleFlight[T], work: Callable[[], Awaitable[T]], *, insist: bool
     ) -> T:
-        """The result of a route's request, which concurrent callers share.
+        """Run a route's request and return its result, which concurrent callers share.
 
         Raises:
-            ChatError: it failed, or failed shortly before.
+            ChatError: the request failed, or failed shortly before.
         """
         failure = None if insist else self._kept_failure(route)
-        # Each caller gets a new object: a shared one would collect the tracebacks of all.
+        # Raise a new object for each caller: a shared one would collect everyone's tracebacks.
         if failure is not None:
             raise copy.copy(failure.error).with_traceback(None)
         try:
@@ -364,8 +367,8 @@ class CopilotCredential:
             self._keep_failure(
                 route, error, in_a_row=min(before.in_a_row + 1, _MOST_DOUBLINGS) if before else 0
             )
-            # Of two findings about the sign-in the later one counts, whichever request made it. That the
-            # exchange is closed is about the kind of token.
+            # The later of two findings about the sign-in counts, whichever request made it. A closed exchange
+            # is not one of them: it concerns the kind of token.
             if isinstance(error, AuthenticationError) and not isinstance(error, ExchangeClosedError):
                 other: Route = "direct" if route == "exchange" else "exchange"
                 earlier = self._kept_failure(other)
@@ -376,7 +379,7 @@ class CopilotCredential:
         return result
 
     def _kept_failure(self, route: Route) -> _Failure | None:
-        """The route's last failure while it is kept; None if its request may be made."""
+        """Return the route's last failure while it is cached; None if a new request may be made."""
         failure = self._failures.get(route)
         return failure if failure is not None and self._clock.monotonic() < failure.until else None
 
@@ -391,6 +394,6 @@ class CopilotCredential:
 
 
 def _last_replacement(*tokens: CopilotToken | None) -> float | None:
-    """When a refused token was last replaced, as far as these tokens show it."""
+    """Return when a refused token was last replaced, according to these tokens."""
     moments = [each.replaced_at for each in tokens if each is not None and each.replaced_at is not None]
     return max(moments, default=None)

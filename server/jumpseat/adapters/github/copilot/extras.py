@@ -1,4 +1,4 @@
-"""Fields that Copilot adds to answers of every dialect: price, sources, notices.
+"""Fields that Copilot adds to responses of every dialect: price, sources, notices.
 
 Source: the Copilot API, chat chunks and usage.
 """
@@ -17,10 +17,10 @@ _LARGEST = 2**63
 
 
 class CopilotExtras:
-    """The additions of Copilot."""
+    """Copilot's additions to the dialects."""
 
     def cost_in(self, container: Mapping[str, Any]) -> Cost | None:
-        """The price in `copilot_usage`, which counts billionths of the unit."""
+        """Return the price in `copilot_usage`, which is in billionths of the unit."""
         usage = container.get("copilot_usage")
         total = usage.get("total_nano_aiu") if isinstance(usage, Mapping) else None
         if not isinstance(total, int | float) or isinstance(total, bool) or not 0 <= total < _LARGEST:
@@ -28,7 +28,7 @@ class CopilotExtras:
         return Cost(total / 1e9, CURRENCY)
 
     def sources_in(self, container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Public code that the answer matches, and references."""
+        """Yield references, and public code that the answer matches."""
         annotations = container.get("copilot_annotations")
         matches = annotations.get("IPCodeCitations") if isinstance(annotations, Mapping) else None
         for match in mappings_in(matches):
@@ -41,7 +41,7 @@ class CopilotExtras:
             yield url, text_in(metadata.get("display_name")) or text_in(data.get("title"))
 
     def notices_in(self, container: Mapping[str, Any]) -> Iterator[WarningEvent]:
-        """Errors of the service that did not end the answer."""
+        """Yield errors of the service that did not end the answer."""
         for error in mappings_in(container.get("copilot_errors")):
             words = plain_words(text_in(error.get("message")) or text_in(error.get("code")))
             if words:

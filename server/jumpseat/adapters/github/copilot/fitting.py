@@ -1,6 +1,6 @@
-"""Adapts a request to its model's row in the account's list, with a warning for what is dropped.
+"""Adapt a request to what the account's list says about its model, with a warning for each dropped part.
 
-The engine does the same before a turn, but at a daemon's first chat there is no list yet.
+The engine does the same before a turn, but a daemon's first chat starts before there is a list.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from jumpseat.chat.media import document_type, takes_document, without_unreadabl
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 
 NOTE = "[An image was here, which is no longer sent.]"
-"""Replaces an image of an earlier message that is beyond the model's limit."""
+"""The replacement for an earlier message's image that exceeds the model's limit."""
 
 
 def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, list[WarningEvent]]:
-    """The request without parts that the model does not support.
+    """Return the request without the parts that the model does not support.
 
     Args:
-        request: the turn.
-        info: the model's row; None if no list has it.
+        request: the request of the turn.
+        info: the model's entry; None if no list has it.
 
     Raises:
-        RequestError: the last message alone has more images than the model takes.
+        RequestError: the last message alone has more images than the model accepts.
     """
     warnings: list[WarningEvent] = []
     if info is None:
@@ -56,15 +56,15 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
 def readable(
     request: ChatRequest, info: ModelInfo | None, documents: Sequence[str]
 ) -> tuple[ChatRequest, list[WarningEvent]]:
-    """The request with a note instead of files in tool results that the model or its route does not take.
+    """Replace files in tool results that the model or its route does not accept with a note.
 
     Args:
-        request: the turn.
-        info: the model's row; None if no list has it.
-        documents: the types of documents that the model's route takes.
+        request: the request of the turn.
+        info: the model's entry; None if no list has it.
+        documents: the types of documents that the model's route accepts.
 
     Raises:
-        RequestError: a message has such a document.
+        RequestError: a message has a document of another type.
     """
     for message in request.messages:
         for block in message.content:
@@ -81,7 +81,7 @@ def readable(
 
 
 def _with_fewer_images(request: ChatRequest, info: ModelInfo, warnings: list[WarningEvent]) -> ChatRequest:
-    """The request with a note instead of the oldest images beyond the model's limit."""
+    """Replace the oldest images beyond the model's limit with a note."""
     counts = [_image_count(message) for message in request.messages]
     limit = info.max_prompt_images
     if limit is None or sum(counts) <= limit:

@@ -1,6 +1,6 @@
 """The headers of a request to Copilot.
 
-`user-agent` says that we are a third-party client; `editor-version` is that of the attached editor. The
+`user-agent` identifies jumpseat as a third-party client; `editor-version` names the attached editor. The
 integration id is the one that the service requires of clients without a contract. Both can be configured.
 Source: the Copilot API, request headers.
 """
@@ -21,15 +21,18 @@ from jumpseat.chat.media import media_of
 from jumpseat.dialects.anthropic_messages.models import family_and_version
 
 API_VERSION = "2026-08-01"
-"""Of the data plane: decides the shape of prices; both are read. The REST host has versions of its own."""
+"""The data plane's version, which determines the shape of prices; the REST host has its own versions.
+
+`models` reads both shapes.
+"""
 
 ANTHROPIC_VERSION = "2023-06-01"
 INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
-"""Lets Claude 4 to 4.5 think between tool calls; newer models do so by themselves."""
+"""The beta with which Claude 4 to 4.5 think between tool calls; newer models do so without it."""
 
 INTEGRATION_ID = "vscode-chat"
 INTEGRATION_ID_OF_PERSONAL_TOKENS = "copilot-developer-cli"
-"""The only one that the service accepts with personal access tokens."""
+"""The only integration id that the service accepts with personal access tokens."""
 
 _OUR_NAME = f"jumpseat/{jumpseat.__version__}"
 _EDITOR_NAMES = {"neovim": "Neovim", "emacs": "Emacs", "visual studio code": "vscode"}
@@ -38,10 +41,10 @@ _CONVERSATIONS = uuid.UUID("7a3a6d0e-64c2-5b0b-9a7f-3d1f5f1f7d55")
 
 
 def identity_headers(options: CopilotOptions, client: ClientInfo | None) -> dict[str, str]:
-    """The identity of the client, for requests to the data plane and for the exchange of tokens.
+    """Return the client's identity, for requests to the data plane and for token exchanges.
 
     Args:
-        options: of the provider's table; `editor_version` and `integration_id` are used.
+        options: the provider's options; `editor_version` and `integration_id` are used.
         client: the attached client.
     """
     return {
@@ -53,7 +56,7 @@ def identity_headers(options: CopilotOptions, client: ClientInfo | None) -> dict
 
 
 def editor_version(client: ClientInfo | None) -> str:
-    """`name/version` of the attached client, else our own."""
+    """Return `name/version` of the attached client, or jumpseat's own if there is none."""
     if client is None or not client.name.strip():
         return _OUR_NAME
     known = _EDITOR_NAMES.get(client.name.strip().lower(), client.name)
@@ -63,7 +66,7 @@ def editor_version(client: ClientInfo | None) -> str:
 
 
 def signed(headers: Mapping[str, str], bearer: Bearer, options: CopilotOptions) -> dict[str, str]:
-    """The headers with a bearer; send them to its data host only."""
+    """Return the headers with a bearer added. They may be sent only to the bearer's data host."""
     token = bearer.token.reveal()
     result = {**headers, "authorization": f"Bearer {token}", "x-request-id": str(uuid.uuid4())}
     if token.startswith("github_pat_") and options.integration_id is None:
@@ -72,23 +75,23 @@ def signed(headers: Mapping[str, str], bearer: Bearer, options: CopilotOptions) 
 
 
 def chat_headers(request: ChatRequest) -> dict[str, str]:
-    """The headers that describe a chat, on every route."""
-    # `x-initiator` decides whether the request is billed: only the first one of a user's turn says `user`. A
-    # request that was refused for its form or its token was not billed, so the next one is still the first.
+    """Return the headers that describe a chat, on every route."""
+    # `x-initiator` decides whether the request is billed: only the first request of a user's turn is marked
+    # `user`. A request refused for its form or its token was not billed, so the next one is still the first.
     initiator = request.effective_initiator()
     intent = "conversation-panel" if initiator == "user" else "conversation-agent"
     headers = {"x-initiator": initiator, "openai-intent": intent, "x-interaction-type": intent}
     if request.conversation_id:
-        # The same for the whole conversation, and reveals nothing.
+        # The id is constant for the whole conversation and reveals nothing about it.
         headers["x-interaction-id"] = str(uuid.uuid5(_CONVERSATIONS, request.conversation_id))
     if any(block.type == "image" for block in media_of(request.messages)):
-        # Required as long as an image is anywhere in the history.
+        # The service requires this as long as an image is anywhere in the history.
         headers["copilot-vision-request"] = "true"
     return headers
 
 
 def messages_headers(body: Mapping[str, Any], betas: str | None) -> dict[str, str]:
-    """The headers of Anthropic's Messages.
+    """Return the headers for Anthropic's Messages API.
 
     Args:
         body: the request's body.

@@ -1,6 +1,6 @@
-"""Decodes Copilot's list of models and finds the default one.
+"""Decode Copilot's list of models, and find the default model.
 
-Source: GET /models of the Copilot API. A row that cannot be read is skipped and logged.
+Source: `GET /models` of the Copilot API. An unreadable row is skipped and logged.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disab
 
 
 def read_models(answer: Any, provider: str) -> list[ModelInfo]:
-    """The chat models of an answer, in its order, one row for each id.
+    """Return the chat models of a response, in its order, one per id.
 
     Args:
         answer: the parsed JSON, `{"data": [row, …]}`.
         provider: the configured provider's id.
 
     Raises:
-        ProtocolError: there is no array of rows.
+        ProtocolError: the response has no array of rows.
     """
     rows = answer.get("data") if isinstance(answer, Mapping) else answer
     if not isinstance(rows, list):
@@ -60,19 +60,19 @@ def read_models(answer: Any, provider: str) -> list[ModelInfo]:
 
 
 def included_model(models: Sequence[ModelInfo]) -> str | None:
-    """The first model in pickers that costs nothing beyond the plan."""
+    """Return the first model in pickers that costs nothing beyond the plan."""
     offered = [model for model in models if model.picker_enabled and can_be_used(model)]
     return next((model.model for model in offered if model.billing and cost(model) == 0), None)
 
 
 def plans_hint(model: ModelInfo | None) -> str:
-    """A sentence that names the plans with the model, after a space; empty if the list does not name any."""
+    """Return a sentence that names the model's plans, after a space; empty if the list does not name any."""
     plans = model.billing.restricted_to if model is not None and model.billing is not None else None
     return f" Plans that include it: {', '.join(plans)}." if plans else ""
 
 
 def _model(row: Any, provider: str) -> ModelInfo | None:
-    """One row; None if it is not a chat model.
+    """Decode one row; return None if it is not a chat model.
 
     Raises:
         KeyError, TypeError, ValueError: the row has no name, or is not an object.
@@ -86,7 +86,7 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
     if capabilities.get("type", "chat") != "chat":
         return None
     limits, supports = mapping_in(capabilities.get("limits")), mapping_in(capabilities.get("supports"))
-    # The service lists only abilities that are true. Without a list the abilities are unknown.
+    # The service lists only abilities that are true. Without the list they are unknown.
     is_listed = bool(supports)
     levels = texts_in(supports.get("reasoning_effort"))
     policy = mapping_in(row.get("policy"))
@@ -108,7 +108,7 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         supports_parallel_tool_calls=supports.get("parallel_tool_calls") is True if is_listed else None,
         supports_streaming=supports.get("streaming") is True if is_listed else True,
         supports_thinking=any(supports.get(key) for key in _THINKING) if is_listed else None,
-        # The list has schemas only; it does not say whether plain JSON mode works.
+        # The list mentions only schemas, not whether plain JSON mode works.
         supports_json=True if supports.get("structured_outputs") is True else None,
         thinking_levels=levels or None,
         preview=row.get("preview") is True,
@@ -117,14 +117,14 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
         policy_terms=text_in(policy.get("terms")) or None,
         billing=_billing(mapping_in(row.get("billing"))),
-        # Rows without the list are older than the other routes.
+        # Rows without this list are older than the other routes.
         endpoints=endpoints or [CHAT_COMPLETIONS],
         messages=[text for _, text in notes] or None,
     )
 
 
 def _billing(billing: Mapping[str, Any]) -> Billing | None:
-    """Either shape, by API version: a multiplier of premium requests, or prices of tokens."""
+    """Decode either shape, by API version: a multiplier of premium requests, or token prices."""
     premium, multiplier = billing.get("is_premium"), billing.get("multiplier")
     prices = billing.get("token_prices")
     plans = texts_in(billing.get("restricted_to")) or None
@@ -139,6 +139,6 @@ def _billing(billing: Mapping[str, Any]) -> Billing | None:
 
 
 def _notes(messages: Any) -> list[tuple[str, str]]:
-    """`[{"code", "message"}]` as pairs, without empty messages."""
+    """Return `[{"code", "message"}]` as pairs, without empty messages."""
     rows = [mapping_in(message) for message in messages] if isinstance(messages, list) else []
     return [(text_in(row.get("code")), text) for row in rows if (text := text_in(row.get("message")))]

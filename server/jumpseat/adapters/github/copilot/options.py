@@ -1,13 +1,13 @@
-"""The own keys of the kind `copilot`."""
+"""The configuration keys of the kind `copilot`."""
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# Do not import `annotations` from `__future__` here: pydantic would compile each annotation's text again.
 from pydantic import Field
 
 from jumpseat.adapters.github.options import GitHubOptions
 from jumpseat.config.schema import HeaderWord
 
 SOURCE_KEYS = ("github_token",)
-"""Keys that hold a value source."""
+"""Keys whose value is a value source."""
 
 
 class CopilotOptions(GitHubOptions):
@@ -16,7 +16,7 @@ class CopilotOptions(GitHubOptions):
     api_url: str | None = None
     copilot_url: str | None = None
     client_id: HeaderWord | None = None
-    """The OAuth app that the user authorizes at a sign-in."""
+    """The OAuth app that the user authorizes when signing in."""
 
     integration_id: HeaderWord | None = None
     github_token: str | None = Field(default=None, min_length=1, repr=False)

@@ -1,4 +1,4 @@
-"""The errors for the data plane's refusals, on every route, each with what the user can do.
+"""Errors for the data plane's refusals, on every route, each with a hint at what the user can do.
 
 Source: the Copilot API, errors by status, bodies, and codes for limits.
 """
@@ -26,8 +26,11 @@ from jumpseat.chat import (
 from jumpseat.dialects import ProviderFault, plain_words
 
 Cure: TypeAlias = Literal["expired_token", "wrong_host", "wrong_endpoint", "unknown_item_ids"]
-"""What another attempt would change: the short-lived token, the data host, the route, or the ids of reasoning
-items, which belong to one connection."""
+"""What another attempt would have to change.
+
+The short-lived token, the data host, the route, or the ids of reasoning items, which belong to one
+connection.
+"""
 
 _EXPIRED = re.compile(r"token (has )?expired|authenticatetoken|bad credentials|invalid token", re.IGNORECASE)
 _POLICY = re.compile(r"policy|terms (not|have not)|enable (access|this model)", re.IGNORECASE)
@@ -52,16 +55,16 @@ _QUOTA_CODES = ("quota_exceeded", "free_quota_exceeded", "overage_limit_reached"
 
 
 class AccountDeniedError(AuthorizationError):
-    """The service does not serve this account: no seat, no plan, or closed by GitHub."""
+    """The service does not serve this account: it has no seat or plan, or GitHub has closed it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a refusal happened; its hints use these facts."""
+    """The circumstances of a refusal, for its hints."""
 
     provider: str
     site: str
-    """The web host of the GitHub, without a trailing slash: `https://github.com`."""
+    """The web host of the GitHub instance, without a trailing slash: `https://github.com`."""
 
     model: str | None = None
     """None if the request was not a chat."""
@@ -73,11 +76,11 @@ class Place:
     """A sentence about the plans that include the model, after a space."""
 
     fallback: str | None = None
-    """A model that the plan includes: suggested to the user, never used by itself."""
+    """A model that the plan includes, suggested to the user but never used automatically."""
 
 
 def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
-    """What to change so that the same turn may succeed; None if no change helps.
+    """Return what to change so that the same turn may succeed; None if no change helps.
 
     Args:
         fault: the parsed error body.
@@ -95,12 +98,12 @@ def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
 
 
 def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
-    """The error to raise, of the right kind and with a hint.
+    """Return the error to raise, of the right kind and with a hint.
 
     Args:
         fault: the parsed error body.
-        error: the general error for it, whose facts are kept.
-        place: where it happened.
+        error: the general error for it, whose facts are copied.
+        place: the circumstances of the refusal.
     """
     status, words = error.status_code, fault.words
     code = (fault.code or "").partition(":")[0]
@@ -140,9 +143,9 @@ def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError
 
 
 def refused_for_now(error: ChatError, provider: str, seconds: float) -> ChatError:
-    """The error for a refused short-lived token without a replacement.
+    """Return the error for a refused short-lived token without a replacement.
 
-    GitHub has issued the token, so the sign-in works; the service may not know the token yet.
+    GitHub issued the token, so the sign-in works; the service may not recognize the token yet.
     """
     seconds = max(1, math.ceil(seconds))
     message = f"{provider} does not accept the short-lived token that GitHub issued."

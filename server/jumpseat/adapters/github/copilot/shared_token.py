@@ -1,7 +1,7 @@
-"""The private file in which the daemons of one machine share the short-lived token of a sign-in.
+"""The private file in which the daemons of one machine share a sign-in's short-lived token.
 
-A lock beside it lets one of them at a time exchange the sign-in. The operating system releases the lock of a
-process that died; a wait for one that hangs ends after `LOCK_SECONDS`.
+A lock beside the file allows one daemon at a time to exchange the sign-in. If the process with the lock dies,
+the operating system releases it; if it hangs, other daemons stop waiting after `LOCK_SECONDS`.
 """
 
 from __future__ import annotations
@@ -27,37 +27,39 @@ logger = logging.getLogger(__name__)
 
 LOCK_SUFFIX = ".exchange.lock"
 LOCK_SECONDS = 20.0
-"""How long to wait for another daemon's exchange: longer than one may take."""
+"""The time to wait for another daemon's exchange, which is longer than one exchange may take."""
 
 SPREAD_SECONDS = 10.0
-"""Waits are longer by a random time up to this: if a daemon hangs, the first one that stops waiting makes the
-exchange, and the others find its token."""
+"""The longest random extension of a wait.
+
+If a daemon hangs, the first daemon that stops waiting makes the exchange, and the others find its token.
+"""
 
 POLL_SECONDS = 0.05
 
 
 class SharedTokenFile:
-    """The file of one sign-in. If it cannot be used, that is logged and nothing is shared."""
+    """The shared file of one sign-in. If the file cannot be used, this is logged and nothing is shared."""
 
     def __init__(self, hosts: GitHubHosts, github_token: Secret, *, directory: Path, clock: Clock) -> None:
         """
         Args:
-            hosts: the GitHub and the provider of the sign-in.
-            github_token: the long-lived token of the sign-in.
-            directory: the directory of the file.
-            clock: measures the life of the token.
+            hosts: the hosts and the provider of the sign-in.
+            github_token: the sign-in's long-lived token.
+            directory: the file's directory.
+            clock: the clock for the token's lifetime.
         """
-        # Each provider id, data plane and sign-in has its own file. The digest does not reveal the token,
-        # which is random.
+        # Each combination of provider id, data plane and sign-in has its own file. The digest does not reveal
+        # the token, because the token is random.
         name = _prefix(hosts) + _digest(hosts.provider, hosts.key, github_token.reveal())
         self._hosts = hosts
         self._clock = clock
         self._file = StateFile(directory / f"{name}.json", private=True)
         self.lock_path = directory / f"{name}{LOCK_SUFFIX}"
-        """For `locked`, around an exchange of this sign-in."""
+        """The lock to acquire with `locked` around an exchange of this sign-in."""
 
     async def read(self) -> CopilotToken | None:
-        """The last token that a daemon has written, valid or not."""
+        """Return the last token that a daemon has written, valid or not."""
         try:
             content = await run_blocking(self._file.read)
         except StateError as error:
@@ -79,7 +81,7 @@ class SharedTokenFile:
             return None
 
     async def write(self, token: CopilotToken) -> None:
-        """Replace the content."""
+        """Replace the file's content."""
         content = {
             "token": token.secret.reveal(),
             "data_host": token.data_host,
@@ -104,10 +106,10 @@ class SharedTokenFile:
 async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
     """Remove the shared tokens of all sign-ins of a provider.
 
-    Waits for exchanges of other daemons, which would write their token after the removal.
+    Waits for other daemons' exchanges, which would otherwise write their token after the removal.
 
     Raises:
-        ConfigError: a file still holds a token; the message names it.
+        ConfigError: a file still contains a token; the message names it.
     """
     if await run_blocking(directory.is_symlink):
         return  # Nothing of ours is read or written there.
@@ -122,7 +124,7 @@ async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def locked(path: Path) -> AsyncIterator[None]:
-    """Prevent exchanges of a sign-in by other daemons, if the lock can be acquired."""
+    """Prevent other daemons from exchanging the same sign-in, if the lock can be acquired."""
     from filelock import AsyncFileLock  # Deferred: most calls find a fresh token in memory.
 
     seconds = LOCK_SECONDS + random.random() * SPREAD_SECONDS  # noqa: S311 - spreads load
@@ -152,6 +154,6 @@ def _digest(*parts: str) -> str:
 
 
 def _erase(directory: Path, prefix: str) -> list[Path]:
-    """Remove the files with this prefix, with temporary and broken ones; returns those that remain."""
+    """Remove the files with this prefix, including temporary and broken ones; return those that remain."""
     candidates = [*directory.glob(f"{prefix}*"), *directory.glob(f".{prefix}*")]
     return [path for path in candidates if path.suffix != ".lock" and not erased(path)]

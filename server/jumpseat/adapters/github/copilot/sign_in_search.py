@@ -1,4 +1,4 @@
-"""The sign-ins that one Copilot provider may use: found, cached, and rejected by GitHub."""
+"""The sign-ins available to one Copilot provider, cached, without those that GitHub rejected."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from jumpseat.config import ProviderConfig, Values
 from jumpseat.system.threads import run_blocking
 
 LOOK_AGAIN_SECONDS = 5.0
-"""How long "signed out" is cached before other programs' sign-ins are searched again."""
+"""The time for which "signed out" is cached before searching other programs' sign-ins again."""
 
 
 class SignInSearch:
-    """Searches at its first use, and again when the store or an editor's file has changed."""
+    """Searches on first use, and again when the store or an editor's file has changed."""
 
     def __init__(self, hosts: GitHubHosts, config: ProviderConfig, store: TokenStore) -> None:
         """
         Args:
-            hosts: the GitHub.
-            config: the provider's table; `github_token` counts here.
-            store: our own sign-ins.
+            hosts: the hosts to find sign-ins for.
+            config: the provider's table; `github_token` matters here.
+            store: the store of jumpseat's own sign-ins.
         """
         self._hosts = hosts
         self._config = config
@@ -36,15 +36,15 @@ class SignInSearch:
 
         self._one_at_a_time = asyncio.Lock()
         self._found: dict[bool, FoundSignIns] = {}
-        """What was found, with and without sources of tokens for GitHub in general."""
+        """The cached results, with (True) and without (False) the sources of general GitHub tokens."""
 
         self._store_stamp: object = None
         self._search_again_at = 0.0
         self._seen: list[SignIn | None] = []
-        """The best sign-in at the first search, or at the last `best_has_changed`."""
+        """The best sign-in at the first search or the last `best_has_changed`; empty until then."""
 
         self._rejected: dict[str, SignIn] = {}
-        """Sign-ins of other programs that GitHub does not accept any more, by token; the last one is last."""
+        """Other programs' sign-ins that GitHub no longer accepts, by token, the most recent one last."""
 
     @property
     def known_best(self) -> SignIn | None:
@@ -53,47 +53,47 @@ class SignInSearch:
         return found.best if found is not None else None
 
     async def search(self) -> FoundSignIns:
-        """The existing sign-ins, without those that GitHub has rejected.
+        """Return the existing sign-ins, without those that GitHub has rejected.
 
         Raises:
-            ChatError: one that the user named for Copilot cannot be used, or the store cannot be read.
+            ChatError: a sign-in that the user chose for Copilot cannot be used, or the store cannot be read.
         """
         found = await self._remembered(general=True)
         usable = [each for each in found.sign_ins if each.token.reveal() not in self._rejected]
-        # If all were rejected, the last one stays, so that its error is reported.
+        # If all were rejected, include the last one so that its error is reported.
         found = replace(found, sign_ins=usable or list(self._rejected.values())[-1:])
         if not self._seen:
             self._seen = [found.best]
         return found
 
     async def has_one_for_copilot(self) -> bool:
-        """Whether there is a sign-in that was made for Copilot; does not run `gh`.
+        """Whether a sign-in made for Copilot exists; does not run `gh`.
 
         Raises:
-            ChatError: as `search` raises it.
+            ChatError: see `search`.
         """
         found = self._found.get(True) or await self._remembered(general=False)
         return found.best is not None and found.best.is_for_copilot
 
     async def best_has_changed(self) -> bool:
-        """Whether there is another best sign-in than at the last call; searches again if it was ever used.
+        """Whether the best sign-in differs from that at the last call; searches again if it was ever used.
 
         Raises:
-            ChatError: as `search` raises it.
+            ChatError: see `search`.
         """
         self._found.clear()
         if not self._seen:
             return False
-        # Compared with the last call, not with the last search, which a chat may have made.
+        # Compare with the last call, not with the last search, because a chat may have searched since.
         before, after = self._seen[0], (await self.search()).best
         self._seen = [after]
         return (before and before.key) != (after and after.key)
 
     async def reject(self, sign_in: SignIn) -> bool:
-        """Leave out a sign-in of another program; returns whether there is another one.
+        """Exclude another program's sign-in, and return whether another one is left.
 
         Raises:
-            ChatError: as `search` raises it.
+            ChatError: see `search`.
         """
         token = sign_in.token.reveal()
         if self._rejected.pop(token, None) is None:
@@ -102,14 +102,14 @@ class SignInSearch:
         return any(each.token.reveal() not in self._rejected for each in (await self.search()).sign_ins)
 
     def forget(self) -> None:
-        """Search again at the next use, also for what was rejected."""
+        """Search again on the next use, including the rejected sign-ins."""
         self._found.clear()
         self._seen.clear()
         self._rejected.clear()
         self._values.forget()  # It caches what a `cmd:` has printed.
 
     async def _remembered(self, *, general: bool) -> FoundSignIns:
-        """What was found since the last change of the store or of a watched file."""
+        """Return the result of the last search, or search again if it is out of date."""
         async with self._one_at_a_time:
             stamp = await run_blocking(self._store.stamp)
             if stamp != self._store_stamp:
@@ -117,7 +117,7 @@ class SignInSearch:
                 self._store_stamp = stamp
             now = asyncio.get_running_loop().time()
             found = self._found.get(general)
-            # Other programs may have signed in, and `gh` has no file to watch.
+            # Other programs may have signed in since, and `gh` has no file to watch.
             is_old = found is not None and general and not found.sign_ins and now >= self._search_again_at
             if found is None or is_old:
                 found = self._found[general] = await self._find(general=general)

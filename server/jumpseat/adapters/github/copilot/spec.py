@@ -1,4 +1,4 @@
-"""The kind `copilot`."""
+"""The provider kind `copilot`."""
 
 from __future__ import annotations
 

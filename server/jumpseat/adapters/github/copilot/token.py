@@ -14,13 +14,13 @@ from jumpseat.system.clock import Clock
 from jumpseat.system.secrets import Secret, hidden
 
 MARGIN_SECONDS = 300.0
-"""How long before its expiry a token is replaced: a chat that starts now may run for minutes."""
+"""How long before its expiry a token is replaced, because a chat that starts now may run for minutes."""
 
 JITTER_SECONDS = 60.0
-"""Tokens are replaced earlier by a random time up to this, so that not all daemons do it at once."""
+"""The longest random advance of a replacement, so that not all daemons replace their token at once."""
 
 GRACE_SECONDS = 60.0
-"""How much longer than `refresh_in` a token is assumed to work, as GitHub's own client does."""
+"""The time by which a token is assumed to outlive `refresh_in`, as in GitHub's own client."""
 
 LONGEST_LIFE_SECONDS = 24 * 3600.0
 DEFAULT_LIFE_SECONDS = 600.0
@@ -33,30 +33,30 @@ class CopilotToken:
 
     secret: Secret
     data_host: str
-    """Base URL of the data plane for this token; another one answers 421."""
+    """The base URL of the data plane for this token. Another data host answers 421."""
 
     obtained_at: float
     refresh_at: float
-    """From this time on a new token is requested, while this one is still used."""
+    """The time from which a new token is requested, while this one is still used."""
 
     expires_at: float
     sku: str | None = None
     chat_enabled: bool | None = None
     clock_offset: float
-    """The wall clock less the monotonic clock when this process got the token."""
+    """The difference between the wall clock and the monotonic clock when this process received the token."""
 
     replaced_at: float | None = None
-    """When a daemon of this machine last replaced a refused token."""
+    """The time at which a daemon of this machine last replaced a refused token."""
 
     def is_valid(self, clock: Clock, *, until: float) -> bool:
-        """Whether `until` has not come yet. False if the token was obtained in the future."""
+        """Whether `until` is still in the future. False if the token was obtained in the future."""
         now = clock.now()
-        # By both clocks: the wall clock may have been set, the monotonic one may have stopped in sleep.
+        # Check both clocks: the wall clock may have been set, and the monotonic clock may stop during sleep.
         latest = max(now, clock.monotonic() + self.clock_offset)
         return self.obtained_at - CLOCK_SLACK_SECONDS <= now and latest < until
 
     def is_same(self, other: CopilotToken) -> bool:
-        """Whether both are one token."""
+        """Whether both have the same secret."""
         return self.secret.reveal() == other.secret.reveal()
 
 
@@ -70,20 +70,20 @@ async def exchange(
     clock: Clock,
     jitter: float,
 ) -> CopilotToken:
-    """Exchange a GitHub token for a Copilot token. One attempt.
+    """Exchange a GitHub token for a Copilot token, without retries.
 
     Args:
         http: the shared client.
-        hosts: the GitHub.
+        hosts: the hosts to ask.
         github_token: the long-lived token.
-        source: the source of the sign-in, for errors.
+        source: the source of the sign-in, for error messages.
         headers: the identity of the client: `editor-version` and similar.
-        clock: gives the wall-clock time.
-        jitter: from 0 to 1, the part of `JITTER_SECONDS` to subtract.
+        clock: the source of the wall-clock time.
+        jitter: the part of `JITTER_SECONDS` to subtract, from 0 to 1.
 
     Raises:
-        ExchangeClosedError: the exchange does not take this kind of token.
-        ChatError: as `exchange_error` makes it, or GitHub cannot be reached.
+        ExchangeClosedError: the exchange does not accept this kind of token.
+        ChatError: GitHub refused (see `exchange_error`) or cannot be reached.
     """
     url = f"{hosts.api}/copilot_internal/v2/token"
     answer = await ask_github(http, hosts, url, github_token, headers)
@@ -93,11 +93,11 @@ async def exchange(
 
 
 def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: float = 0.0) -> CopilotToken:
-    """The token of an answer of 200.
+    """Read the token from a response with status 200.
 
     Raises:
-        ProtocolError: it has no token.
-        ConfigError: it names a data host that does not belong to this GitHub.
+        ProtocolError: the response has no token.
+        ConfigError: it names a data host that does not belong to this GitHub instance.
     """
     try:
         body = answer.json()
@@ -110,7 +110,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
     sku, chat = body.get("sku"), body.get("chat_enabled")
     now = clock.now()
     life = _life(body, answer, now)
-    # A short-lived token is not replaced at once, or every call would request one.
+    # A token with a short life is used for half of it, or every call would request a new one.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
         secret=hidden(token, short_lived=True),
@@ -125,15 +125,15 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
 
 
 def _life(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> float:
-    """Seconds until the token expires."""
-    # This machine's clock may be wrong by hours: `expires_at` is compared with the server's time, or ignored
-    # if that is missing and there is `refresh_in`, which needs no clock.
+    """Return the seconds until the token expires."""
+    # This machine's clock may be wrong by hours, so compare `expires_at` with the server's time. If that
+    # is missing, ignore `expires_at` in favour of `refresh_in`, which does not depend on a clock.
     refresh_in, expires_at = _seconds(body.get("refresh_in")), _seconds(body.get("expires_at"))
     server_now = _date(answer.headers.get("date"))
     lives = [refresh_in + GRACE_SECONDS] if refresh_in is not None else []
     if expires_at is not None and (server_now is not None or not lives):
         lives.append(expires_at - (server_now if server_now is not None else now))
-    # A new token cannot have expired. Without this rule every request would fetch another one.
+    # A new token cannot have expired already. Without this rule, every request would fetch another one.
     positive = [life for life in lives if life > 0]
     return min(min(positive, default=DEFAULT_LIFE_SECONDS), LONGEST_LIFE_SECONDS)
 

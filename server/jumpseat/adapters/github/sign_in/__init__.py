@@ -1,1 +1,1 @@
-"""Sign-ins to GitHub: ours, those of other programs, and the device flow that makes one."""
+"""GitHub sign-ins: jumpseat's own, those of other programs, and the device flow that creates one."""

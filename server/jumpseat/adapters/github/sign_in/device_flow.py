@@ -1,7 +1,7 @@
 """OAuth 2.0's device authorization grant (RFC 8628), as GitHub implements it.
 
-Makes the requests and waits between them; the caller stores the token. Source of the answers: RFC 8628
-section 3.5 and GitHub's page on the device flow. GitHub sends errors with status 200.
+Sends the requests and waits between them; the caller stores the token. The response formats come from
+RFC 8628 section 3.5 and GitHub's page on the device flow. GitHub sends errors with status 200.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret, hidden
 
 DEFAULT_CLIENT_ID = "Iv1.b507a08c87ecfe98"
-"""The GitHub App of GitHub's own Copilot plug-ins: the exchange accepts the tokens of few other apps."""
+"""The GitHub App of GitHub's own Copilot plug-ins. The exchange accepts tokens of few other apps."""
 
 SCOPE = "read:user"
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 
 DEFAULT_INTERVAL_SECONDS = 5.0
-"""The default of RFC 8628 section 3.2."""
+"""The default interval in RFC 8628 section 3.2."""
 
 SHORTEST_INTERVAL_SECONDS = 1.0
 
 SLOWER_BY_SECONDS = 5.0
-"""RFC 8628 section 3.5: the increase for a `slow_down` without an interval."""
+"""The increase for a `slow_down` without an interval (RFC 8628 section 3.5)."""
 
 MARGIN = 1.2
-"""A factor on the interval: each early poll makes GitHub's interval 5 s longer."""
+"""The safety factor on the interval: each early poll makes GitHub add 5 s to it."""
 
 DEFAULT_LIFETIME_SECONDS = 900.0
 LONGEST_LIFETIME_SECONDS = 3600.0
 LONGEST_PAUSE_SECONDS = 60.0
 MAX_FAILURES_IN_A_ROW = 8
-"""With doubling pauses this bridges minutes without a network."""
+"""The number of consecutive failures to give up after; with doubling pauses it bridges minutes offline."""
 
 REQUEST_SECONDS = 30.0
 
@@ -63,16 +63,16 @@ _TOKEN = re.compile(r"[\x21-\x7e]{4,4096}")
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """A sign-in under way: what the user sees, and what polls send."""
+    """A sign-in in progress: the prompt for the user and the code to poll with."""
 
     prompt: SignInPrompt
     code: Secret
     deadline: float = field(repr=False)
-    """On the clock's monotonic scale."""
+    """The expiry on the clock's monotonic scale."""
 
 
 class DeviceFlow:
-    """Signs users in to one GitHub. One object may run several flows."""
+    """Signs users in to one GitHub instance. One object can run several flows."""
 
     def __init__(
         self,
@@ -85,9 +85,9 @@ class DeviceFlow:
         """
         Args:
             http: the shared client.
-            hosts: where to sign in.
+            hosts: the hosts to sign in to.
             client_id: the OAuth or GitHub App that the user authorizes.
-            clock: measures and waits.
+            clock: the clock to measure and wait with.
         """
         self._http = http
         self._hosts = hosts
@@ -95,11 +95,11 @@ class DeviceFlow:
         self._clock = clock
 
     async def start(self) -> DeviceCode:
-        """Request a code.
+        """Request a device code.
 
         Raises:
-            ConfigError: the host has no device flow, or does not know the client id.
-            ChatError: the request failed, or the answer cannot be trusted.
+            ConfigError: the host does not offer the device flow, or rejects the client id.
+            ChatError: the request failed, or the response cannot be trusted.
         """
         started = self._clock.monotonic()
         answer = await self._post("/login/device/code", {"client_id": self._client_id, "scope": SCOPE})
@@ -129,13 +129,13 @@ class DeviceFlow:
         """Poll until the user has signed in, and return the GitHub token.
 
         Raises:
-            AuthenticationError: the user denied it, or the code expired.
-            ChatError: GitHub refused for another reason, or cannot be reached for too long.
+            AuthenticationError: the user denied access, or the code expired.
+            ChatError: GitHub refused for another reason, or stayed unreachable for too long.
         """
         interval = device.prompt.interval_seconds
         failures, retry_after = 0, 0.0
         while True:
-            # Pauses grow after a failure (RFC 8628 section 3.5).
+            # RFC 8628 section 3.5 requires longer pauses after a failure.
             pause = min(interval * MARGIN * 2**failures, max(LONGEST_PAUSE_SECONDS, interval * MARGIN))
             pause = max(pause, retry_after)
             if self._clock.monotonic() + pause >= device.deadline:
@@ -198,7 +198,7 @@ class DeviceFlow:
             ) from None
 
     def _transient_failure(self, answer: HttpAnswer) -> ChatError | None:
-        """The error of an answer without a result of the sign-in: GitHub or a proxy failed."""
+        """Return an error if GitHub or a proxy failed, so that the response has no sign-in result."""
         if answer.status == 429 or answer.status >= 500:
             return self._from_status(answer)
         body = _fields(answer)
@@ -211,7 +211,11 @@ class DeviceFlow:
         return hidden(token)
 
     def _trusted(self, page: object) -> str:
-        """The sign-in page, if it is on the configured GitHub."""
+        """Return the sign-in page's URL if it is on the configured host.
+
+        Raises:
+            ProtocolError: the page is on another host.
+        """
         # A page on another host could phish for the user's password.
         configured = urlsplit(self._hosts.github)
         own = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
@@ -272,18 +276,18 @@ class DeviceFlow:
 
 
 def _fields(answer: HttpAnswer) -> dict[str, Any]:
-    """The answer's fields, from JSON or form data; empty for anything else."""
+    """Return the response's fields from JSON or form data; empty for anything else."""
     try:
         body = answer.json()
     except ValueError:
-        # GitHub sends form data if a proxy drops the header `Accept`.
+        # GitHub sends form data if a proxy drops the `Accept` header.
         text = answer.body[:16_384].decode("utf-8", "replace").strip()
         return dict(parse_qsl(text)) if re.fullmatch(r"[\w.~%+&=-]+", text) else {}
     return body if isinstance(body, dict) else {}
 
 
 def _interval(value: object) -> float:
-    # A server that sends 0 is not polled in a tight loop.
+    # Never poll in a tight loop, even if the server sends 0.
     return SHORTEST_INTERVAL_SECONDS if value in (0, "0") else _positive(value, DEFAULT_INTERVAL_SECONDS)
 
 

@@ -1,7 +1,7 @@
 """Copilot sign-ins of editor plug-ins on this machine: `hosts.json`, `apps.json`, `auth.db`.
 
-The files belong to the plug-ins: they are read only, and never locked or created. Blocks: call it on a
-thread. Source of paths and shapes: the plug-ins that write them.
+The files belong to the plug-ins, so they are read but never locked or created. The functions block, so call
+them on a worker thread. Paths and shapes come from the plug-ins that write the files.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ JSON_FILES = ("hosts.json", "apps.json")
 DATABASE = "auth.db"
 MAX_FILE_BYTES = 1_000_000
 DATABASE_SECONDS = 1.0
-"""How long to wait while a plug-in writes."""
+"""The time to wait for a plug-in that is writing."""
 
 CLEAR_SCHEMA = 0
-"""`token_schema_version` of rows with a token in clear text; later versions are encrypted."""
+"""The `token_schema_version` of rows with a token in clear text. Later versions are encrypted."""
 
 GITHUB_TOKEN_PREFIXES = ("gh", "github_pat_")
 
 
 def copilot_directory(environment: Environment, platform: str = sys.platform) -> Path | None:
-    """The directory of the plug-ins' files, on macOS too below `~/.config`; None if there is no home."""
+    """Return the directory of the plug-ins' files: `~/.config` even on macOS; None if there is no home."""
     configured = environment.get("XDG_CONFIG_HOME")
     if configured:
         return environment.directory / configured / "github-copilot"
@@ -48,7 +48,7 @@ def copilot_directory(environment: Environment, platform: str = sys.platform) ->
 
 
 def sign_in_files(environment: Environment) -> list[Path]:
-    """The plug-ins' files, which need not exist."""
+    """Return the paths of the plug-ins' files, which need not exist."""
     directory = copilot_directory(environment)
     return (
         [] if directory is None else [directory / name for name in (*JSON_FILES, DATABASE, f"{DATABASE}-wal")]
@@ -56,11 +56,11 @@ def sign_in_files(environment: Environment) -> list[Path]:
 
 
 def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list[str]]:
-    """The sign-ins for one host, and a note for each file that could not be used.
+    """Return the sign-ins for one host, and a note for each file that could not be used.
 
     Args:
-        directory: as `copilot_directory` returns it.
-        authority: the host, with a port if it has one; sign-ins for other hosts are skipped.
+        directory: the plug-ins' directory, from `copilot_directory`.
+        authority: the host, with a port if it has one. Sign-ins for other hosts are skipped.
     """
     found: list[SignIn] = []
     notes: list[str] = []
@@ -79,7 +79,7 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list
 
 
 def _from_json(path: Path, authority: str) -> Iterator[SignIn]:
-    # Opening a pipe waits for its writer.
+    # Opening a named pipe would block until it has a writer.
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("not a file")
     with path.open("rb") as file:
@@ -87,10 +87,10 @@ def _from_json(path: Path, authority: str) -> Iterator[SignIn]:
     if not isinstance(content, dict):
         raise ValueError("not an object")
     for key, entry in content.items():
-        # "github.com", or "github.com:Iv1.…" with the app's id.
+        # A key is "github.com", or "github.com:Iv1.…" with the app's id.
         if not (key == authority or key.startswith(f"{authority}:")) or not isinstance(entry, dict):
             continue
-        # "HOST:8443" is the same host on another port.
+        # "HOST:8443" is the same host on another port, not an app's id.
         if authority.rpartition(":")[0] == "" and key.removeprefix(f"{authority}:").isdigit():
             continue
         token = _token(entry.get("oauth_token"))
@@ -133,12 +133,12 @@ def _rows(database: sqlite3.Connection, authority: str) -> list[Any]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """The database, opened so that SQLite creates and changes no file."""
+    """Open the database without letting SQLite create or change files."""
     import sqlite3
 
     log, index = (path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm"))
     # Without a write-ahead log, `immutable` keeps SQLite from creating `-wal` and `-shm` files. A log with
-    # content is needed, together with its index.
+    # content has to be read, which requires its index.
     live = log.is_file() and log.stat().st_size > 0 and index.is_file()
     query = "mode=ro&readonly_shm=1" if live else "mode=ro&immutable=1"
     uri = f"{path.resolve().as_uri()}?{query}"

@@ -1,6 +1,6 @@
-"""The sign-in of GitHub's own command line, `gh`, read by running `gh`.
+"""The sign-in of `gh`, GitHub's own command line, read by running `gh`.
 
-No token is in an argument list, and there is no shell.
+Tokens never appear in an argument list, and no shell is involved.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jumpseat.system.secrets import Secret, hidden
 from jumpseat.system.threads import run_blocking
 
 GH_SECONDS = 5.0
-"""`gh` may open a locked keyring, which waits for the user's password."""
+"""The time limit for `gh`, which may open a locked keyring that waits for the user's password."""
 
 _INHERITED = frozenset(
     {"PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "TEMP",
@@ -22,18 +22,20 @@ _INHERITED = frozenset(
      "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
      "DISPLAY", "WAYLAND_DISPLAY"}
 )  # fmt: skip
-"""The variables with which `gh` finds its files and the keyring."""
-# Not `GH_TOKEN`: `gh` would return it instead of its own token.
+"""The variables that `gh` needs to find its files and the keyring.
+
+`GH_TOKEN` is not among them, because `gh` would return it instead of its own token.
+"""
 
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
 
 
 async def gh_token(host: str, environment: Environment, *, seconds: float = GH_SECONDS) -> Secret | None:
-    """The token that `gh` stores for a host; None without `gh`, a sign-in, or an answer in time.
+    """Return the token that `gh` stores for a host; None without `gh`, a sign-in, or timely output.
 
     Args:
         host: `github.com`, a tenant or a server.
-        environment: the client's.
+        environment: the client's environment variables.
         seconds: the time limit.
     """
     if not environment.get("PATH"):

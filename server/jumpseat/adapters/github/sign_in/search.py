@@ -1,15 +1,15 @@
-"""Finds the existing sign-ins to GitHub, in the order in which they are tried.
+"""Find the existing GitHub sign-ins, in this order:
 
 1. `github_token` in the configuration.
 2. `COPILOT_GITHUB_TOKEN`. It precedes stored sign-ins, as in Copilot's own command line.
-3. Our own, from `jumpseat login`. It precedes general variables: `GH_TOKEN` often holds a token for builds,
-   without Copilot.
+3. jumpseat's own sign-in, from `jumpseat login`. It precedes general variables, because `GH_TOKEN` is often
+   a token for builds, without Copilot.
 4. `GH_TOKEN`; in a codespace also `GITHUB_TOKEN`, which GitHub sets there for the user.
 5. Editors' Copilot sign-ins: `hosts.json`, `apps.json`, `auth.db`.
-6. `gh auth token`, last because it needs a process, and its tokens have fewer models.
+6. `gh auth token`. It is last because it needs a process, and its tokens give access to fewer models.
 
-The user chose 1 and 2 for Copilot, so an unsuitable kind of token is an error there; in other sources it is
-skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
+The user chose 1 and 2 for Copilot, so an unsuitable kind of token is an error there. Other sources with such
+a token are skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from jumpseat.system.threads import run_blocking
 CODESPACES_VARIABLE = "CODESPACES"
 
 EDITORS_SECONDS = 5.0
-"""The time limit for reading editors' files: the home directory may be on a slow network."""
+"""The time limit for reading editors' files. The home directory may be on a slow network."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSignIns:
-    """The sign-ins for one GitHub, best first, and sentences about those that cannot be used."""
+    """The sign-ins for one GitHub instance, best first, and sentences about the unusable ones."""
 
     sign_ins: Sequence[SignIn]
     notes: Sequence[str] = ()
 
     @property
     def best(self) -> SignIn | None:
-        """The sign-in to use; None where the user has to sign in."""
+        """The sign-in to use; None if the user has to sign in."""
         return next(iter(self.sign_ins), None)
 
 
@@ -54,18 +54,18 @@ async def find_sign_ins(
     rejected: Collection[str] = (),
     general: bool = True,
 ) -> FoundSignIns:
-    """Search all sources; runs `gh` only if the others have nothing.
+    """Search all sources, running `gh` only if the others have nothing.
 
     Args:
-        hosts: the GitHub.
-        store: our own sign-ins.
-        environment: the client's.
+        hosts: the hosts to find sign-ins for.
+        store: the store of jumpseat's own sign-ins.
+        environment: the client's environment variables.
         configured: the value of `github_token`.
-        rejected: tokens of other programs that GitHub does not accept any more; they are skipped.
-        general: search also `GENERAL_SOURCES`; without them no process is started.
+        rejected: tokens of other programs that GitHub no longer accepts; they are skipped.
+        general: whether to search `GENERAL_SOURCES` too. If False, no process is started.
 
     Raises:
-        AuthenticationError: the kind of a token that the user named for Copilot does not work, or our own
+        AuthenticationError: the user chose a kind of token for Copilot that does not work, or jumpseat's own
             sign-in cannot be read.
     """
     if configured is not None:
@@ -80,7 +80,7 @@ async def find_sign_ins(
     stored = await store.read(hosts)
     if stored.token is not None:
         return FoundSignIns([SignIn(stored.token, stored.storage or "file", stored.login)])
-    # The others are credentials for one host, and must not be sent to planes on other hosts.
+    # The remaining sources are credentials for one host and must not be sent to planes on other hosts.
     if stored.signed_out or not hosts.trusts_found_sign_ins:
         return FoundSignIns(())
     notes: list[str] = []
@@ -98,7 +98,7 @@ async def find_sign_ins(
 
 
 def _of_environment(hosts: GitHubHosts, environment: Environment, names: Sequence[str]) -> list[SignIn]:
-    # By the rule of `gh`, `GH_HOST` names the host of the tokens in variables.
+    # As in `gh`, `GH_HOST` names the host that tokens in variables belong to.
     if hosts.authority != (environment.get("GH_HOST").strip().lower() or DOTCOM):
         return []
     values = {name: environment.get(name).strip() for name in names}
@@ -119,13 +119,13 @@ async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[
 
 
 def _usable(candidates: Sequence[SignIn], rejected: Collection[str], notes: list[str]) -> Sequence[SignIn]:
-    """The sign-ins to try, with a note for each one of an unsuitable kind."""
+    """Return the sign-ins to try, and add a note for each one of an unsuitable kind."""
     found: dict[str, SignIn] = {}
     for each in candidates:
         token = each.token.reveal()
         if not is_usable(each.token):
             notes.append(f"{each.source} has a kind of token that Copilot does not accept.")
         elif token not in rejected:
-            # A token may have several sources; the first one is shown.
+            # Several sources may have the same token; the first one is shown.
             found.setdefault(token, each)
     return list(found.values())

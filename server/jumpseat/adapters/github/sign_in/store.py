@@ -1,7 +1,7 @@
-"""Our own sign-ins to GitHub: one token for each provider id and host, in the keyring or in a file.
+"""jumpseat's own GitHub sign-ins: one token per provider id and host, in the keyring or in a file.
 
-`sign_ins.json` lists every sign-in. A token in the keyring is not in the file, but each change writes the
-file, so that other daemons notice it with one `stat`.
+`sign_ins.json` lists every sign-in. It does not contain tokens that are in the keyring, but each change
+writes the file, so that other daemons notice the change with one `stat`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FILE_NAME = "sign_ins.json"
 
 @dataclass(frozen=True, slots=True)
 class StoredSignIn:
-    """The stored sign-in of one provider; `signed_out` if the user signed out."""
+    """A provider's stored sign-in."""
 
     token: Secret | None = None
     storage: Storage | None = None
@@ -40,25 +40,25 @@ class StoredSignIn:
 
 
 def auth_directory(places: Places) -> Path:
-    """The directory for files with secrets."""
+    """Return the directory for files with secrets."""
     return places.state_dir / "auth"
 
 
 def token_store_of(environment: Environment) -> TokenStore:
-    """The store of a client."""
-    # Without a keyring under JUMPSEAT_HOME, which is for portable use: all data are in that directory.
+    """Return the store for a client's environment."""
+    # JUMPSEAT_HOME is for portable use: all data stay in that directory, so the keyring is not used.
     is_portable = bool(environment.get("JUMPSEAT_HOME"))
     keyring = BoundedKeyring(lambda: None if is_portable else system_keyring())
     return TokenStore(auth_directory(environment.places), keyring=keyring)
 
 
 class TokenStore:
-    """The store. Readers take no lock; writers take the file's."""
+    """The store of sign-ins. Readers do not lock the file; writers do."""
 
     def __init__(self, directory: Path, *, keyring: BoundedKeyring) -> None:
         """
         Args:
-            directory: the directory of the file.
+            directory: the file's directory.
             keyring: the keyring to try first.
         """
         self._file = StateFile(directory / FILE_NAME, private=True)
@@ -66,15 +66,15 @@ class TokenStore:
 
     @property
     def path(self) -> Path:
-        """The file that every sign-in and sign-out changes."""
+        """The path of the file that every sign-in and sign-out changes."""
         return self._file.path
 
     def stamp(self) -> object:
-        """A value that differs after a sign-in or sign-out by any process. Costs one `stat`."""
+        """Return a value that changes with each sign-in or sign-out by any process. Costs one `stat`."""
         return self._file.stamp()
 
     async def read(self, hosts: GitHubHosts) -> StoredSignIn:
-        """The stored sign-in of a provider.
+        """Return the stored sign-in of a provider.
 
         Raises:
             ConfigError: other users can open the file, or it cannot be read.
@@ -103,7 +103,7 @@ class TokenStore:
         """Store a sign-in, in the keyring if possible.
 
         Returns:
-            Where the token is; `file` means clear text.
+            The token's location; `file` means clear text.
 
         Raises:
             ConfigError: the file cannot be written.
@@ -121,13 +121,13 @@ class TokenStore:
         return storage
 
     async def delete(self, hosts: GitHubHosts) -> None:
-        """Sign out: delete the provider's tokens, and note that the user signed out.
+        """Delete the provider's tokens and record that the user signed out.
 
-        Also deletes those for the provider's former hosts, and copies of the file.
+        This includes tokens for the provider's former hosts and copies of the file.
 
         Raises:
-            ConfigError: a file still holds a token; the message names it.
-            AuthenticationError: the token is in a keyring that does not delete it; nothing was changed.
+            ConfigError: a file still contains a token; the message names it.
+            AuthenticationError: the keyring that contains the token does not delete it; nothing was changed.
         """
         try:
             entries = _entries(await _in_thread(self._file.read))
@@ -164,7 +164,7 @@ class TokenStore:
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
-    """Read or write the file.
+    """Run `work`, which reads or writes the file, on a worker thread.
 
     Raises:
         ConfigError: the file cannot be used.
@@ -176,7 +176,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def still_there(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
-    """The error for files with tokens that a sign-out could not remove."""
+    """Return the error for files with tokens that a sign-out could not remove."""
     named = ", ".join(sorted(map(str, paths)))
     return ConfigError(
         f"These files still hold tokens and cannot be removed: {named}.",

@@ -1,6 +1,6 @@
-"""GitHub tokens: their sources, and their kinds by prefix, which determine the route to Copilot to try first.
+"""GitHub tokens, their sources, and the prefixes that determine which route to Copilot to try first.
 
-Source: GitHub's page on token formats; the answers of the exchange and the data plane to each kind.
+Sources: GitHub's page on token formats; the responses of the exchange and the data plane to each kind.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from jumpseat.chat import AuthenticationError
 from jumpseat.system.secrets import Secret
 
 GENERAL_SOURCES = ("env:GH_TOKEN", "env:GITHUB_TOKEN", "gh")
-"""Sources of tokens for GitHub in general: their owner may not want Copilot."""
+"""Sources of tokens for GitHub in general, whose owners may not want to use them for Copilot."""
 
 Route: TypeAlias = Literal["exchange", "direct"]
-"""`exchange`: exchanged for a short-lived token. `direct`: used as it is, on the data plane."""
+"""`exchange`: exchanged for a short-lived token. `direct`: sent to the data plane unchanged."""
 
 _ROUTES: tuple[tuple[str, Route], ...] = (
     ("ghu_", "exchange"),  # A GitHub App's token for a user, as in editors' Copilot sign-ins.
@@ -39,12 +39,12 @@ class SignIn:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Source and token, for comparison."""
+        """The source and the token, for comparison."""
         return self.source, self.token.reveal()
 
     @property
     def is_ours(self) -> bool:
-        """Whether it comes from `jumpseat login`; a sign-out deletes it."""
+        """Whether it comes from `jumpseat login`, so that a sign-out deletes it."""
         return self.source in ("keyring", "file")
 
     @property
@@ -54,25 +54,25 @@ class SignIn:
 
 
 def routes_of(token: Secret) -> list[Route]:
-    """The routes in the order in which they are tried; `exchange` first for an unknown prefix."""
+    """Return the routes in the order to try them: `exchange` first for an unknown prefix."""
     text = token.reveal()
     first = next((route for prefix, route in _ROUTES if text.startswith(prefix)), "exchange")
     return ["exchange", "direct"] if first == "exchange" else ["direct", "exchange"]
 
 
 def is_usable(token: Secret) -> bool:
-    """Whether Copilot may accept the token; it accepts no classic personal access token."""
+    """Whether Copilot may accept the token; it never accepts classic personal access tokens."""
     text = token.reveal()
     return bool(_SENDABLE.fullmatch(text)) and not text.startswith(CLASSIC_PERSONAL)
 
 
 def check_usable(token: Secret, *, provider: str, source: str) -> None:
-    """Check that a token can work, before it is sent.
+    """Check that a token can work before it is sent.
 
     Args:
         token: a GitHub token that the user chose for Copilot.
         provider: the configured provider's id.
-        source: its source, for the message.
+        source: the token's source, for the message.
 
     Raises:
         AuthenticationError: it is a classic personal access token, or not a token.
