@@ -107,7 +107,7 @@ class CopilotAccount(Account):
             try:
                 bearer = await credential.bearer()
             except WorkCancelled:
-                continue  # A session has signed out, or was sent to another host.
+                continue  # A session signed out, or was redirected to another host.
             except ChatError as error:
                 if await self._has_next_after(credential, error):
                     continue
@@ -131,7 +131,7 @@ class CopilotAccount(Account):
         on_prompt(device.prompt)
         token = await flow.wait(device)
         login = await self._login_of(SignIn(token, "device"))
-        with contextlib.suppress(ConfigError):  # They expire by themselves, and a sign-out reports them.
+        with contextlib.suppress(ConfigError):  # Leftover tokens expire, and a sign-out reports them.
             await forget_shared_tokens(self._hosts, self._store.path.parent)
         storage = await self._store.write(self._hosts, token, login=login)
         await self._forget()

@@ -151,7 +151,7 @@ def refused_for_now(error: ChatError, provider: str, seconds: float) -> ChatErro
     message = f"{provider} does not accept the short-lived token that GitHub issued."
     found = _as(error, AuthenticationError, message, f"Try again in {seconds} s.", retryable=True)
     found.retry_after = seconds
-    found.was_retried = True  # Too long to wait within a turn.
+    found.was_retried = True  # The wait is too long for one turn.
     return found
 
 

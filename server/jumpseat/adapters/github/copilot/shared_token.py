@@ -112,7 +112,7 @@ async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
         ConfigError: a file still contains a token; the message names it.
     """
     if await run_blocking(directory.is_symlink):
-        return  # Nothing of ours is read or written there.
+        return  # jumpseat neither reads nor writes files there.
     prefix = _prefix(hosts)
     async with contextlib.AsyncExitStack() as stack:
         for path in await run_blocking(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
@@ -136,7 +136,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
         except (
             OSError,
             NotImplementedError,
-        ) as error:  # Also a timeout. One exchange too many is better than none.
+        ) as error:  # This includes timeouts. An extra exchange is better than none.
             logger.warning("%s is not locked; another exchange may be under way: %s", path, error)
         yield
 

@@ -97,7 +97,7 @@ class SignInSearch:
         """
         token = sign_in.token.reveal()
         if self._rejected.pop(token, None) is None:
-            self._found.clear()  # Search also the places that were skipped because of this one.
+            self._found.clear()  # Search the sources that were skipped because of this one.
         self._rejected[token] = sign_in
         return any(each.token.reveal() not in self._rejected for each in (await self.search()).sign_ins)
 
@@ -106,7 +106,7 @@ class SignInSearch:
         self._found.clear()
         self._seen.clear()
         self._rejected.clear()
-        self._values.forget()  # It caches what a `cmd:` has printed.
+        self._values.forget()  # It caches the output of each `cmd:`.
 
     async def _remembered(self, *, general: bool) -> FoundSignIns:
         """Return the result of the last search, or search again if it is out of date."""

@@ -1,1 +1,1 @@
-"""GitHub Copilot through GitHub's own language server, a program of the user's that runs as a child."""
+"""GitHub Copilot through GitHub's own language server, which the user installs and the daemon runs."""

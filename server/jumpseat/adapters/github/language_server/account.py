@@ -1,6 +1,6 @@
-"""What a Copilot language server reports about the account: state, login, plan, quotas. Pure functions.
+"""Parse the language server's reports about the account: state, login, plan, quotas. Pure functions.
 
-Source of the shapes: answers of `checkStatus` and `checkQuota`, and the notifications `didChangeStatus/v2`
+Source of the shapes: responses to `checkStatus` and `checkQuota`, and the notifications `didChangeStatus/v2`
 and `copilot/quotaChange`, of version 1.539.
 """
 
@@ -29,33 +29,33 @@ _QUOTAS = (
     ("completions", ("completions",)),
     ("premium_interactions", ("premiumInteractions", "premium_interactions")),
 )
-"""The quotas: Copilot's name, and the server's names for it, the first of which is newer."""
+"""Each quota's Copilot name, and the server's names for it, the newer one first."""
 
 _SAYS_THE_STATE = re.compile(
     r"^(?:you are not signed in|your github copilot session has expired|no access to github copilot)", re.I
 )
-"""The beginnings of sentences that only repeat the state; they are not shown."""
+"""The beginnings of sentences that only repeat the state, and are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignInReport:
-    """What the server says of its sign-in."""
+    """The server's report about its sign-in."""
 
     state: AuthState
     login: str | None = None
     words: str = ""
-    """Why it cannot be used, in the server's words or ours."""
+    """The reason why the sign-in cannot be used, in the server's words or ours."""
 
     is_tried: bool = True
-    """Whether the server has checked it with GitHub, and not only read it from its disk."""
+    """Whether the server has checked the sign-in with GitHub, rather than only read it from disk."""
 
 
 def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignInReport:
-    """The state in `{status, user?}`.
+    """Parse `{status, user?}`.
 
     Args:
         answer: the result of a request about the sign-in, or the `result` of a notification's row.
-        notice: that row: `{message?, askToReSignin?}`.
+        notice: the notification's row: `{message?, askToReSignin?}`.
     """
     fields = answer if isinstance(answer, Mapping) else {}
     row = notice or {}
@@ -76,13 +76,13 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
 
 
 def read_plan(answer: Mapping[str, Any]) -> str | None:
-    """The plan's name; None if the answer has none."""
+    """Return the plan's name; None if the response has none."""
     plan = answer.get("copilotPlan")
     return plan if isinstance(plan, str) and plan else None
 
 
 def read_quotas(answer: Mapping[str, Any]) -> list[Quota]:
-    """The quotas of an answer or a notification; one that cannot be read is left out."""
+    """Return the quotas in a response or a notification, without unreadable ones."""
     reset_at = moment_in(answer.get("resetDate"))
     found = []
     for name, spellings in _QUOTAS:
@@ -93,7 +93,7 @@ def read_quotas(answer: Mapping[str, Any]) -> list[Quota]:
             continue
         total, used = number_in(row.get("quota")), number_in(row.get("used"))
         overage = row.get("overagePermitted", row.get("overageEnabled"))
-        # An unlimited quota has numbers too, which are not amounts.
+        # The numbers of an unlimited quota are not amounts.
         found.append(
             Quota(
                 name=name,

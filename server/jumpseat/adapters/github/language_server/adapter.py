@@ -1,7 +1,7 @@
 """GitHub Copilot through GitHub's own language server, for users whose company allows nothing else.
 
-Chooses between the server's two APIs for a chat, conversations and completions, and declares what each can
-do.
+Chooses between the server's two APIs for a chat, conversations and completions, and declares the capabilities
+of each.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 ChatApi: TypeAlias = Literal["conversation", "completion"]
 
 CAPABILITIES: Mapping[ChatApi, Capabilities] = {
-    # The server offers models its own tools only, which it runs itself, and has no JSON mode.
+    # The server offers models only its own tools, which it runs itself, and has no JSON mode.
     "conversation": Capabilities(tool_calls=False, json_mode=False),
     "completion": Capabilities(
         streaming=False, tool_calls=False, json_mode=False, vision=False, thinking=False
@@ -56,7 +56,7 @@ CAPABILITIES: Mapping[ChatApi, Capabilities] = {
 }
 
 SILENCE_SECONDS = 300.0
-"""The longest silence of a chat without a configured `timeout`: as over HTTP."""
+"""The longest silence of a chat without a configured `timeout`, the same as over HTTP."""
 
 LOCAL_SECONDS = 10.0
 """The time limit of a request that the server answers without GitHub."""
@@ -73,11 +73,11 @@ class LanguageServerAdapter(Adapter):
         """
         Args:
             provider: the configured provider's id.
-            config: its table.
-            http: not used: the program makes its own requests.
+            config: the provider's table.
+            http: unused, because the program makes its own requests.
 
         Raises:
-            ConfigError: the table names a host without sign-ins.
+            ConfigError: the table names a host that cannot be signed in to.
         """
         super().__init__(provider, config, http)
         self._config = config
@@ -101,16 +101,16 @@ class LanguageServerAdapter(Adapter):
         self._completions = Completions(provider, self._server, silence_seconds=silence)
         self._chat_api: ChatApi = "conversation"
         self._chat_api_of: ServerConnection | None = None
-        """The run of the server that has this API; another run may be of another version."""
+        """The run of the server to which `_chat_api` applies; another run may have another version."""
 
         self._decide("completion" if options.chat_api == "completion" else "conversation", None)
         self._listed_for: AccountState | None = None
 
     async def find_default_model(self) -> str | None:
-        """The server's default model; reads the list if it was never read.
+        """Return the server's default model, fetching the list if that has never happened.
 
         Raises:
-            ChatError: signed out, or the list cannot be fetched.
+            ChatError: no account is signed in, or the list cannot be fetched.
         """
         if self._default_model is None:
             await self._listed()
@@ -160,10 +160,10 @@ class LanguageServerAdapter(Adapter):
             raise self._identity.explained(error) from error
 
     async def list_models(self) -> list[ModelInfo]:
-        """The account's models, requested now.
+        """Fetch the account's models.
 
         Raises:
-            ChatError: signed out, or the list could not be fetched.
+            ChatError: no account is signed in, or the list could not be fetched.
         """
         models = list(await self._listed())
         default = self._config.default_model
@@ -172,19 +172,19 @@ class LanguageServerAdapter(Adapter):
         return models
 
     def heard_models(self) -> Sequence[ModelInfo]:
-        """The last list, which may have been fetched to find the default model."""
+        """Return the last list, which may have been fetched to find the default model."""
         return self._models.known
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length in the last list."""
+        """Return the model's context length in the last list."""
         row = self._models.row(model)
         return row.max_context_tokens if row is not None else None
 
     async def probe(self) -> Mapping[str, bool] | None:
-        """The capabilities of the API in use, with those of the listed models.
+        """Return the capabilities of the API in use, combined with those of the listed models.
 
         Raises:
-            ChatError: signed out, or the list could not be fetched.
+            ChatError: no account is signed in, or the list could not be fetched.
         """
         models = await self._listed()
         supported = CAPABILITIES[self._chat_api]
@@ -196,10 +196,10 @@ class LanguageServerAdapter(Adapter):
         }
 
     def check(self) -> Sequence[str]:
-        """Check that the program exists; a sentence for each key that this kind ignores.
+        """Check that the program exists, and return a sentence for each key that this kind ignores.
 
         Raises:
-            ConfigError: there is no such program, or it may not be run.
+            ConfigError: the program does not exist, or may not be run.
         """
         check_command(self._provider, self._config)
         return ignored_keys(self._provider, self._config)
@@ -234,7 +234,7 @@ class LanguageServerAdapter(Adapter):
         return models
 
     async def _decided(self, connection: ServerConnection) -> ChatApi:
-        """The API of this run of the server, probed if no chat has shown it.
+        """Return the API of this run of the server, probing it if no chat has revealed it.
 
         Raises:
             ChatError: the server does not answer.
@@ -242,7 +242,7 @@ class LanguageServerAdapter(Adapter):
         if self._options.chat_api != "auto" or self._chat_api_of is connection:
             return self._chat_api
         try:
-            # Every version with conversations has this method; with an unknown id it changes nothing.
+            # Every version with conversations has this method, and an unknown id changes nothing.
             await connection.request(
                 "conversation/destroy", {"conversationId": "none"}, seconds=LOCAL_SECONDS
             )
@@ -275,7 +275,7 @@ class LanguageServerAdapter(Adapter):
         self._models.forget()
 
     def _refuse_unsupported(self, request: ChatRequest) -> None:
-        """Refuse what is not supported, and would change the chat's meaning if it were left out.
+        """Refuse unsupported parts whose omission would change the chat's meaning.
 
         Raises:
             RequestError: the chat has tools, or images for completions.
@@ -295,12 +295,12 @@ class LanguageServerAdapter(Adapter):
             )
 
     def _dropped(self, request: ChatRequest) -> Iterator[WarningEvent]:
-        """A warning for each part of the request that is left out."""
+        """Yield a warning for each part of the request that is left out."""
         completes = self._chat_api == "completion"
         row = self._models.row(request.model)
         limit = row.max_output_tokens if row is not None else None
         names = list(request.settings)
-        # The engine sets the default, or a model's limit below it, if the client sets none.
+        # If the client does not set a limit, the engine sets the default, or a lower limit of the model.
         if request.max_tokens < min(DEFAULT_MAX_TOKENS, limit or DEFAULT_MAX_TOKENS):
             names.insert(0, "max_tokens")
         if request.stop_sequences:

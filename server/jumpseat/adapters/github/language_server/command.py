@@ -1,6 +1,6 @@
-"""Finds the program of the Copilot language server, and builds its environment.
+"""Find the Copilot language server's program, and build its environment.
 
-Source of the variables: the server's README, and version 1.539 of the program.
+Sources of the variables: the server's README, and version 1.539 of the program.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _IGNORED = (
     "query",
     "url",
 )
-"""Keys of kinds that make HTTP requests."""
+"""Configuration keys that only apply to kinds that send HTTP requests."""
 
 
 def find_command(provider: str, config: ProviderConfig) -> list[str]:
-    """Program and arguments: the configured ones, else the program on the PATH.
+    """Return the configured program and arguments, or else the program on the PATH.
 
     A name without a slash is searched on the PATH; a relative path starts at the configuration file.
 
     Args:
-        provider: the configured provider's id, for errors.
-        config: its table.
+        provider: the configured provider's id, for error messages.
+        config: the provider's table.
 
     Raises:
-        ConfigError: there is no such program; or the table comes from a client.
+        ConfigError: the program does not exist, or the table comes from a client.
     """
     if config.is_from_client:
         raise ConfigError(
@@ -60,7 +60,7 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
     if Path(name).name == name:
         program = config.origin.environment.which(name)
     else:
-        # Not the working directory, which may be a workspace of another author.
+        # Do not resolve it in the working directory, which may be another author's workspace.
         path = directory_of(config) / config.origin.environment.expanded(name)
         program = str(path) if path.exists() else None
     if program is None:
@@ -72,11 +72,11 @@ def check_command(provider: str, config: ProviderConfig) -> None:
     """Check that the program can be started, without starting it.
 
     Args:
-        provider: the configured provider's id, for errors.
-        config: its table.
+        provider: the configured provider's id, for error messages.
+        config: the provider's table.
 
     Raises:
-        ConfigError: there is no such program, or it may not be run.
+        ConfigError: the program does not exist, or may not be run.
     """
     program = Path(find_command(provider, config)[0])
     if not (program.is_file() and os.access(program, os.X_OK)):
@@ -88,7 +88,7 @@ def check_command(provider: str, config: ProviderConfig) -> None:
 
 
 def ignored_keys(provider: str, config: ProviderConfig) -> list[str]:
-    """A sentence for each key of the table that has no effect on the program."""
+    """Return a sentence for each key of the table that has no effect on the program."""
     return [
         f"providers.{provider}.{key} is ignored: the language server makes its own requests."
         for key in _IGNORED
@@ -97,17 +97,17 @@ def ignored_keys(provider: str, config: ProviderConfig) -> list[str]:
 
 
 def directory_of(config: ProviderConfig) -> Path:
-    """The directory in which the program runs, and where relative paths of its table start."""
+    """Return the directory in which the program runs, and to which the table's paths are relative."""
     return existing(config.origin.directory)
 
 
 async def environment_of(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
-    """The environment of the program: the client's without keys of other providers, then the table's `env`.
+    """Return the program's environment: the client's without other providers' keys, plus the table's `env`.
 
     Args:
-        provider: the configured provider's id, for errors.
-        config: its table.
-        values: its value sources.
+        provider: the configured provider's id, for error messages.
+        config: the provider's table.
+        values: the provider's value sources.
 
     Raises:
         ConfigError: a value cannot be resolved, or `ca_file` is a relative path.
@@ -127,7 +127,7 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
                 provider=provider,
                 hint="Write an absolute path, or begin with ~/.",
             )
-        # Node.js reads this variable once, when it starts.
+        # Node.js reads this variable only once, at its start.
         env["NODE_EXTRA_CA_CERTS"] = str(certificates)
     for name, value in config.env.items():
         key = f"env.{name}"
@@ -139,7 +139,7 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
 
 
 def _spelled(name: str) -> str:
-    """The name as the environment has it: all names of Windows are in upper case there."""
+    """Return the name as spelled in the environment, which has upper-case names on Windows."""
     return name.upper() if sys.platform == "win32" else name
 
 

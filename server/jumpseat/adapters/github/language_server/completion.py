@@ -42,7 +42,7 @@ _NEXT_HEADING = re.compile(r"^## (?:User|Assistant)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A chat as text, which the answer continues."""
+    """A chat as a text that the answer continues."""
 
     uri: str
     text: str
@@ -55,7 +55,7 @@ class Document:
         return {"line": line, "character": len(last.encode("utf-16-le")) // 2}
 
     def added_by(self, item: Mapping[str, Any]) -> str:
-        """The text that an item adds after the end; its range may begin before the end."""
+        """Return the text that an item adds after the end; its range may begin before the end."""
         text, span = item.get("insertText"), item.get("range")
         if not isinstance(text, str):
             return ""
@@ -64,7 +64,7 @@ class Document:
         return text.removeprefix(self._from(*place))
 
     def _from(self, line: Any = None, character: Any = None) -> str:
-        """The text from a position to the end; empty for an invalid position."""
+        """Return the text from a position to the end; empty for an invalid position."""
         lines = self.text.split("\n")
         if not (isinstance(line, int) and isinstance(character, int) and 0 <= line < len(lines)):
             return ""
@@ -73,7 +73,7 @@ class Document:
 
 
 class Completions:
-    """The chats of one provider through completions; each is a document of its own."""
+    """A provider's chats through completions, each as a document of its own."""
 
     def __init__(self, provider: str, server: LanguageServer, *, silence_seconds: float) -> None:
         """
@@ -87,7 +87,7 @@ class Completions:
         self._silence_seconds = silence_seconds
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
-        """The answer, in one delta; closing the iterator cancels the request.
+        """Yield the answer, in one delta. Closing the iterator cancels the request.
 
         Raises:
             ChatError: there is no completion, or the server failed.
@@ -111,7 +111,7 @@ class Completions:
             yield event
 
     async def _answer(self, connection: ServerConnection, document: Document, model: str) -> str:
-        """The first completion of the panel that has text, else the first inline one."""
+        """Return the first completion of the panel that has text, or else the first inline one."""
         place = {"textDocument": {"uri": document.uri, "version": 1}, "position": document.end}
         unknown = []
         for method, more in ((PANEL, {}), (INLINE, {"context": {"triggerKind": 1}})):
@@ -135,7 +135,7 @@ class Completions:
     async def _items(
         self, connection: ServerConnection, method: str, params: Mapping[str, Any]
     ) -> AsyncGenerator[Mapping[str, Any]]:
-        """The items in order of arrival; closing the iterator cancels the request."""
+        """Yield the items in order of arrival. Closing the iterator cancels the request."""
         token = f"jumpseat-{uuid4()}"
         exchange = Exchange(
             connection,
@@ -154,7 +154,7 @@ class Completions:
 
 
 def document_of(request: ChatRequest) -> str:
-    """The chat under headings; the last one is the assistant's, without a text."""
+    """Return the chat under headings. The last heading is the assistant's, without a text."""
     parts = ["# A conversation with a helpful assistant"]
     if request.system and request.system.strip():
         parts += ["## Instructions", request.system.strip()]
@@ -163,12 +163,12 @@ def document_of(request: ChatRequest) -> str:
         if answer is not None:
             parts.append(answer.strip())
     text = "\n\n".join(filter(None, parts)) + "\n\n"
-    # LSP counts a lone CR as a line end too, and `Document.end` counts LF only.
+    # LSP also counts a lone CR as a line end, whereas `Document.end` counts only LF.
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _answer_in(text: str) -> str:
-    """The text up to the heading under which the model continues as the user."""
+    """Return the text up to a heading under which the model continues as the user."""
     following = _NEXT_HEADING.search(text)
     return (text[: following.start()] if following else text).strip()
 

@@ -1,6 +1,6 @@
 """One running Copilot language server: requests, notifications, progress.
 
-An error response is an `RpcError`, a silent server a `ConnectionError`, a server that ended a
+An error response raises `RpcError`, an unresponsive server `ConnectionError`, and a server that has ended
 `ProtocolError`.
 """
 
@@ -20,10 +20,10 @@ from jumpseat.wire.child import FramedChild
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 0.15
-"""The time limit for the answer to `shutdown`, which takes 40 ms; the daemon itself has half a second."""
+"""The time limit for the response to `shutdown`, which takes 40 ms. The daemon itself has half a second."""
 
 STOP_SECONDS = 0.3
-"""The time limit for the process to end after that, which takes 0.1 s; then it is killed."""
+"""The time limit for the process to end afterwards, which takes 0.1 s, before it is killed."""
 
 MAX_WORDS_CHARACTERS = 600
 MAX_LINE_CHARACTERS = 2000
@@ -39,10 +39,10 @@ class ServerConnection:
         Args:
             provider: the configured provider's id.
             child: the process.
-            progress: where its reports go, by token; shared with the receiver.
+            progress: the queues for its reports, by token; shared with the receiver.
         """
         self.server_version: str | None = None
-        """As the server reported it."""
+        """The version that the server reported."""
 
         self._provider = provider
         self._child = child
@@ -55,31 +55,31 @@ class ServerConnection:
 
     @property
     def end(self) -> str | None:
-        """Why it ended, as sentences that continue "The last time"; None while it runs."""
+        """The reason why the server ended, as sentences that continue "The last time"; None while it runs."""
         return None if self._child.why is None else f"{self._child.why}.{last_words(self._child)}"
 
     async def ended(self) -> str:
-        """Wait for its end; returns why, as a clause: "it was killed by signal 9"."""
+        """Wait for the server to end, and return the reason as a clause: "it was killed by signal 9"."""
         return await self._child.ended()
 
     async def request(self, method: str, params: Any = None, *, seconds: float | None) -> Any:
-        """Send a request, and wait for the answer. Cancelling the caller cancels the request.
+        """Send a request, and wait for the response. Cancelling the caller cancels the request.
 
         Args:
-            method: of the request.
-            params: any JSON value; None for none.
-            seconds: the time limit of the answer; None if the caller has one.
+            method: the method's name.
+            params: any JSON value; None to send no params.
+            seconds: the time limit for the response; None if the caller limits the time.
 
         Raises:
-            RpcError: it answered with an error; the message has no secrets.
-            ConnectionError: it did not answer in time; the request was cancelled.
-            ProtocolError: it ended, or sent something that is not a message.
+            RpcError: the server answered with an error; the message has no secrets.
+            ConnectionError: the server did not answer in time; the request was cancelled.
+            ProtocolError: the server ended, or sent something other than a message.
         """
         try:
             async with asyncio.timeout(seconds):
                 return await self._child.peer.request(method, params)
         except RpcError as error:
-            # The caller may show and log the message.
+            # Remove secrets, because the caller may show and log the message.
             raise RpcError(error.code, without_secrets(error.message), error.data) from None
         except TimeoutError:
             raise ConnectionError(
@@ -94,7 +94,7 @@ class ServerConnection:
         """Send a notification.
 
         Raises:
-            ProtocolError: it has ended.
+            ProtocolError: the server has ended.
         """
         try:
             self._child.peer.notify(method, params)
@@ -103,9 +103,10 @@ class ServerConnection:
 
     @contextlib.contextmanager
     def progress(self, token: str | int) -> Iterator[asyncio.Queue[Mapping[str, Any]]]:
-        """The values of `$/progress` with this token, in order, from now on.
+        """Queue the values of `$/progress` with this token, in order, from now on.
 
-        The queue does not show that the server ended: a reader must also wait for the answer to its request.
+        The queue does not reveal that the server ended, so a reader must also wait for the answer to its
+        request.
         """
         queue = self._progress[token] = asyncio.Queue()
         try:
@@ -114,7 +115,7 @@ class ServerConnection:
             del self._progress[token]
 
     async def aclose(self) -> None:
-        """End it with `shutdown` and `exit`; kill it after half a second, or if the caller is cancelled."""
+        """End the server with `shutdown` and `exit`; kill it after half a second or on cancellation."""
         try:
             async with asyncio.timeout(SHUTDOWN_SECONDS):
                 await self._child.peer.request("shutdown")
@@ -135,7 +136,7 @@ class ServerConnection:
 
 
 def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], params: Any) -> None:
-    """Put the value of a `$/progress` into the queue of its token; drop it if there is none."""
+    """Put the value of a `$/progress` into its token's queue; drop it if there is none."""
     if isinstance(params, Mapping) and isinstance(params.get("value"), Mapping):
         token = params.get("token")
         queue = queues.get(token) if isinstance(token, str | int) else None
@@ -144,7 +145,7 @@ def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], 
 
 
 def last_words(child: FramedChild) -> str:
-    """A sentence with the last lines of its stderr, bounded and without secrets; empty if there are none."""
+    """Return a sentence with the last lines of stderr, bounded and without secrets; may be empty."""
     words = " / ".join(_shown_of(line) for line in child.last_words.splitlines())
     if len(words) > MAX_WORDS_CHARACTERS:
         words = f"…{words[-MAX_WORDS_CHARACTERS:]}"
@@ -152,7 +153,7 @@ def last_words(child: FramedChild) -> str:
 
 
 def log_to(log: logging.Logger, provider: str) -> Callable[[str], None]:
-    """A function that logs a line of its stderr."""
+    """Return a function that logs a line of the server's stderr."""
 
     def write(line: str) -> None:
         if log.isEnabledFor(logging.INFO):

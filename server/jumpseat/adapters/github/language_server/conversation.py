@@ -1,8 +1,8 @@
 """Chats through the Copilot language server's conversations.
 
 Decides which of the server's conversations a chat continues, and when one is deleted. Source:
-`conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539; GitHub's own editors
-use these methods, and no page documents them.
+`conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539. GitHub's own editors
+use these methods, but they are not documented.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 logger = logging.getLogger(__name__)
 
 KEPT_CONVERSATIONS = 32
-"""The most conversations that chats may continue; the server holds all of each in its memory."""
+"""The maximum number of conversations that chats may continue; the server keeps each in memory."""
 
 LOCAL_SECONDS = 10.0
 """The time limit of a request that the server answers without GitHub."""
 
 
 class NoConversations(Exception):  # noqa: N818 - a fact about the server, which the adapter acts on
-    """This server has no conversations."""
+    """The server has no conversations."""
 
 
 class Conversations:
-    """The chats of one provider through conversations.
+    """A provider's chats through conversations.
 
-    A chat that adds one user message to the end of a known conversation continues it. Any other chat begins a
+    A chat that adds one user message to the end of a known conversation continues it. Any other chat starts a
     new conversation, with the earlier messages as its history.
     """
 
@@ -76,8 +76,10 @@ class Conversations:
         self._connection: ServerConnection | None = None
         self._preparing = asyncio.Lock()
         self._limit_ends: datetime | None = None
-        """When the rate limit ends that was last reported as used up."""
-        # The server reports it once, and may refuse later turns without the time.
+        """The end of the rate limit that was last reported as used up.
+
+        The server reports it once, and may refuse later turns without repeating the time.
+        """
 
         self._running: set[ProgressDecoder] = set()
         self._deletions: set[asyncio.Task[None]] = set()
@@ -85,11 +87,11 @@ class Conversations:
     async def stream(
         self, request: ChatRequest, listed_efforts: Sequence[str] | None = None
     ) -> AsyncGenerator[StreamEvent]:
-        """One turn of a chat; closing the iterator cancels the server's request to GitHub at once.
+        """Run one turn of a chat. Closing the iterator cancels the server's request to GitHub immediately.
 
         Args:
-            request: the turn.
-            listed_efforts: the efforts in the model's row, if it has them.
+            request: the request of the turn.
+            listed_efforts: the efforts in the model's entry, if it has them.
 
         Raises:
             NoConversations: the server does not have these methods; nothing was yielded.
@@ -114,7 +116,7 @@ class Conversations:
             except RpcError as error:
                 if decoder.begun:
                     raise self._refusal(error, request, decoder) from error
-                # It no longer has the conversation, or cannot continue one; GitHub got no request.
+                # The server no longer has the conversation, or cannot continue any. GitHub was not asked.
                 logger.debug("%s begins a new conversation: %s", self._provider, error.message)
         decoder = self._decoder(chat, None)
         try:
@@ -129,14 +131,14 @@ class Conversations:
             raise self._refusal(error, request, decoder) from error
 
     def notified(self, method: str, params: Any) -> None:
-        """Take a notification of the server: running chats get a warning about a limit."""
+        """Handle a notification of the server: running chats emit a warning about a limit."""
         if (notice := notice_in(method, params)) is not None:
             self._limit_ends = notice.reset_at or self._limit_ends
             for decoder in self._running:
                 decoder.notice(notice)
 
     async def aclose(self) -> None:
-        """Cancel deletions of conversations under way."""
+        """Cancel deletions of conversations that are in progress."""
         for deletion in self._deletions:
             deletion.cancel()
         await asyncio.gather(*self._deletions, return_exceptions=True)
@@ -144,7 +146,7 @@ class Conversations:
     async def _turn(
         self, chat: _Chat, method: str, more: Mapping[str, Any], decoder: ProgressDecoder
     ) -> AsyncGenerator[StreamEvent]:
-        """One turn. Its conversation is kept if the answer is complete, and deleted otherwise."""
+        """Run one turn. Its conversation is kept if the answer is complete, and deleted otherwise."""
         token = f"jumpseat-{uuid4()}"
         exchange = Exchange(
             chat.connection,
@@ -164,8 +166,8 @@ class Conversations:
                         has_output = has_output or isinstance(event, BLOCK_EVENTS)
                         yield event
             last = decoder.finish(exchange.answer)
-            # Before the last event is yielded, because a caller may stop reading after it. After an answer
-            # that was cut off, the server's history has its own error message in place of the answer.
+            # Do this before yielding the last event, because a caller may stop reading after it. After an
+            # answer that was cut off, the server's history has its own error message in place of the answer.
             is_complete = any(
                 isinstance(event, DoneEvent) and event.stop_reason == "end_turn" for event in last
             )
@@ -201,7 +203,7 @@ class Conversations:
         return decoder
 
     async def _prepare(self, connection: ServerConnection) -> None:
-        """Prepare a new server before its first conversation; forget the conversations of an old one."""
+        """Prepare a new server before its first conversation, and forget the previous server's."""
         async with self._preparing:
             if self._connection is not connection:
                 self._known.clear()
@@ -209,7 +211,7 @@ class Conversations:
                 self._connection = connection
 
     async def _remove_tools(self, connection: ServerConnection) -> None:
-        # The server's own tools let a model read files that the user did not attach.
+        # The server's own tools would allow a model to read files that the user did not attach.
         try:
             tools = await connection.request(
                 "conversation/registerTools", {"tools": []}, seconds=LOCAL_SECONDS
@@ -220,7 +222,7 @@ class Conversations:
             logger.debug("the tools of %s could not be removed: %s", self._provider, error)
 
     def _keep(self, chat: _Chat, decoder: ProgressDecoder) -> bool:
-        """Remember the conversation for the next turn of this chat; False if it cannot be continued."""
+        """Remember the conversation for the chat's next turn; return False if it cannot be continued."""
         if chat.connection is not self._connection or decoder.conversation_id is None:
             return False
         *before, last = chat.turns
@@ -249,13 +251,13 @@ class Conversations:
 
 
 class _Chat(NamedTuple):
-    """A turn's input, for any conversation."""
+    """The input of a turn, for any conversation."""
 
     connection: ServerConnection
     request: ChatRequest
     turns: Sequence[Turn]
     effort: str | None
-    """The effort for the thinking level; None if none is requested."""
+    """The effort for the thinking level; None to request none."""
 
 
 def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -266,7 +268,7 @@ def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def _common_params(chat: _Chat) -> dict[str, Any]:
-    """The params of both methods: the model by the names of all versions, and no editor context."""
+    """Return the params of both methods: the model in every version's fields, and no editor context."""
     model: dict[str, Any] = {"id": chat.request.model}
     if chat.effort is not None:
         model["reasoningEffort"] = chat.effort
@@ -277,7 +279,7 @@ def _common_params(chat: _Chat) -> dict[str, Any]:
         "modelInfo": model,
         "workspaceFolders": [],
         "references": [],
-        # Suggestions cost another request to the model, and no client would get them.
+        # Suggestions cost another request to the model, and no client would receive them.
         "computeSuggestions": False,
     }
 

@@ -1,6 +1,6 @@
-"""Errors of the Copilot language server as errors of `jumpseat.chat`, with hints. Pure functions.
+"""Convert errors of the Copilot language server to those of `jumpseat.chat`, with hints. Pure functions.
 
-Source: answers of `@github/copilot-language-server` 1.539, and the codes in GitHub's own client for Xcode
+Sources: responses of `@github/copilot-language-server` 1.539, and the codes in GitHub's own client for Xcode
 (`CLSErrorInfo.swift`).
 """
 
@@ -34,7 +34,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 UPDATE_COMMAND = "npm install -g @github/copilot-language-server@latest"
 
 WAITED_FOR_SECONDS = 30.0
-"""A shorter `retryAfter` of a rate limit was already waited for: the server then retries three times."""
+"""The longest `retryAfter` of a rate limit that the server waits for itself; it then retries three times."""
 
 _UPDATE_HINT = f"Update the Copilot language server: `{UPDATE_COMMAND}`."
 
@@ -58,7 +58,7 @@ _BAD_IMAGE = re.compile(r"could not read image|unsupported image format", re.IGN
 _RETRY = re.compile(r"\bretry in (\d+) ?s", re.IGNORECASE)
 _OUTDATED = re.compile(r"client not supported|plugin is out of date", re.IGNORECASE)
 
-# For errors of a turn without a code; the first match is used.
+# These patterns classify a turn's errors without a code; the first match is used.
 _BY_WORDS: tuple[tuple[re.Pattern[str], type[ChatError]], ...] = (
     (re.compile(r"token limit exceeded|model_max_prompt_tokens_exceeded", re.I), ContextExceededError),
     (
@@ -90,7 +90,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], type[ChatError]], ...] = (
 
 
 def request_error(error: RpcError, *, provider: str, model: str | None = None) -> ChatError:
-    """The error for a request that the server refused.
+    """Return the error for a request that the server refused.
 
     Args:
         error: the server's error response.
@@ -143,15 +143,15 @@ def turn_error(
     reset_at: datetime | None = None,
     is_limited: bool = False,
 ) -> ChatError:
-    """The error for a turn that the server ended with one.
+    """Return the error for a turn that the server ended with an error.
 
     Args:
         error: `{message, code?, reason?, retryAfter?, responseIsIncomplete?, responseIsFiltered?}`; `code` is
             an HTTP status if the service refused, `retryAfter` is in seconds.
         provider: the configured provider's id.
         model: the model of the request.
-        reset_at: when the limit ends that a notice reported; used if a rate limit has no `retryAfter`.
-        is_limited: such a notice came in this turn; it is the cause if the error has no other.
+        reset_at: the end of the limit reported by a notice; used if a rate limit has no `retryAfter`.
+        is_limited: whether such a notice arrived in this turn; it is the cause if the error has no other.
     """
     parsed = _read(text_in(error.get("message")))
     said, reason, code = parsed.words, text_in(error.get("reason")), error.get("code")
@@ -206,7 +206,7 @@ def _by_words(said: str) -> type[ChatError] | None:
 def _error(
     kind: type[ChatError], said: str, provider: str, model: str | None, facts: Mapping[str, Any]
 ) -> ChatError:
-    """An error of a known kind, with its sentence and its hint."""
+    """Return an error of a known kind, with its message and hint."""
     status = facts["status_code"]
     what = f"the model {model!r}" if model else "the model"
     lead = f"{provider} refused the request"
@@ -257,11 +257,11 @@ class _Parsed:
 
 
 def _read(message: str) -> _Parsed:
-    """Parse a message, and remove what is meant for the server's own editors."""
+    """Parse a message, and remove the parts meant for the server's own editors."""
     request_id: str | None = None
     status: int | None = None
     if ids := _REQUEST_IDS.search(message):
-        # The second id is GitHub's own, the first one the server's.
+        # The first id is the server's, the second one GitHub's.
         request_id = ids[2] or ids[1]
         message = message[: ids.start()]
     while (bare := _WRAPPING.sub("", message)) != message:
@@ -282,7 +282,7 @@ def _sentence(lead: str, said: str) -> str:
 
 
 def _status(code: Any) -> int | None:
-    """The code if it is an HTTP status; the server's own codes are not in that range."""
+    """Return the code if it is an HTTP status; the server's own codes are outside that range."""
     is_status = isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600
     return code if is_status else None
 

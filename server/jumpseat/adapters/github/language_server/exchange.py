@@ -1,4 +1,4 @@
-"""One request to the Copilot language server, with the reports that it sends before the answer."""
+"""One request to the Copilot language server, with the reports that precede the answer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ GRACE_SECONDS = 5.0
 """The time limit between the last report and the answer, in either order."""
 
 _ANSWERED: Mapping[str, Any] = {}
-"""Marks the answer in the queue of reports; compared by identity."""
+"""The marker for the answer in the queue of reports, compared by identity."""
 
 
 class Exchange:
-    """A request. `reports` is read once; `answer` is set when it has ended."""
+    """A request. `reports` can be read once; `answer` is set after that."""
 
     def __init__(
         self,
@@ -32,9 +32,9 @@ class Exchange:
     ) -> None:
         """
         Args:
-            connection: to the server.
-            method: of the request.
-            params: of the request, with the token in them.
+            connection: the connection to the server.
+            method: the request's method.
+            params: the request's params, including the token.
             token: the token of the reports.
             provider: the configured provider's id.
             silence_seconds: the longest time without a report.
@@ -50,11 +50,11 @@ class Exchange:
         self._has_ended = has_ended
 
     async def reports(self) -> AsyncGenerator[Mapping[str, Any]]:
-        """The reports, as they arrive. Closing the iterator cancels the request.
+        """Yield the reports as they arrive. Closing the iterator cancels the request.
 
         Raises:
             RpcError: the server refused the request.
-            ConnectionError: there was no report for too long.
+            ConnectionError: no report arrived for too long.
             ProtocolError: the server ended, or broke its framing.
         """
         with self._connection.progress(self._token) as queue:
@@ -78,8 +78,8 @@ class Exchange:
                             raise self._silent() from None
                         break
                     if report is _ANSWERED:
-                        # All reports before the answer were read. After the last report the answer of the
-                        # model is complete, so a failure of the request, or the server's end, is ignored.
+                        # All reports before the answer were read. After the last report, the model's answer
+                        # is complete, so ignore a failure of the request or the server's end.
                         if self._has_ended is None or not self._has_ended() or request.exception() is None:
                             self.answer = request.result()
                     else:
@@ -89,7 +89,7 @@ class Exchange:
                     request.cancel()
                     await asyncio.wait({request})
                 if not request.cancelled():
-                    # Retrieved, or asyncio would report it as never retrieved.
+                    # Retrieve the exception, or asyncio would report it as never retrieved.
                     request.exception()
 
     def _silent(self) -> ConnectionError:

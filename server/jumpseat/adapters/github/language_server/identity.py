@@ -1,6 +1,6 @@
-"""The state of the sign-in to a Copilot language server, as the provider's `AuthStatus`.
+"""The sign-in state of a Copilot language server, as the provider's `AuthStatus`.
 
-The server signs in and keeps the token; the daemon does not have it.
+The server signs in and stores the token, which the daemon never sees.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ REFRESH_SECONDS = 30.0
 """The time limit of a request for which the server may have to reach GitHub."""
 
 CANCEL_SECONDS = 0.5
-"""How long a new sign-in waits for the end of a cancelled one."""
+"""How long a new sign-in waits for a cancelled one to end."""
 
 SOURCE = "language server"
 NOT_AUTHENTICATED = "1000"
-"""The code of the server's error while it has no credential for Copilot."""
+"""The server's error code while it has no credential for Copilot."""
 
 AccountState: TypeAlias = tuple[AuthState, str | None]
 """The state and the login."""
 
 
 class LanguageServerIdentity:
-    """The account of one provider, as the server reports it. Used on the event loop only."""
+    """A provider's account, as its server reports it. Use it on the event loop only."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class LanguageServerIdentity:
     ) -> None:
         """
         Args:
-            hosts: the GitHub that the server signs in to.
+            hosts: the hosts that the server signs in to.
             server: the provider's server.
             on_change: called when the state, the account or its plan changed, or a quota crossed a threshold.
             status_seconds: the time limit of `status` without `refresh`.
@@ -71,7 +71,7 @@ class LanguageServerIdentity:
         self._status_seconds = status_seconds
         self._sign_in: SignInReport | None = None
         self._reported_by: ServerConnection | None = None
-        """The run of the server that reported it; it is not valid for another run."""
+        """The run of the server that reported `_sign_in`, which is not valid for another run."""
 
         self._kind = "Normal"
         self._plan: str | None = None
@@ -80,7 +80,7 @@ class LanguageServerIdentity:
         self._checking: SingleFlight[AuthStatus] = SingleFlight()
         self._refreshing: SingleFlight[AuthStatus] = SingleFlight()
         self._check_until = 0.0
-        """The end of the time limit of the check under way, by the loop's clock."""
+        """The deadline of the check in progress, by the loop's clock."""
 
         self._sign_in_lock = asyncio.Lock()
         self._signing_in: DeviceSignIn | None = None
@@ -92,16 +92,16 @@ class LanguageServerIdentity:
         return self._state, self._sign_in.login if self._sign_in is not None else None
 
     async def status(self, *, refresh: bool = False) -> AuthStatus:
-        """The status; with `refresh`, the server checks the sign-in with GitHub and reports plan and quotas.
+        """Return the status; with `refresh`, the server checks with GitHub and reports plan and quotas.
 
-        Starts the server if it does not run. If that fails, or takes too long, the status is `signed_out`
-        with the reason; a later answer is reported as a change.
+        Starts the server if it does not run. If that fails or takes too long, the status is `signed_out` with
+        the reason, and a later answer is reported as a change.
         """
         flight, work = (self._refreshing, self._refreshed) if refresh else (self._checking, self._checked)
         seconds = REFRESH_SECONDS if refresh else self._status_seconds
         until = asyncio.get_running_loop().time() + seconds
         if not refresh:
-            # Callers during a check share its time limit, because editors request the status often.
+            # Callers during a check share its deadline, because editors request the status often.
             until = self._check_until = self._check_until if flight.is_running else until
         try:
             async with asyncio.timeout_at(until):
@@ -114,15 +114,16 @@ class LanguageServerIdentity:
         except ChatError as error:
             why = " ".join(filter(None, (error.message, error.hint)))
         is_known = self._reported_by is not None and self._reported_by is self._server.running
-        # Stored without a notification: the caller gets it, and a later answer of the server is a change.
+        # Store it without a notification: the caller receives it, and a later answer of the server is a
+        # change.
         self._reported = replace(self._known() if is_known else self._status("signed_out"), message=why)
         return self._reported
 
     async def require(self, connection: ServerConnection) -> None:
-        """Check before a chat that the server is signed in, by its local data if those say so.
+        """Check before a chat that the server is signed in, trusting its local data if those suffice.
 
         Raises:
-            AuthenticationError: it is signed out.
+            AuthenticationError: the server is signed out.
             AuthorizationError: the account may not use Copilot.
             ChatError: the server does not answer.
         """
@@ -134,7 +135,7 @@ class LanguageServerIdentity:
                 # The user may have signed in with another program since the server started.
                 await self._check(connection, {"forceRefresh": True})
         except RpcError as error:
-            # The chat is tried nevertheless; if it fails too, its error is more precise.
+            # Try the chat nevertheless; if it fails too, its error is more precise.
             logger.info("%s cannot report its sign-in: %s", self._hosts.provider, error.message)
             return
         self._report()
@@ -142,7 +143,7 @@ class LanguageServerIdentity:
             raise self._not_ready()
 
     def explained(self, error: AuthenticationError) -> AuthenticationError:
-        """The refusal of a chat, replaced by a more precise error if the server has reported the reason."""
+        """Replace the refusal of a chat with a more precise error if the server has reported the reason."""
         # The server also refuses an account without Copilot as "not authenticated".
         is_vague = error.provider_code == NOT_AUTHENTICATED and self._state in ("not_authorized", "expired")
         return self._not_ready() if is_vague else error
@@ -151,15 +152,15 @@ class LanguageServerIdentity:
         """Sign a user in with a code.
 
         Raises:
-            AuthenticationError: the user did not sign in, or not in time.
-            RequestError: another sign-in is under way.
-            ChatError: the server failed, or names a page that is not the configured GitHub's.
+            AuthenticationError: the user refused, or took too long.
+            RequestError: another sign-in is in progress.
+            ChatError: the server failed, or named a page that is not on the configured GitHub host.
         """
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await self._sign_in_lock.acquire()
         except TimeoutError:
-            # One at a time: the server's notification of a code does not identify its sign-in.
+            # Allow one at a time: the server's notification of a code does not identify its sign-in.
             raise RequestError(
                 f"A sign-in to {self._hosts.provider} is already under way.",
                 provider=self._hosts.provider,
@@ -180,7 +181,7 @@ class LanguageServerIdentity:
         return status if status.state != "signed_out" else self._status("signed_in")
 
     async def sign_out(self) -> AuthStatus:
-        """Have the server delete its sign-in. A token in its environment stays.
+        """Have the server delete its sign-in. A token in the server's environment remains.
 
         Raises:
             ChatError: the server failed.
@@ -204,18 +205,18 @@ class LanguageServerIdentity:
         return status
 
     def notified(self, method: str, params: Any) -> None:
-        """Take a notification of the server, if it is about the account."""
+        """Handle a notification of the server if it concerns the account."""
         params = params if isinstance(params, Mapping) and not self._is_closed else {}
         match method:
             case "didChangeStatus/v2":
-                # Also sent with every answer about the sign-in, so a check here would never end.
+                # The server sends this with every answer about the sign-in, so a check here would never end.
                 rows = params.get("statuses")
                 for row in rows if isinstance(rows, list) else []:
                     if isinstance(row, Mapping) and row.get("category") == "auth" and row.get("result"):
                         self._take(self._server.running, read_sign_in(row["result"], row))
                         self._report()
             case "didChangeStatus" | "statusNotification":
-                # Older servers send no account with it, so the sign-in must be requested.
+                # Older servers do not send the account with it, so request the sign-in.
                 kind = params.get("kind") or params.get("status")
                 if kind in ("Normal", "Error") and kind != self._kind:
                     self._kind = kind
@@ -226,18 +227,18 @@ class LanguageServerIdentity:
                 self._signing_in.notified(params)
 
     def recheck(self) -> None:
-        """Have a running server read its stored sign-in again; a change is reported."""
+        """Have a running server read its stored sign-in again, and report a change."""
         if self._server.running is not None and not self._is_closed:
             self._checking.start(self._checked)
 
     async def aclose(self) -> None:
-        """Cancel requests under way, and start no other."""
+        """Cancel requests in progress, and refuse new ones."""
         self._is_closed = True
         await self._checking.aclose()
         await self._refreshing.aclose()
 
     async def _checked(self) -> AuthStatus:
-        """The status by the server's local data.
+        """Return the status according to the server's local data.
 
         Raises:
             ChatError: the server cannot be started, or does not answer.
@@ -250,10 +251,10 @@ class LanguageServerIdentity:
         return self._report()
 
     async def _refreshed(self) -> AuthStatus:
-        """The status after a check with GitHub.
+        """Return the status after a check with GitHub.
 
         Raises:
-            ChatError: as `_checked` raises it.
+            ChatError: see `_checked`.
         """
         connection = await self._server.connection()
         try:
@@ -276,14 +277,14 @@ class LanguageServerIdentity:
         """Request the sign-in from the server.
 
         Raises:
-            RpcError: it failed.
-            ChatError: it does not answer.
+            RpcError: the request failed.
+            ChatError: the server does not answer.
         """
         answer = await connection.request("checkStatus", {"options": options}, seconds=REFRESH_SECONDS)
         self._take(connection, read_sign_in(answer))
 
     def _take(self, connection: ServerConnection | None, now: SignInReport) -> None:
-        """Take a report of the server, completed by the report before it."""
+        """Store a report of the server, supplemented by the previous report."""
         before = self._sign_in if self._reported_by is connection else None
         if before is not None:
             is_refused = before.state in ("not_authorized", "expired")
@@ -291,7 +292,7 @@ class LanguageServerIdentity:
             if is_refused and now.state == "signed_in" and not now.is_tried and now.login == before.login:
                 return
             if now.state == "signed_out" and before.state in ("signed_out", "expired") and not now.words:
-                # A notification with the reason came before this answer.
+                # A notification with the reason arrived before this answer.
                 now = before
             elif now.state == before.state and now.login == before.login and not now.words:
                 now = replace(now, words=before.words)
@@ -304,7 +305,7 @@ class LanguageServerIdentity:
         return self._sign_in.state if self._sign_in is not None else "signed_out"
 
     def _note_account(self, answer: Mapping[str, Any]) -> None:
-        """Take plan and quotas; it is a change if a known quota has crossed a threshold."""
+        """Store plan and quotas, and report a change if a known quota has crossed a threshold."""
         self._plan = read_plan(answer) or self._plan
         fresh = read_quotas(answer)
         crossed = crossed_thresholds(self._quotas, fresh) if self._quotas else []
@@ -313,7 +314,7 @@ class LanguageServerIdentity:
             self._report(is_change=bool(crossed))
 
     def _not_ready(self) -> AuthenticationError:
-        """The error of a chat without a usable sign-in."""
+        """Return the error for a chat without a usable sign-in."""
         known = self._sign_in or SignInReport("signed_out")
         host, command = self._hosts.authority, self._hosts.login_command
         words = f" {known.words.rstrip('.')}." if known.words else ""
@@ -333,7 +334,7 @@ class LanguageServerIdentity:
         )
 
     def _known(self) -> AuthStatus:
-        """The status by the last report."""
+        """Return the status according to the last report."""
         if self._state == "signed_in":
             return self._status("signed_in")
         error = self._not_ready()

@@ -1,6 +1,6 @@
-"""The models of a Copilot language server: their list, and acceptance of their terms.
+"""The models of a Copilot language server: their list, and the acceptance of their terms.
 
-Source of the shapes: answers of `copilot/models` of version 1.539, which is not documented.
+Source of the shapes: responses to `copilot/models` of version 1.539, which is not documented.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 logger = logging.getLogger(__name__)
 
 LIST_SECONDS = 60.0
-"""The server may have to request the list from GitHub."""
+"""The time limit for the list, which the server may have to request from GitHub."""
 
 COMPLETION_MODEL = "copilot"
-"""Our name for the model of completions if the server does not name one."""
+"""jumpseat's name for the model of completions if the server does not name one."""
 
 CHAT_SCOPE = "chat-panel"
 COMPLETION_SCOPE = "completion"
@@ -40,7 +40,7 @@ _POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disab
 
 
 class LanguageServerModels:
-    """The last list of one server. Used on the event loop only."""
+    """The last list of one server. Use it on the event loop only."""
 
     def __init__(self, provider: str) -> None:
         """
@@ -52,11 +52,11 @@ class LanguageServerModels:
         """The last list; empty before the first."""
 
     def forget(self) -> None:
-        """Drop the list: another account has other models."""
+        """Drop the list, because another account has other models."""
         self.known = ()
 
     def row(self, model: str) -> ModelInfo | None:
-        """A model's row in the last list."""
+        """Return a model's entry in the last list."""
         return next((each for each in self.known if each.model == model), None)
 
     async def listed(self, connection: ServerConnection, *, completion: bool = False) -> Sequence[ModelInfo]:
@@ -64,7 +64,7 @@ class LanguageServerModels:
 
         Args:
             connection: the running server.
-            completion: list the models of completions and not those of chats.
+            completion: list the models of completions instead of chats.
 
         Raises:
             ChatError: the request failed.
@@ -74,12 +74,12 @@ class LanguageServerModels:
         except RpcError as error:
             if not completion or error.code != METHOD_NOT_FOUND:
                 raise request_error(error, provider=self._provider) from error
-            answer = []  # Older servers, which have completions only, have no list.
+            answer = []  # Older servers support only completions, and have no list.
         self.known = read_models(answer, self._provider, completion=completion)
         return self.known
 
     async def explained(self, connection: ServerConnection, model: str, error: RequestError) -> ChatError:
-        """The refusal of a chat, replaced by a precise error if the model's terms were not accepted."""
+        """Replace the refusal of a chat with a precise error if the model's terms were not accepted."""
         # The server reports such a model as not supported.
         if type(error) is not RequestError:
             return error
@@ -104,15 +104,15 @@ class LanguageServerModels:
     async def accept_terms(
         self, connection: ServerConnection, model: str, *, completion: bool = False
     ) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
+        """Accept a model's terms for the account, and check that this took effect.
 
         Args:
             connection: the running server.
             model: a name in the list.
-            completion: as for `listed`; models of completions have no terms.
+            completion: see `listed`; models of completions have no terms.
 
         Raises:
-            RequestError: there is no such model, or it has no terms.
+            RequestError: the model does not exist, or has no terms.
             AuthorizationError: the model is still not enabled.
             ChatError: a request failed.
         """
@@ -151,17 +151,17 @@ class LanguageServerModels:
 
 
 def read_models(answer: Any, provider: str, *, completion: bool = False) -> list[ModelInfo]:
-    """The models of an answer of `copilot/models`, in its order, one row for each id.
+    """Return the models in a response to `copilot/models`, in its order, one per id.
 
-    A row that cannot be read is skipped and logged.
+    An unreadable row is skipped and logged.
 
     Args:
         answer: the result, `[row, …]`.
         provider: the configured provider's id.
-        completion: return the models of completions, at least one; else those of chats.
+        completion: return the models of completions, at least one, instead of those of chats.
 
     Raises:
-        ProtocolError: there is no array of rows.
+        ProtocolError: the response has no array of rows.
     """
     if not isinstance(answer, list):
         raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
@@ -186,7 +186,7 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
 
 
 def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
-    """The model of a row; None for a model of the other kind.
+    """Return the model of a row; None if it is for the other API.
 
     Raises:
         KeyError, TypeError, ValueError: the row has no name, or is not an object.
@@ -200,7 +200,7 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
     if completion:
         name = text_in(row.get("modelName"))
         return _completion_model(model, name, provider) if COMPLETION_SCOPE in scopes else None
-    # Older servers have no scopes, and list models of chats only.
+    # Older servers do not send scopes, and list only models of chats.
     if scopes and CHAT_SCOPE not in scopes:
         return None
     capabilities = mapping_in(row.get("capabilities"))
@@ -221,7 +221,7 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
         max_prompt_tokens=limit_in(limits.get("maxInputTokens")),
         max_output_tokens=limit_in(limits.get("maxOutputTokens")),
         supports_vision=vision if isinstance(vision, bool) else None,
-        # For every model: the server runs its own tools only, and has no JSON mode.
+        # This applies to every model: the server runs only its own tools, and has no JSON mode.
         supports_tool_use=False,
         supports_json=False,
         supports_thinking=takes_levels if isinstance(takes_levels, bool) else bool(levels) or None,

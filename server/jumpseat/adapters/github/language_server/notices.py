@@ -1,4 +1,4 @@
-"""Notifications of the Copilot language server about limits. Pure functions.
+"""Parse the Copilot language server's notifications about limits. Pure functions.
 
 Source: two notifications of `@github/copilot-language-server` 1.539, `$/copilot/rateLimitWarning` with
 `{type, rateLimit: {entitlement, percentRemaining, resetDate}, message}`, and `copilot/quotaWarning` with
@@ -24,11 +24,11 @@ class Notice:
 
     message: str
     reset_at: datetime | None = None
-    """The end of a rate limit that is used up; None if it is not used up, or has no time."""
+    """The end of a used-up rate limit; None if it is not used up, or has no time."""
 
 
 def notice_in(method: str, params: Any) -> Notice | None:
-    """The notice in a notification; None for any other notification, or one without a message."""
+    """Return the notice in a notification; None for any other notification, or one without a message."""
     if method not in _METHODS or not isinstance(params, Mapping):
         return None
     message = shown(text_in(params.get("message")))

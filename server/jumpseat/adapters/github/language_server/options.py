@@ -1,6 +1,6 @@
-"""The own keys of the kind `copilot-language-server`."""
+"""The configuration keys of the kind `copilot-language-server`."""
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# Do not import `annotations` from `__future__` here: pydantic would compile each annotation's text again.
 import shlex
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ from jumpseat.adapters.github.options import GitHubOptions
 
 
 def _as_words(value: Any) -> Any:
-    """A command line as program and arguments, split as by a POSIX shell; nothing is expanded."""
+    """Split a command line into program and arguments like a POSIX shell, without expansions."""
     if not isinstance(value, str):
         return value
     try:
@@ -22,13 +22,13 @@ def _as_words(value: Any) -> Any:
 CommandLine = Annotated[
     list[Annotated[str, Field(min_length=1)]], Field(min_length=1), BeforeValidator(_as_words)
 ]
-"""Program and arguments; in the file, a list or one text."""
+"""A program and its arguments; in the file, a list or one text."""
 
 
 class LanguageServerOptions(GitHubOptions):
     """Keys of a provider's table."""
 
     command: CommandLine | None = None
-    """Program and arguments that start the server."""
+    """The program and arguments that start the server."""
 
     chat_api: Literal["auto", "conversation", "completion"] = "auto"

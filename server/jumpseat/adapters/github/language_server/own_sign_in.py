@@ -1,4 +1,4 @@
-"""The sign-in that a Copilot language server has, as the account of its provider."""
+"""The account of a provider, backed by its Copilot language server's own sign-in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGN_INS = ("auth.db", "auth.db-wal")
 
 
 class LanguageServerSignIn(Account):
-    """The sign-in of the server. A change of it makes the list of models invalid."""
+    """The server's sign-in. A change to it invalidates the list of models."""
 
     auth_method = "device_code"
 
@@ -36,7 +36,7 @@ class LanguageServerSignIn(Account):
         self._accept_terms = accept_terms
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """The sign-in of the server, which is started if needed; with `refresh`, plan and quotas too."""
+        """Return the server's sign-in, starting the server if needed; `refresh` adds plan and quotas."""
         return await self._identity.status(refresh=refresh)
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
@@ -59,20 +59,20 @@ class LanguageServerSignIn(Account):
         return await self._identity.sign_out()
 
     async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
+        """Accept a model's terms for the account, and check that this took effect.
 
         Raises:
-            ChatError: as `LanguageServerModels.accept_terms` raises it.
+            ChatError: see `LanguageServerModels.accept_terms`.
         """
         return await self._accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """The server's files of sign-ins, which other processes may change; none while it does not run."""
+        """Return the server's sign-in files, which other processes may change; empty unless it runs."""
         directory = copilot_directory(self._server.environment)
         if directory is None or self._server.running is None:
             return []
         return [directory / name for name in SIGN_INS]
 
     async def files_changed(self) -> None:
-        """Check the sign-in again: another process may have signed in or out."""
+        """Check the sign-in again, because another process may have signed in or out."""
         self._identity.recheck()

@@ -1,6 +1,6 @@
-"""Decodes the reports of a turn of the Copilot language server to events. Pure: no I/O, no clock.
+"""Decode a turn's reports from the Copilot language server to events. Pure: no I/O, no clock.
 
-Source of the shapes of `$/progress`: `@github/copilot-language-server` 1.539; for older versions, copilot.el
+Sources of the shapes of `$/progress`: `@github/copilot-language-server` 1.539; for older versions, copilot.el
 and GitHub's own clients for Xcode and Eclipse.
 """
 
@@ -47,19 +47,20 @@ class ProgressDecoder:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
-            model: the model as the request names it.
-            warnings: for what was left out of the request; emitted when the answer begins.
-            expects_thinking: the request has a thinking level; an answer without reasoning gets a warning.
+            model: the model's name in the request.
+            warnings: warnings about omitted parts of the request, to emit when the answer begins.
+            expects_thinking: whether the request has a thinking level; an answer without reasoning gets a
+                warning.
             reset_at: the end of a limit that was reported as used up before this turn.
         """
         self.begun = False
-        """A report was received, so the turn may have been billed."""
+        """Whether a report was received, so that the turn may have been billed."""
 
         self.ended = False
-        """The last report was received."""
+        """Whether the last report was received."""
 
         self.conversation_id: str | None = None
-        """The server's id of the conversation; None until it was received."""
+        """The server's id of the conversation; None until it is received."""
 
         self._provider = provider
         self._model = model
@@ -67,7 +68,7 @@ class ProgressDecoder:
         self._misses_thinking = expects_thinking
         self._blocks = BlockAssembler(provider, model)
         self._has_response = False
-        """The `ResponseEvent` was emitted."""
+        """Whether the `ResponseEvent` was emitted."""
 
         self._turn_id: str | None = None
         self._has_text = False
@@ -84,11 +85,11 @@ class ProgressDecoder:
 
     @property
     def text(self) -> str:
-        """The text so far, as it is in the server's history."""
+        """The text so far, identical to that in the server's history."""
         return "".join(self._text)
 
     def feed(self, value: Mapping[str, Any]) -> list[StreamEvent]:
-        """The events of one report; reports after the last one are ignored."""
+        """Return the events of one report, ignoring reports after the last one."""
         if self.ended:
             return []
         self.begun = True
@@ -107,13 +108,13 @@ class ProgressDecoder:
         return self._blocks.take()
 
     def notice(self, notice: Notice) -> None:
-        """Take a notice; its warning is emitted with the next report."""
+        """Handle a notice; its warning is emitted with the next report."""
         self._warn(notice.message)
         if notice.reset_at is not None:
             self._reset_at, self._is_limited = notice.reset_at, True
 
     def finish(self, answer: Any) -> list[StreamEvent]:
-        """The events at the end of the turn.
+        """Return the events at the end of the turn.
 
         Args:
             answer: the result of the turn's request; None if there is none.
@@ -137,7 +138,7 @@ class ProgressDecoder:
     def _stop_reason(self) -> tuple[StopReason, str | None]:
         failure = self._in_last_report("error")
         if failure is not None:
-            # An error of any type is an error: a failed answer must not be reported as complete.
+            # Treat a value of any type as an error: a failed answer must not be reported as complete.
             error = failure if isinstance(failure, Mapping) else {"message": failure}
             if is_cut_off(error):
                 return "max_tokens", "length"
@@ -160,12 +161,12 @@ class ProgressDecoder:
                 provider=self._provider,
             )
         if self._last_notification and not self._has_text:
-            # For some models, the server reports a failure only as a notification.
+            # The server reports a failure of some models only as a notification.
             raise turn_error({"message": self._last_notification}, provider=self._provider, model=self._model)
         return "end_turn", None
 
     def _in_last_report(self, key: str) -> Any:
-        """The value of a key in the last report, or in its `result`, where older versions have it."""
+        """Return the value of a key in the last report, or in its `result`, as sent by older versions."""
         value = self._end.get(key)
         return mapping_in(self._end.get("result")).get(key) if value is None else value
 
@@ -175,14 +176,14 @@ class ProgressDecoder:
             self._warn(self._last_notification)
         for step in mappings_in(report.get("steps")):
             self._take_step(step)
-        # A text, or the parts of a summary.
+        # The value is a text, or a list of the parts of a summary.
         thinking = mapping_in(report.get("thinking")).get("text")
         thinking = "".join(map(text_in, thinking)) if isinstance(thinking, list) else text_in(thinking)
         if thinking:
             self._begin()
             self._misses_thinking = False
             self._blocks.thinking(thinking)
-        # Hidden text is for the server's own editors.
+        # Hidden text is meant for the server's own editors.
         if report.get("hideText") is not True:
             rounds = mappings_in(report.get("editAgentRounds"))
             if any(text_in(each.get("reply")) for each in rounds):
@@ -211,8 +212,8 @@ class ProgressDecoder:
             self._blocks.text(piece)
 
     def _begin(self) -> None:
-        """Emit the begin of the answer, unless it was emitted."""
-        # At the first output, because the server sends `begin` before its request to GitHub.
+        """Emit the start of the answer, unless that has happened."""
+        # Wait for the first output, because the server sends `begin` before its request to GitHub.
         if not self._has_response:
             self._has_response = True
             self._blocks.emit(ResponseEvent(self._model, self._turn_id))
@@ -226,7 +227,7 @@ class ProgressDecoder:
             self._blocks.emit(WarningEvent("provider_notice", words))
 
     def _take_step(self, step: Mapping[str, Any]) -> None:
-        """Emit the title of a step of the server when it starts."""
+        """Emit the title of one of the server's steps when it starts."""
         key, title = text_in(step.get("id")), shown(text_in(step.get("title")))
         if step.get("status") == "running" and title and self._steps.get(key) != title:
             self._steps[key] = title
@@ -239,7 +240,7 @@ class ProgressDecoder:
             self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
 
     def _take_usage(self, counts: Any) -> None:
-        """The tokens of the turn so far; `promptTokens` includes `cachedTokens`."""
+        """Update the turn's token counts; `promptTokens` includes `cachedTokens`."""
         if not isinstance(counts, Mapping) or not counts:
             return
         prompt, cached = count_in(counts.get("promptTokens")) or 0, count_in(counts.get("cachedTokens")) or 0
@@ -261,7 +262,7 @@ class ProgressDecoder:
 
 
 def _sources(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Public code that the answer matches, and results of a web search, as (URL, title)."""
+    """Yield public code that the answer matches and results of a web search, as (URL, title)."""
     for annotation in mappings_in(report.get("annotations")):
         if annotation.get("type") == "ip_code_citations":
             citation = mapping_in(annotation.get("citations"))

@@ -1,7 +1,7 @@
-"""Answers the requests of the Copilot language server to its editor.
+"""Answer the Copilot language server's requests to its editor.
 
-The daemon has no open files and no tools, so most answers are empty results. Source: the requests of
-`@github/copilot-language-server` 1.539; those of a conversation are answered by a pair `[result, error]`.
+The daemon has no open files and no tools, so most results are empty. Source: the requests of
+`@github/copilot-language-server` 1.539. The result of a conversation's request is a pair `[result, error]`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ NO_TOOLS = "This client runs no tools."
 
 
 async def answer(method: str, params: Any) -> Any:
-    """The answer to a request of the server.
+    """Answer a request of the server.
 
     Raises:
-        RpcError: -32601 for an unknown method.
+        RpcError: the method is unknown (-32601).
     """
     respond = _ANSWERS.get(method)
     if respond is None:
@@ -37,17 +37,17 @@ def _configuration(params: Mapping[str, Any]) -> list[None]:
 
 
 def _message(params: Mapping[str, Any]) -> None:
-    # The message has buttons, which no client can show; so it is only logged.
+    # The message has buttons, which no client can show, so it is only logged.
     logger.info("message of the language server: %s", shown(str(params.get("message", ""))))
 
 
 def _document(params: Mapping[str, Any]) -> dict[str, bool]:
-    # If the answer says that the page was not shown, the server opens a browser itself.
+    # Report success: otherwise the server opens a browser itself.
     logger.info("the language server wants to show %s", shown(str(params.get("uri", ""))))
     return {"success": True}
 
 
-# An error, or no answer, would stall or end a turn.
+# Answer all of these: an error or a missing answer would stall or end a turn.
 _ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "conversation/context": lambda _: [None, None],
     "conversation/invokeClientTool": lambda _: [

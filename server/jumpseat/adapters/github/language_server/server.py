@@ -1,6 +1,6 @@
-"""The Copilot language server of one provider: its start, its handshake, and restarts within a budget.
+"""The Copilot language server of one provider: its start, handshake, and restarts within a budget.
 
-Source of the handshake: the README of github/copilot-language-server-release, and LSP 3.17.
+Sources of the handshake: the README of github/copilot-language-server-release, and LSP 3.17.
 """
 
 from __future__ import annotations
@@ -41,11 +41,14 @@ __all__ = ["LanguageServer", "ServerConnection"]
 logger = logging.getLogger(__name__)
 
 INITIALIZE_SECONDS = 60.0
-"""A cold start takes a second; on a busy machine a program of 150 MB takes longer."""
+"""The time limit for the handshake.
+
+A cold start takes a second, but the program has 150 MB and takes longer on a busy machine.
+"""
 
 
 class LanguageServer:
-    """One provider's server. Belongs to the event loop it is used on."""
+    """A provider's server. It belongs to the event loop on which it is used."""
 
     def __init__(
         self,
@@ -61,20 +64,20 @@ class LanguageServer:
         """
         Args:
             provider: the configured provider's id.
-            config: its table.
-            values: its value sources.
+            config: the provider's table.
+            values: the provider's value sources.
             client: returns the attached client; called when the server is started.
-            on_notification: called with method and params, in the order of arrival, also before the server
-                is ready; not for `$/progress`.
-            on_request: called with method and params, each in a task of its own; returns the result or
-                raises `RpcError`.
-            clock: seconds, for the budget of starts.
+            on_notification: called with method and params, in the order of arrival, even before the server is
+                ready; not for `$/progress`.
+            on_request: called with method and params, each in a task of its own; returns the result or raises
+                `RpcError`.
+            clock: returns seconds, for the budget of starts.
         """
         self._provider = provider
         self._config = config
         self._options = read_options(LanguageServerOptions, provider, config)
         self.environment = config.origin.environment
-        """The client's."""
+        """The client's environment."""
 
         self._values = values
         self._client = client
@@ -84,7 +87,7 @@ class LanguageServer:
         self._flight: SingleFlight[ServerConnection] = SingleFlight()
         self._starts = StartBudget(clock)
         self._failure: str | None = None
-        """Why the last start failed; None if it succeeded."""
+        """The reason why the last start failed; None if it succeeded."""
 
         self._command_line = ""
         self._closed = False
@@ -96,11 +99,11 @@ class LanguageServer:
         return connection if connection is not None and connection.running else None
 
     async def connection(self) -> ServerConnection:
-        """The connection to the running server, else to a new one; concurrent callers share one start.
+        """Return the connection to the running server, or start one; concurrent callers share one start.
 
         Raises:
-            ConfigError: there is no such program, or a value of the table cannot be resolved.
-            ConnectionError: it cannot be started, does not become ready, or was started too often.
+            ConfigError: the program does not exist, or a value of the table cannot be resolved.
+            ConnectionError: the server cannot be started, does not become ready, or was started too often.
         """
         self._check_open()
         running = self.running
@@ -113,7 +116,7 @@ class LanguageServer:
             raise
 
     async def aclose(self) -> None:
-        """End the server, or its start, within half a second. It is not started again."""
+        """End the server, or its start, within half a second. It will not start again."""
         self._closed = True
         await self._flight.aclose()
         if self._connection is not None:
@@ -128,7 +131,7 @@ class LanguageServer:
         settings = await self._settings()
         self._count_start()
         if self._connection is not None:
-            # The old process may still be ending; two at once would write the same stored sign-in.
+            # The old process may still be ending; two processes would write the same stored sign-in.
             await self._connection.aclose()
         progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]] = {}
 
@@ -164,12 +167,12 @@ class LanguageServer:
         self, connection: ServerConnection, child: FramedChild, settings: Mapping[str, Any]
     ) -> None:
         params = {
-            # The server ends with this process, even if another process holds its streams.
+            # With this id, the server ends with this process, even if another process has its streams open.
             "processId": os.getpid(),
             "clientInfo": {"name": "jumpseat", "version": jumpseat.__version__},
             "rootUri": None,
             "workspaceFolders": [],
-            # Without this the server opens a browser by itself.
+            # Without this capability, the server opens a browser itself.
             "capabilities": {"window": {"showDocument": {"support": True}}},
             "initializationOptions": {
                 "editorInfo": editor_info(self._options, self._client()),
@@ -188,19 +191,19 @@ class LanguageServer:
                 f"was not ready within {INITIALIZE_SECONDS:g} s and was ended", last_words(child)
             ) from None
         except ProtocolError:
-            # Its last stderr is complete only after its end.
+            # Its stderr is complete only after its end.
             await child.stop(0)
             raise self._failed(f"was not ready when {child.why}", last_words(child)) from None
         connection.server_version = _version_in(answer)
-        # At every start it reports a missing keyring, which is not the cause of a later end.
+        # The server reports a missing keyring at every start, which is not the cause of a later end.
         child.forget_last_words()
 
     async def _settings(self) -> dict[str, Any]:
-        """The settings of `workspace/didChangeConfiguration`: network, GitHub's host, and no telemetry."""
+        """Return the server's settings (`workspace/didChangeConfiguration`): network, host, no telemetry."""
         network = await read_network_options(self._provider, self._config)
         settings: dict[str, Any] = {"telemetry": {"telemetryLevel": "off"}}
         if network.variables is None:
-            # An empty address means no proxy; without one the server uses that of the environment.
+            # An empty address means no proxy; without an address, the server uses the environment's proxy.
             proxy = "" if network.proxy is None else _address_of(network.proxy)
             settings["http"] = {"proxy": proxy, "proxyStrictSSL": True}
         hosts = github_hosts(self._options.host, provider=self._provider, github_url=self._options.github_url)
@@ -232,7 +235,7 @@ class LanguageServer:
 
 
 def editor_info(options: LanguageServerOptions, client: ClientInfo | None) -> dict[str, str]:
-    """`editorInfo` of the handshake: the configured editor, else the client, else jumpseat."""
+    """Return `editorInfo` for the handshake: the configured editor, or else the client, or else jumpseat."""
     if options.editor_version is not None:
         name, _, version = options.editor_version.partition("/")
         return {"name": name, "version": version}
@@ -242,7 +245,7 @@ def editor_info(options: LanguageServerOptions, client: ClientInfo | None) -> di
 
 
 def _address_of(proxy: Proxy) -> str:
-    """A proxy's address as a URL, with its user and password."""
+    """Return a proxy's address as a URL, with its user and password."""
     credentials = ""
     if proxy.auth is not None:
         credentials = f"{quote(proxy.user, safe='')}:{quote(proxy.password, safe='')}@"

@@ -1,7 +1,7 @@
-"""A sign-in to a Copilot language server by the device flow.
+"""Sign in to a Copilot language server by the device flow.
 
-The server runs the flow and keeps the token; the client shows code and page to the user. Source: the server's
-README for `signIn`; version 1.539 for `signInWithDeviceFlow`.
+The server runs the flow and stores the token; the client shows the code and the page to the user. Sources:
+the server's README for `signIn`; version 1.539 for `signInWithDeviceFlow`.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 logger = logging.getLogger(__name__)
 
 CODE_SECONDS = 60.0
-"""The server requests the code from GitHub."""
+"""The time limit for the code, which the server requests from GitHub."""
 
 DEFAULT_LIFETIME_SECONDS = 900.0
 LONGEST_LIFETIME_SECONDS = 3600.0
 DEFAULT_INTERVAL_SECONDS = 5.0
-"""RFC 8628 section 3.2, if the server sends none."""
+"""The interval of RFC 8628 section 3.2, used if the server does not send one."""
 
 MARGIN_SECONDS = 30.0
-"""How long after its expiry the server may report that a code has expired: only its next poll shows that."""
+"""The delay after which the server may report that a code has expired: only its next poll reveals that."""
 
 _USER_CODE = re.compile(r"[A-Za-z0-9-]{1,32}")
 _PAGE = re.compile(r"[\x21-\x7e]{1,300}")
 
 
 class DeviceSignIn:
-    """Runs one sign-in of one server."""
+    """Runs one sign-in to one server."""
 
     def __init__(self, connection: ServerConnection, hosts: GitHubHosts, on_prompt: OnPrompt) -> None:
         """
         Args:
             connection: the running server.
-            hosts: the GitHub that it signs in to.
-            on_prompt: shows code and page to the user.
+            hosts: the hosts that the server signs in to.
+            on_prompt: shows the code and the page to the user.
         """
         self._connection = connection
         self._hosts = hosts
@@ -56,8 +56,8 @@ class DeviceSignIn:
         self._is_shown = False
 
     def notified(self, prompt: Mapping[str, Any]) -> None:
-        """Take `{userCode, verificationUri, expiresIn}`, the notification of newer servers."""
-        # The code of a sign-in that was just cancelled may come first, so a later code replaces it.
+        """Handle `{userCode, verificationUri, expiresIn}`, the notification of newer servers."""
+        # The code of a sign-in that was just cancelled may arrive first, so a later code replaces it.
         if not self._code.done():
             self._code.set_result(prompt)
         elif self._is_shown:
@@ -70,11 +70,11 @@ class DeviceSignIn:
             self._code.set_result(prompt)
 
     async def run(self) -> Any:
-        """Wait until the user has signed in; returns the server's `{status, user?}`.
+        """Wait until the user has signed in, and return the server's `{status, user?}`.
 
         Raises:
-            AuthenticationError: the user did not sign in, or not in time.
-            ChatError: the server failed, or named a page that is not on the configured GitHub.
+            AuthenticationError: the user refused, or took too long.
+            ChatError: the server failed, or named a page that is not on the configured GitHub host.
         """
         try:
             try:
@@ -87,7 +87,7 @@ class DeviceSignIn:
             raise request_error(error, provider=self._hosts.provider) from error
 
     async def _with_one_request(self) -> Any:
-        """Newer servers: one request, which can be cancelled; its code comes in a notification."""
+        """Sign in to a newer server: one request, which can be cancelled; a notification brings the code."""
         flow = asyncio.ensure_future(self._connection.request("signInWithDeviceFlow", {}, seconds=None))
         try:
             await asyncio.wait({flow, self._code}, timeout=CODE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -100,12 +100,15 @@ class DeviceSignIn:
                 )
             return await self._prompted(self._code.result(), flow)
         finally:
-            # This cancels the request if it is still pending.
+            # `cancel` has no effect on a finished request.
             flow.cancel()
             await asyncio.gather(flow, return_exceptions=True)
 
     async def _with_two_requests(self) -> Any:
-        """All servers: a request for the code, then one that waits. A cancel does not end its polling."""
+        """Sign in to any server: request the code, then wait with a second request.
+
+        Cancelling the second request does not end the server's polling.
+        """
         prompt = await self._connection.request("signIn", {}, seconds=CODE_SECONDS)
         if not isinstance(prompt, Mapping) or prompt.get("status") != "PromptUserDeviceFlow":
             return prompt
@@ -123,7 +126,7 @@ class DeviceSignIn:
         Raises:
             RpcError: the user did not sign in.
             AuthenticationError: the code has expired.
-            ProtocolError: there is no code, or the page is not on the configured GitHub.
+            ProtocolError: there is no code, or the page is not on the configured GitHub host.
         """
         lifetime = self._show(prompt)
         try:
@@ -138,10 +141,10 @@ class DeviceSignIn:
             ) from None
 
     def _show(self, prompt: Mapping[str, Any]) -> float:
-        """Show code and page to the user; returns the lifetime of the code in seconds.
+        """Show the code and the page to the user, and return the code's lifetime in seconds.
 
         Raises:
-            ProtocolError: there is no code, or the page is not on the configured GitHub.
+            ProtocolError: there is no code, or the page is not on the configured GitHub host.
         """
         code, page = prompt.get("userCode"), prompt.get("verificationUri")
         if not (isinstance(code, str) and _USER_CODE.fullmatch(code)):
@@ -160,7 +163,11 @@ class DeviceSignIn:
         return lifetime
 
     def _trusted(self, page: Any) -> str:
-        """The sign-in page, if it is on the configured GitHub."""
+        """Return the sign-in page's URL if it is on the configured host.
+
+        Raises:
+            ProtocolError: the page is on another host.
+        """
         # A page on another host could phish for the user's password.
         configured = urlsplit(self._hosts.github)
         own = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}

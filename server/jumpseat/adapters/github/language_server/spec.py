@@ -1,4 +1,4 @@
-"""The kind `copilot-language-server`."""
+"""The provider kind `copilot-language-server`."""
 
 from __future__ import annotations
 

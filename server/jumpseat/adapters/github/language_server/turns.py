@@ -1,4 +1,4 @@
-"""A chat as turns of the Copilot language server: a request of the user, and its answer except for the last.
+"""Represent a chat as the language server's turns: a user's request and its answer, if it has one yet.
 
 Pure functions. Source: `conversation/create` of `@github/copilot-language-server` 1.539, which sends the
 turns to the model as plain messages.
@@ -29,13 +29,13 @@ OPENING = "(The assistant speaks first.)"
 """The request of the first turn if the chat begins with the assistant."""
 
 GO_ON = "Go on."
-"""The last request if the chat ends with the assistant: the server cannot continue its message."""
+"""The last request if the chat ends with the assistant, because the server cannot continue its message."""
 
 _COMMAND = re.compile(r"[\s\ufeff]*[/@]")
-"""The begin of a command or of an agent's name; the server strips a byte order mark like white space."""
+"""The start of a command or an agent's name; the server strips a byte order mark like white space."""
 
 _NO_COMMAND = "\u200b"
-"""A zero-width space: invisible, and not white space to the server."""
+"""A zero-width space, which is invisible but not white space to the server."""
 
 RequestContent: TypeAlias = str | list[dict[str, Any]]
 """A request: text, or parts `{type: text, text}` and `{type: image_url, imageUrl: {url}}`."""
@@ -43,19 +43,19 @@ RequestContent: TypeAlias = str | list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn; the last one of a chat has no response."""
+    """One turn. The last turn of a chat has no response."""
 
     request: RequestContent
     response: str | None = None
 
     def to_wire(self) -> dict[str, Any]:
-        """The turn in the form of `conversation/create`."""
+        """Return the turn in the form of `conversation/create`."""
         turn: dict[str, Any] = {"request": self.request}
         return turn if self.response is None else {**turn, "response": self.response}
 
 
 def turns_of(request: ChatRequest) -> list[Turn]:
-    """The chat as turns, the last one without a response. Reasoning is left out.
+    """Return the chat as turns, the last one without a response. Reasoning is omitted.
 
     Raises:
         RequestError: an image is a URL, or not in base64, which the server does not support.
@@ -69,13 +69,13 @@ def ends_with_assistant(request: ChatRequest) -> bool:
 
 
 def as_text_turns(request: ChatRequest) -> list[tuple[str, str | None]]:
-    """The chat as pairs of request and answer, without images and system prompt."""
+    """Return the chat as pairs of request and answer, without images and system prompt."""
     return [(str(each.request), each.response) for each in _turns(request, with_images=False, system=False)]
 
 
 def fingerprint(turns: Iterable[Turn]) -> int:
-    """A hash of all requests and answers: equal if two chats are the same so far."""
-    # Some clients trim answers.
+    """Return a hash of all requests and answers, equal if two chats are the same so far."""
+    # Strip the answers, because some clients trim them.
     return hash(tuple((repr(each.request), (each.response or "").strip()) for each in turns))
 
 
@@ -110,7 +110,7 @@ def _turn(content: Sequence[str | ImageBlock], answer: str | None, with_images: 
         if isinstance(part, ImageBlock):
             parts.append({"type": "image_url", "imageUrl": {"url": _data_url(part)}})
         else:
-            # The server joins the texts without a separator.
+            # The server joins texts without a separator, so include one.
             parts.append({"type": "text", "text": separator + part})
             separator = "\n\n"
     return Turn(parts, answer)
@@ -131,7 +131,7 @@ def _data_url(block: ImageBlock) -> str:
 
 
 def _no_command(content: RequestContent) -> RequestContent:
-    """The request, changed so that the server does not take its first word for a command or an agent."""
+    """Keep the server from reading the request's first word as a command or an agent."""
     # The server answers `/help`, replaces `/tests` by its own prompt, and routes `@name` to an agent.
     if isinstance(content, str):
         return f"{_NO_COMMAND}{content}" if _COMMAND.match(content) else content
@@ -168,7 +168,7 @@ def _request_parts(message: Message, tools: Mapping[str, str]) -> Iterable[str |
 
 
 def _answer_text(message: Message) -> str:
-    """The texts of an answer, joined as `Response.text` joins them, followed by its calls."""
+    """Return the texts of an answer, joined as in `Response.text`, followed by its calls."""
     text = "".join(block.text for block in message.content if isinstance(block, TextBlock))
     calls = [
         render_context(

@@ -1,4 +1,4 @@
-"""Removes secrets and markup from the texts of the Copilot language server. Pure functions."""
+"""Remove secrets and markup from the language server's texts. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _TOKENS = re.compile(r"\b(gh[a-z]_|github_pat_)\w{10,}|\btid=\S+|(?<=[Bb]earer )
 
 
 def without_secrets(text: str) -> str:
-    """The text without known secrets, and without anything that has the form of a token."""
-    # By their form: the server has tokens of its own, which the daemon does not know.
+    """Mask known secrets, and anything shaped like a token."""
+    # Matching by shape is needed because the server has tokens of its own, which the daemon cannot know.
     return _TOKENS.sub("***", redact(text))
 
 
 def shown(text: str) -> str:
-    """The text for use in a sentence: one line, bounded, without markup, control characters and secrets."""
+    """Make the text fit for a sentence: one line, bounded, without markup, control characters and secrets."""
     return plain_words(without_secrets(text))

@@ -20,9 +20,9 @@ Route: TypeAlias = Literal["exchange", "direct"]
 """`exchange`: exchanged for a short-lived token. `direct`: sent to the data plane unchanged."""
 
 _ROUTES: tuple[tuple[str, Route], ...] = (
-    ("ghu_", "exchange"),  # A GitHub App's token for a user, as in editors' Copilot sign-ins.
-    ("gho_", "direct"),  # An OAuth App's, such as that of `gh`: the exchange knows few such apps.
-    ("github_pat_", "direct"),  # Fine-grained personal: the exchange answers 403.
+    ("ghu_", "exchange"),  # Issued by a GitHub App for a user, as in editors' Copilot sign-ins.
+    ("gho_", "direct"),  # Issued by an OAuth App such as `gh`; the exchange accepts few of them.
+    ("github_pat_", "direct"),  # Fine-grained personal token, for which the exchange answers 403.
 )
 CLASSIC_PERSONAL = "ghp_"
 
