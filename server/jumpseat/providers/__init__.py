@@ -1,4 +1,4 @@
-"""The providers, the default one, and the meaning of model names."""
+"""Providers, the default provider, and the resolution of model names."""
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.providers.commands import in_words_of_client

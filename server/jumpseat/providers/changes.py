@@ -1,4 +1,4 @@
-"""Changes of models, providers and credentials, and the listeners that get them."""
+"""Changes to models, providers and credentials, and the listeners for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ModelsChanged:
 
 @dataclass(frozen=True, slots=True)
 class ProvidersChanged:
-    """The providers, the default one, or the capabilities of one have changed."""
+    """The providers, the default provider, or a provider's capabilities have changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class AuthChanged:
 Change: TypeAlias = ModelsChanged | ProvidersChanged | AuthChanged
 
 OnChange: TypeAlias = Callable[[Change], None]
-"""Called on the event loop; must not block."""
+"""A listener. It is called on the event loop and must not block."""
 
 
 class Changes:
@@ -44,7 +44,7 @@ class Changes:
         self._listeners: list[OnChange] = []
 
     def subscribe(self, listener: OnChange) -> Callable[[], None]:
-        """Call the listener for every change; the returned function removes it."""
+        """Call the listener for every change; return a function that removes it."""
         self._listeners.append(listener)
 
         def unsubscribe() -> None:
@@ -54,7 +54,7 @@ class Changes:
         return unsubscribe
 
     def announce(self, change: Change) -> None:
-        """Call every listener; a failure is logged."""
+        """Call every listener and log failures."""
         for listener in list(self._listeners):  # A copy, because a listener may unsubscribe.
             try:
                 listener(change)

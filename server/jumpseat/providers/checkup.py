@@ -1,6 +1,6 @@
 """Checks a configuration file, and the programs and files that its providers need on this machine.
 
-Makes no requests and reads no credentials.
+Does not send requests or read credentials.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jumpseat.system.environment import Environment
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """The faults of one file. The daemon ignores what a warning is about."""
+    """The faults of one file. The daemon ignores the values that the warnings concern."""
 
     file: Path
     exists: bool
@@ -40,8 +40,8 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
     """Read a configuration file as the daemon does, and construct every provider.
 
     Args:
-        path: the file; None for the usual place.
-        environment: the user's.
+        path: the file; None for the usual location.
+        environment: the user's environment.
     """
     file = environment.places.config_file if path is None else environment.directory / path
     try:
@@ -69,12 +69,12 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
 async def _further_faults(
     config: Config, found: Collection[KeyPath], prompts: Mapping[str, Any]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
-    """The faults that only the providers can find: key, message, and whether it is an error.
+    """Yield the faults that only the providers can find: key, message, and whether it is an error.
 
     Args:
         config: the configuration without invalid values.
-        found: the paths of those values.
-        prompts: the tables of the prompts, unchecked.
+        found: the paths of the invalid values.
+        prompts: the unchecked tables of the prompts.
     """
     registry = Registry(config)
     incomplete = {path[1] for path in found if path[0] == "providers" and len(path) > 1}
@@ -110,9 +110,9 @@ async def _further_faults(
 async def _faults_of_table(
     registry: Registry, provider: str, known: Collection[KeyPath]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
-    """The faults of one provider, in the form of `_further_faults`, with paths below its table.
+    """Yield the faults of one provider as `_further_faults` does, with paths below its table.
 
-    An adapter reports one fault at a time, so the table is checked again without each value that has one.
+    An adapter reports one fault at a time, so the table is checked again after each faulty value is removed.
     """
     table: ProviderConfig | None = registry.table(provider)
     for path, message in warnings_of_values(registry.table(provider)):
@@ -124,7 +124,7 @@ async def _faults_of_table(
             adapter_faults, notes = await _faults_of_adapter(registry.config, provider, table)
             for path, message in notes:
                 yield path, message, False
-            # Without a path the cause may be a value that was left out.
+            # A fault without a path may be caused by a value that was removed.
             faults = [fault for fault in adapter_faults if fault[0] or not seen]
         new = [fault for fault in faults if fault[0] not in seen]
         if not new:
@@ -138,7 +138,7 @@ async def _faults_of_table(
 async def _faults_of_adapter(
     config: Config, provider: str, table: ProviderConfig
 ) -> tuple[list[tuple[KeyPath, str]], list[tuple[KeyPath, str]]]:
-    """The fault because of which a provider's adapter cannot be made, if any, and what it warns of."""
+    """Return the fault that prevents the creation of a provider's adapter, if any, and its warnings."""
     registry = Registry(config.model_copy(update={"providers": {provider: table}}))
     try:
         await registry.prepare(provider)
@@ -151,7 +151,7 @@ async def _faults_of_adapter(
 
 
 def _without_value(table: ProviderConfig, path: KeyPath) -> ProviderConfig | None:
-    """The table without the value at a path; None if it has none there, or cannot do without it."""
+    """Return the table without the value at a path; None if there is no such value or it is required."""
     key = str(path[0]) if path else "kind"
     rest = table.model_copy()
     if key in (rest.model_extra or {}):
@@ -175,7 +175,7 @@ def _with_hint(message: str, error: ChatError) -> str:
 
 
 def _settings_faults(registry: Registry, incomplete: Collection[str | int]) -> Iterator[tuple[KeyPath, str]]:
-    """Values under `settings` that chats would ignore, and those of prompts that would fail."""
+    """Yield values under `settings` that chats would ignore, and prompt settings that would fail."""
     settings = registry.config.settings
     for name, prompt in registry.config.prompts.items():
         provider = configured_provider(registry, prompt.model)

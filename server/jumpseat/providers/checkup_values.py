@@ -1,6 +1,6 @@
 """Checks the values of one provider's table.
 
-Runs no commands and reads no credentials, only whether variables are set, and files of certificates.
+Checks whether variables are set and reads certificate files, but does not run commands or read credentials.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from jumpseat.system.secrets import names_credential
 
 
 def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Each fault: its path below the table, and a message that is the end of a sentence.
+    """Yield each fault: its path below the table, and a message that completes a sentence.
 
     Args:
-        provider: its id.
-        table: read from the user's own file.
+        provider: the provider's id.
+        table: the table from the user's own file.
     """
     for path, value in sources_of(table):
         if (fault := fault_of_source(value, table)) is not None:
@@ -44,12 +44,12 @@ def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[Key
 
 _DOLLAR = re.compile(r"(?<![\w$])\$[A-Za-z_]\w*")
 _LITERAL = "has a $NAME, which is taken literally; env:NAME as the whole value reads a variable"
-# Keys whose values may contain `${name}`, unless they name a source.
 _FILLED = ("env", "headers")
+"""The keys whose values may contain `${name}`, unless they name a source."""
 
 
 def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Values that are probably mistakes, in the form of `faults_of_values`."""
+    """Yield values that are probably mistakes, in the form of `faults_of_values`."""
     environment = table.origin.environment
     for path, value in sources_of(table):
         prefix = source_prefix(value)
@@ -81,7 +81,7 @@ def _is_literal(text: str, *, filled: bool) -> bool:
 
 
 def located(provider: str, message: str) -> tuple[KeyPath, str]:
-    """The path below the provider's table with which a message begins, if any, and the rest."""
+    """Split a message into the path below the provider's table with which it begins, if any, and the rest."""
     key, space, rest = message.rstrip(".").partition(" ")
     key, prefix = key.removesuffix(":"), f"providers.{provider}"
     if space and (key == prefix or key.startswith(f"{prefix}.")):
@@ -90,7 +90,7 @@ def located(provider: str, message: str) -> tuple[KeyPath, str]:
 
 
 def sources_of(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Every value that may name a source, with its path below the table."""
+    """Yield every value that may name a source, with its path below the table."""
     for key in (*credential_keys(table), "proxy"):
         if isinstance(value := getattr(table, key, None), str):
             yield (key,), value
@@ -102,18 +102,18 @@ def sources_of(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
 
 
 def credential_keys(table: ProviderConfig) -> tuple[str, ...]:
-    """The keys of a table that hold a credential."""
+    """Return the keys of a table whose values are credentials."""
     spec = KINDS.get(table.kind)
     return ("api_key", *(spec.source_keys if spec is not None else ()))
 
 
 def _templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Every value in which `${name}` is replaced."""
+    """Yield every value in which `${name}` is replaced."""
     for key in ("base_url", "url", "query", "parameters"):
         yield from _texts((key,), getattr(table, key))
     for key in _FILLED:
         for name, value in getattr(table, key).items():
-            if source_prefix(value) is None:  # After the prefix of a source nothing is replaced.
+            if source_prefix(value) is None:  # Names are not replaced in the values of sources.
                 yield from _texts((key, name), value)
 
 

@@ -1,7 +1,7 @@
-"""The commands that hints name: those of the command line, or the client's own.
+"""Adapts the commands in hints to the client.
 
 Hints are written for the command line: ``Run `jumpseat login work`.`` Clients share a provider's errors and
-states, so the client's commands are inserted only when a text is sent to it.
+states, so a client's own commands are inserted only when a text is sent to that client.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _PHRASE = re.compile(r"\b(?P<first>[Rr])un `jumpseat (?P<arguments>[^`]+)`")
 
 @dataclass(frozen=True, slots=True)
 class HintedCommand:
-    """A command of the command line that hints name."""
+    """A command of the command line that occurs in hints."""
 
     arguments: str
-    """A pattern for the words after `jumpseat`; a group `of` is the name of the provider or model."""
+    """A pattern for the words after `jumpseat`; its group `of` is the name of the provider or model."""
 
     purpose: str
-    """The imperative clause for a client without such a command; `{of}` is that name."""
+    """The imperative clause for clients without such a command; `{of}` is that name."""
 
     client_key: str | None = None
     """The key in `initializationOptions.commands`; None if clients do not send such a command."""
@@ -49,7 +49,7 @@ HINTED_COMMANDS = (
 
 
 def in_words_of_client(text: str, commands: Mapping[str, str] | None) -> str:
-    """Replace the commands of the command line in a text by the client's, or by words.
+    """Replace the command-line commands in a text with the client's commands, or with plain words.
 
     Args:
         text: A message or a hint.

@@ -1,4 +1,4 @@
-"""The default provider: the configured or saved one, else a choice, which is saved."""
+"""The default provider: the configured or saved one, or else one that is chosen and saved."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ logger = logging.getLogger(__name__)
 
 
 async def ensure_default_provider(registry: Registry) -> str | None:
-    """Return the provider for names without one; None if the user must choose one or set one up.
+    """Return the provider for names without one; None if the user must choose or set up a provider.
 
-    It is the configuration's, else the saved one. If there is neither, one is chosen and saved.
+    The configured provider precedes the saved one. If there is neither, one is chosen and saved.
 
     Raises:
         ConfigError: `default_provider` names a provider that does not exist.
@@ -39,8 +39,8 @@ async def ensure_default_provider(registry: Registry) -> str | None:
     if saved is not None:
         registry.note_missing_default(saved)
     chosen = await _choice(registry)
-    # Saved, so that it stays the same when providers are added. A choice among the providers of a client's
-    # overlay is not: other workspaces have other overlays.
+    # Save the choice so that it does not change when providers are added. Do not save a choice among the
+    # providers of a client's overlay, because other workspaces have other overlays.
     if chosen is not None and not registry.from_client:
         await registry.saved.choose(chosen, registry.ids)
         kept = registry.saved.default_provider  # Another daemon may have saved its choice first.
@@ -49,7 +49,10 @@ async def ensure_default_provider(registry: Registry) -> str | None:
 
 
 async def _choice(registry: Registry) -> str | None:
-    """A built-in provider with its own sign-in, else the user's only provider, else a usable built-in one."""
+    """Choose a built-in provider with its own sign-in.
+
+    If there is none, choose the only user-defined provider, or else a usable built-in one.
+    """
     for provider in BUILT_IN:
         if await _is_signed_in(registry, provider):
             return provider
@@ -57,7 +60,7 @@ async def _choice(registry: Registry) -> str | None:
         return registry.user_defined[0]
     states = {provider: await _state(registry, provider) for provider in BUILT_IN}
     usable = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
-    # A sign-in of another program comes last: it may not work here, and conversations would go to a vendor
+    # Choose a sign-in of another program last: it may not work here, and conversations would go to a vendor
     # that the user has not set up.
     return min(usable, key=lambda provider: states[provider] == "signed_in", default=None)
 
@@ -79,14 +82,14 @@ async def _state(registry: Registry, provider: str) -> AuthState:
 
 
 async def save_default_provider(registry: Registry, provider: str) -> None:
-    """Save a provider as the default after a sign-in, unless one is configured; a failure is logged."""
+    """Save a provider as the default after a sign-in, unless one is configured. Failures are logged."""
     if registry.config.default_provider is not None or provider in registry.from_client:
         return
     await registry.saved.loaded()
     patch: dict[str, str | None] = {"default_provider": provider}
     model = registry.saved.default_model(registry.ids)
     if model is not None and split_name(model, registry.ids)[0] != provider:
-        patch["default_model"] = None  # Chats would still go to its provider.
+        patch["default_model"] = None  # With that model, chats would still go to its provider.
     try:
         await registry.saved.save(patch, await registry.settings_schemas())
     except ConfigError as error:  # The sign-in itself was successful.
@@ -94,7 +97,7 @@ async def save_default_provider(registry: Registry, provider: str) -> None:
 
 
 def no_default(registry: Registry) -> ChatError:
-    """The error for a name without a provider if there is no default one."""
+    """Return the error for a name without a provider if there is no default provider."""
     if registry.user_defined:
         return RequestError(
             f"No default provider is chosen among {', '.join(registry.user_defined)}.",

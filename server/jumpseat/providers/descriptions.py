@@ -1,4 +1,4 @@
-"""The description of each provider for clients, and probes of what providers can do."""
+"""Describes providers to clients and probes their capabilities."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from jumpseat.providers.registry import Registry
 logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 5.0
-"""Timeout of one probe; the description waits for all of them."""
+"""The timeout of one probe. A description waits for all probes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderDescription:
-    """The description of one provider for clients."""
+    """The description of a provider for clients."""
 
     id: str
     name: str
@@ -29,10 +29,10 @@ class ProviderDescription:
     is_default: bool
     configured: bool
     built_in: bool
-    """It exists without configuration, and the user has none for it."""
+    """Whether it exists without configuration and the user has not configured it."""
 
     auth_method: AuthMethod | None
-    """None if the provider's table is wrong."""
+    """None if the provider's table is invalid."""
 
     auth: AuthStatus
     capabilities: Capabilities
@@ -43,13 +43,13 @@ class ProviderDescription:
 async def describe(
     registry: Registry, default: str | None, *, probe: bool = False
 ) -> list[ProviderDescription]:
-    """Every provider, usable or not.
+    """Describe every provider, usable or not.
 
     Args:
         registry: the providers.
         default: the default provider's id.
-        probe: send a probe to each provider that is not signed out, concurrently. A failure is in its
-            `auth.message`.
+        probe: whether to probe all providers that are not signed out, concurrently. A failure is reported in
+            the provider's `auth.message`.
     """
     await registry.prepare(*registry.ids)
     statuses = await asyncio.gather(*(_status(registry, provider, probe=probe) for provider in registry.ids))
@@ -66,7 +66,7 @@ def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> Pro
     try:
         capabilities, sources = registry.capabilities(provider)
         auth_method = registry.account(provider).auth_method
-    except ChatError:  # Its status has the reason; the other providers must still be listed.
+    except ChatError:  # The status contains the reason; the other providers must still be listed.
         auth_method = None
         capabilities = Capabilities()
         sources = {field.name: "static" for field in fields(capabilities)}

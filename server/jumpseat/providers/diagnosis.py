@@ -16,18 +16,18 @@ from jumpseat.providers.checkup_values import credential_keys, sources_of
 from jumpseat.providers.registry import Registry
 
 PART_SECONDS = 8.0
-"""The time limit of each part; they run at the same time."""
+"""The time limit of each part. The parts run concurrently."""
 
 _LATE = f"There was no result within {PART_SECONDS:g} s."
 
 SOURCE_SECONDS = 7.5
-"""The time limit of each source of a value: a person may have to unlock it."""
+"""The time limit of each source of a value, which a person may have to unlock."""
 
 
 async def diagnose(registry: Registry, provider: str) -> list[Check]:
-    """Every check of one provider. What fails is a check with `ok` false, not an exception.
+    """Return the checks of one provider. A failure is a check with `ok` false, not an exception.
 
-    Reads its credentials, which may run a program, and sends requests to its hosts.
+    Reads the provider's credentials, which may run a program, and sends requests to its hosts.
 
     Raises:
         RequestError: there is no such provider.
@@ -48,7 +48,7 @@ async def diagnose(registry: Registry, provider: str) -> list[Check]:
     )
     known = {check.message for check in credentials}
     if any(check.ok is False for check in (*credentials, *hosts)):
-        # What was not tried because of a failure above is not repeated.
+        # Do not also report the steps that were skipped because of this failure.
         known |= {_LATE, *(check.message for check in sign_in if check.ok is None)}
     further = [check for check in sign_in if check.message not in known]
     return [*(ignored or [sound]), *credentials, *hosts, *further]
@@ -67,8 +67,8 @@ async def _in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:
 
 
 async def _credentials(provider: str, table: ProviderConfig) -> list[Check]:
-    """Whether each source in the table has a value."""
-    values = Values(provider, table, cache=SourceCache())  # A check reads each source itself.
+    """Check whether each source in the table yields a value."""
+    values = Values(provider, table, cache=SourceCache())  # An empty cache makes it read each source.
     variables = table.origin.environment.variables
 
     async def check(path: tuple[str | int, ...], value: str) -> Check | None:

@@ -1,4 +1,4 @@
-"""The facts of a model and their sources: its provider, else the configuration, else the snapshot."""
+"""Collects the facts of a model from its provider, else the configuration, else the snapshot."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ logger = logging.getLogger(__name__)
 FactSource: TypeAlias = Literal["provider", "config", "snapshot"]
 
 _LIMITS = ("max_context_tokens", "max_prompt_tokens", "max_output_tokens")
-# A model's abilities, and the keys of `capabilities` with which the user overrides the snapshot.
 _ABILITIES = {
     "supports_vision": "vision",
     "supports_tool_use": "tool_calls",
     "supports_thinking": "thinking",
     "supports_json": "json_mode",
 }
+"""A model's abilities, and the keys of `capabilities` with which the user overrides the snapshot."""
 
-# Kinds whose lists have a label for every model, so a label that equals the id is no gap.
 _LABELLED = frozenset({"copilot", "copilot-language-server"})
+"""Kinds whose lists label every model, so a label that equals the id is not missing."""
 
 _FACTS = (*_LIMITS, *_ABILITIES, "vendor")
 
@@ -48,19 +48,19 @@ async def prepare(table: ProviderConfig) -> None:
 
 
 def offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
-    """The models that a provider is known to have before its list is fetched; possibly not all."""
+    """Return the models that a provider is known to offer before its list is fetched; may be incomplete."""
     catalogue = catalogue_of(table)
     listed = snapshot().get(catalogue, {}) if catalogue is not None else {}
     return list(dict.fromkeys([*table.model_names, *filter(None, more), *listed]))
 
 
 def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> KnownModel:
-    """The row, with facts of the configuration and the snapshot.
+    """Complete a row with facts from the configuration and the snapshot.
 
     Args:
         info: the row as the provider listed it.
         table: the provider's configuration.
-        listed: the row is from the provider's list; else its labels are placeholders.
+        listed: whether the row comes from the provider's list; if not, its labels are placeholders.
     """
     labels = () if listed and table.kind in _LABELLED else ("name", "family")
     values: dict[str, Any] = {}
@@ -86,20 +86,20 @@ def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> Kno
 
 
 def known_rows(models: Sequence[ModelInfo], table: ProviderConfig) -> dict[str, KnownModel]:
-    """The rows of a provider's list with all known facts, by model."""
+    """Return the rows of a provider's list by model, with all known facts."""
     return {model.model: known(model, table) for model in models}
 
 
 def known_by_name(
     provider: str, model: str, table: ProviderConfig, max_context_tokens: int | None
 ) -> KnownModel | None:
-    """The facts of a model that is in no fetched list; None if there are none.
+    """Return the facts of a model that is not in any fetched list; None if there are none.
 
     Args:
         provider: the configured provider's id.
         model: the model's name.
         table: the provider's configuration.
-        max_context_tokens: the context length that the adapter knows without a request.
+        max_context_tokens: the context length that the adapter reports without a request.
     """
     bare = ModelInfo(
         provider=provider,
@@ -119,7 +119,7 @@ def _configured(table: ProviderConfig, model: str) -> Mapping[str, Any]:
 
 
 def _of_the_snapshot(table: ProviderConfig, model: str) -> Mapping[str, Any]:
-    """The snapshot's facts of a model, except abilities that the user has configured for the provider."""
+    """Return the snapshot's facts of a model, except abilities that the user configured for the provider."""
     catalogue = catalogue_of(table)
     rows: Mapping[str, SnapshotRow] = snapshot().get(catalogue, {}) if catalogue is not None else {}
     names = candidates(model, rows)
@@ -131,6 +131,6 @@ def _of_the_snapshot(table: ProviderConfig, model: str) -> Mapping[str, Any]:
         if getattr(table.capabilities, capability) is not None:
             facts[fact] = None
     if names[0] != model:
-        # The name of another spelling may have another date.
+        # The display name of another spelling may contain another date.
         facts["name"] = None
     return facts

@@ -1,4 +1,4 @@
-"""The built-in kinds of providers, one row each, and the tables of a configuration."""
+"""The built-in kinds of providers, and the provider tables of a configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jumpseat.config import Config, ProviderConfig
 
 
 class Specs(Mapping[str, ProviderSpec]):
-    """Specs by kind, imported at the first look-up."""
+    """Specs by kind, each imported when first looked up."""
 
     def __init__(self, rows: Mapping[str, str]) -> None:
         """
@@ -47,16 +47,16 @@ KINDS = Specs(
 )
 
 BUILT_IN = ("copilot", "local")
-"""The kinds that are providers without configuration, in order of choice as the default."""
+"""The kinds that are providers without configuration, in the order in which a default is chosen."""
 
 SIGN_IN_PROVIDER = "copilot"
-"""The provider of a sign-in request that names none."""
+"""The provider of a sign-in request that does not name one."""
 
 
 def tables_of(config: Config) -> dict[str, ProviderConfig]:
-    """Every provider's table by its id, built-in ones first.
+    """Return every provider's table by id, built-in providers first.
 
-    A provider with an invalid table is kept with its kind only; making its adapter raises the error.
+    An invalid table is reduced to its kind; creating its adapter raises the error.
     """
     built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
     broken = {name: ProviderConfig(kind=config.kinds_of_faulty.get(name, "")) for name in config.faults}
@@ -64,7 +64,7 @@ def tables_of(config: Config) -> dict[str, ProviderConfig]:
         table.within(config.environment)
     tables = {**built_in, **config.providers, **broken}
     for name, table in tables.items():
-        # A table that only changes a built-in provider needs no `kind`.
+        # A table that only changes a built-in provider may omit `kind`.
         if not table.kind and name in BUILT_IN:
             own = {"kind": name, "name": table.name or built_in[name].name}
             tables[name] = table.model_copy(update=own)

@@ -1,4 +1,4 @@
-"""The models of several providers at once."""
+"""Lists the models of several providers concurrently."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from jumpseat.providers.registry import Registry
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 5.0
-"""How long a list of the models of several providers waits for one of them."""
+"""The time to wait for each provider when the models of several are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFailure:
-    """A provider whose models could not be listed, and why."""
+    """A provider whose models could not be listed, and the reason."""
 
     provider: str
     error: ChatError
@@ -29,9 +29,9 @@ class ProviderFailure:
 async def list_all_models(
     registry: Registry, providers: Sequence[str], *, refresh: bool = False
 ) -> tuple[list[ModelInfo], list[ProviderFailure]]:
-    """The models of several providers, fetched concurrently, and the failures.
+    """Return the models of several providers, fetched concurrently, and the failures.
 
-    If a list that is known is still being fetched again, there are both its models and a failure.
+    If a known list is still being refreshed, the result contains both its models and a failure.
     """
 
     async def of(provider: str) -> tuple[Sequence[ModelInfo], ChatError | None]:

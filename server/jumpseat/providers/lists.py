@@ -1,7 +1,4 @@
-"""The providers' lists of models, as one connection knows them.
-
-Owns what was listed and when, with the facts added to it.
-"""
+"""The providers' lists of models for one connection, with their times and added facts."""
 
 from __future__ import annotations
 
@@ -24,10 +21,10 @@ logger = logging.getLogger(__name__)
 Rows = dict[str, KnownModel]
 
 CURRENT_SECONDS = 600.0
-"""The age from which a list is fetched again in the background when a client asks for it."""
+"""The age from which a requested list is fetched again in the background."""
 
 FAILURE_SECONDS = 10.0
-"""How long a failure is the answer, so that clients that ask often do not repeat a request that fails."""
+"""The time for which a failure is cached, so that clients that ask often do not repeat a failing request."""
 
 
 class StillListingError(ConnectionError):
@@ -41,11 +38,11 @@ class _Fetch:
     task: asyncio.Task[Rows | Exception]
     start: Moment
     is_late: bool = False
-    """A caller stopped waiting, so the end is announced."""
+    """Whether a caller stopped waiting, so that the end must be announced."""
 
 
 class ModelLists:
-    """Lists that were had, by provider. Used on the event loop only."""
+    """The cached lists by provider. Used on the event loop only."""
 
     def __init__(
         self,
@@ -56,9 +53,9 @@ class ModelLists:
     ) -> None:
         """
         Args:
-            adapter: a provider's adapter.
-            table: a provider's configuration.
-            prepare: makes a provider ready to be asked.
+            adapter: returns a provider's adapter.
+            table: returns a provider's configuration.
+            prepare: prepares a provider for requests.
             on_change: called with a provider whose list changed.
         """
         self._adapter = adapter
@@ -71,17 +68,17 @@ class ModelLists:
         self._fetches: dict[str, _Fetch] = {}
         self._failures: dict[str, tuple[Exception, Moment]] = {}
         self._forgotten: set[str] = set()
-        """Providers whose next list comes from requests of its own."""
+        """Providers whose next list must be requested, not shared from another session."""
 
         self._outdated: set[str] = set()
-        """Providers whose list, or the one being fetched, is no longer the current one."""
+        """Providers whose list, or the one being fetched, is out of date."""
 
     def rows(self, provider: str, made: Adapter | None) -> Rows | None:
-        """The list that was fetched, else the one that the adapter heard for a chat; None for neither.
+        """Return the fetched list, else the one that the adapter received for a chat, else None.
 
         Args:
             provider: the configured provider's id.
-            made: its adapter, if it was used before.
+            made: its adapter, if it has been created.
         """
         rows = self._listed.get(provider)
         if rows is not None or made is None or not isinstance(made, KnowsModels):
@@ -100,7 +97,7 @@ class ModelLists:
         return list(self._listed)
 
     def forget(self, provider: str) -> None:
-        """Drop a list; that is a change."""
+        """Drop a list and announce the change."""
         self._listed.pop(provider, None)
         self._heard.pop(provider, None)
         self._failures.pop(provider, None)
@@ -110,7 +107,7 @@ class ModelLists:
         self._on_change(provider)
 
     def outdate(self, provider: str) -> None:
-        """Take over, in the background, the list that another session has received."""
+        """Replace a fetched list, in the background, with the one that another session has received."""
         if provider in self._listed:
             self._outdated.add(provider)
             self._fetch(provider)
@@ -123,15 +120,16 @@ class ModelLists:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def list(self, provider: str, *, refresh: bool, patience: float | None = None) -> Rows:
-        """The list, fetched once and then cached; an old one is returned while a new one is fetched.
+        """Return the list, fetched once and then cached; an old list is returned while a new one is fetched.
 
         Args:
             provider: the configured provider's id.
             refresh: fetch the list now.
-            patience: seconds from the start of the request after which it continues without the caller.
+            patience: seconds from the start of the request after which the caller stops waiting; the request
+                continues.
 
         Raises:
-            StillListingError: the patience has ended.
+            StillListingError: the list did not arrive in time.
             ChatError: the request failed, now or within the last `FAILURE_SECONDS`.
         """
         known, failure = self._listed.get(provider), self._recent_failure(provider)
@@ -165,7 +163,7 @@ class ModelLists:
         return failure if at is not None and at.age() < FAILURE_SECONDS else None
 
     def _fetch(self, provider: str) -> _Fetch:
-        """Start to fetch a list, or join the request that is running."""
+        """Start fetching a list, or join the running request."""
         fetch = self._fetches.get(provider)
         if fetch is None:
             task = asyncio.get_running_loop().create_task(self._finish(provider))
@@ -173,7 +171,7 @@ class ModelLists:
         return fetch
 
     async def _finish(self, provider: str) -> Rows | Exception:
-        """Fetch a list, and store and announce the result."""
+        """Fetch a list, then store and announce the result."""
         result: Rows | Exception
         try:
             result = await self._current(provider)
@@ -186,20 +184,20 @@ class ModelLists:
             has_failed = self._failures.pop(provider, None) is not None
             has_changed = has_failed if known is None else result != known
             self._listed[provider], self._listed_at[provider] = result, Moment.now()
-        # From here on, a new caller starts a request of its own.
+        # After this, a new caller starts its own request.
         if self._fetches.pop(provider).is_late or has_changed:
             self._on_change(provider)
         return result
 
     async def _current(self, provider: str) -> Rows:
-        """Fetch a list until it is not outdated when it arrives."""
+        """Fetch a list, repeatedly if it is out of date when it arrives."""
         while True:
-            # This must precede the request: its answer may lack a change that is reported from now on.
+            # This must precede the request, whose response may lack a change that is reported from now on.
             self._outdated.discard(provider)
             try:
                 rows = await self._request(provider)
             except Exception:
-                if provider in self._outdated:  # The request may have used the configuration before.
+                if provider in self._outdated:  # The request may have used the previous configuration.
                     continue
                 raise
             if provider not in self._outdated:
@@ -220,5 +218,5 @@ class ModelLists:
                 self._forgotten.add(provider)
             raise
         await facts.prepare(self._table(provider))
-        # On a thread: the facts of a long list take seconds.
+        # Use a thread, because the facts of a long list take seconds.
         return await compute(True, facts.known_rows, listed, self._table(provider))

@@ -1,4 +1,4 @@
-"""Finds mistyped model names: one whose prefix is no provider, and a new default that no list has."""
+"""Finds mistyped model names: unknown provider prefixes, and new defaults that no list contains."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from jumpseat.providers.services import how_to_add
 from jumpseat.providers.spellings import candidates
 
 LIST_SECONDS = 5.0
-"""How long a list may take that is requested before a default model is refused."""
+"""The time limit for a list that is requested before a default model is rejected."""
 
 
 def listed_models(registry: Registry, provider: str) -> list[str]:
-    """The models of the provider's fetched list, else of its configuration."""
+    """Return the models of the provider's fetched list, else of its configuration."""
     known = registry.known_models(provider)
     return registry.table(provider).model_names if known is None else [row.model for row in known]
 
 
 async def fault_of_model(registry: Registry, name: str) -> str | None:
-    """Why a chat would refuse a model's name, as the end of a sentence; None if it would not."""
+    """Explain why a chat would reject a model name, as the end of a sentence; None if it would not."""
     provider, model = split_name(name, registry.ids)
     if provider is not None or model is None:
         return None
@@ -34,7 +34,7 @@ async def fault_of_model(registry: Registry, name: str) -> str | None:
 
 
 async def fault_of_new_default(registry: Registry, name: str, provider: str | None) -> str | None:
-    """Why a name may not become the default model, as the end of a sentence; None if it may.
+    """Explain why a name cannot become the default model, as the end of a sentence; None if it can.
 
     A chat may use a model that its provider does not list, but a wrong default would break the chats of all
     clients. If no list is known, any model may become the default.
@@ -72,10 +72,10 @@ def _offers(registry: Registry, provider: str, model: str) -> bool:
 
 
 async def check_prefix(registry: Registry, name: str, *, is_default: bool) -> None:
-    """Refuse a model name whose prefix is a misspelled provider.
+    """Reject a model name whose prefix is a misspelled provider.
 
     Raises:
-        RequestError: it is; the message names the nearest providers.
+        RequestError: the prefix is misspelled; the message names the nearest providers.
     """
     fault = await fault_of_model(registry, name)
     if fault is None:

@@ -18,19 +18,19 @@ from jumpseat.providers.spellings import candidates
 
 @dataclass(frozen=True, slots=True)
 class ResolvedModel:
-    """One provider's model, and its facts."""
+    """A provider's model and its facts."""
 
     provider: str
     adapter: Adapter
     model: str
     info: ModelInfo | None
-    """The facts of the model; None if there are none."""
+    """The facts of the model; None if none are known."""
 
     sources: Mapping[str, FactSource] = field(default_factory=dict)
-    """The source of each known fact of `info`."""
+    """The source of each known fact in `info`."""
 
     listed: Sequence[str] = ()
-    """The models of the provider's list, or of the configuration."""
+    """The models of the provider's list, or of its configuration."""
 
     @property
     def nearest_models(self) -> list[str]:
@@ -44,11 +44,11 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
     Args:
         registry: the connection's providers.
         name: `provider:model`, a bare model name, or None for the default.
-        offline: do not request the provider's default model; if that would be needed, the result's model
-            is empty.
+        offline: whether to do without a request for the provider's default model; if one is necessary, the
+            result's model is empty.
 
     Raises:
-        RequestError: the name is ambiguous, or begins with a misspelled provider.
+        RequestError: the name is ambiguous or begins with a misspelled provider.
         AuthenticationError: there is no default provider, because none is set up.
         ConfigError: the configuration names a provider that does not exist.
     """
@@ -74,7 +74,7 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
 
 
 def configured_provider(registry: Registry, name: str | None) -> str | None:
-    """The provider of a model's name by the configuration alone; None if that takes more."""
+    """Return the provider of a model name if the configuration alone determines it, otherwise None."""
     config = registry.config
     provider, _ = split_name(name or config.default_model, registry.ids)
     named = config.default_provider if provider is None else provider
@@ -123,13 +123,13 @@ async def _default_model(registry: Registry, provider: str, adapter: Adapter, *,
 
 
 def _known_default(adapter: Adapter) -> str | None:
-    """The adapter's own default model, if it needs no request."""
+    """Return the adapter's own default model, if it is known without a request."""
     heard = adapter.heard_models() if isinstance(adapter, KnowsModels) else ()
     return adapter.traits.default_model or next((row.model for row in heard if row.is_default), None)
 
 
 def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
-    """The provider's spelling of a name; the name itself if no model matches. Makes no request.
+    """Return the provider's spelling of a name, without a request; the name itself if no model matches.
 
     Raises:
         RequestError: several models of the provider's list match equally well.
@@ -137,7 +137,7 @@ def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -
     if registry.known_models(provider) is None:
         names = offline_names(registry.table(provider), _known_default(adapter))
         found = candidates(name, names, complete=False)
-        # The names that are known offline may be incomplete, so an ambiguous name is left to the provider.
+        # The names known offline may be incomplete, so leave an ambiguous name to the provider.
         return found[0] if len(found) == 1 else name
     found = candidates(name, listed_models(registry, provider))
     if len(found) > 1:

@@ -1,4 +1,4 @@
-"""Checks a plug-in's adapter, and converts its defects to errors that name the plug-in."""
+"""Checks a plug-in's adapter and converts its defects into errors that name the plug-in."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jumpseat.chat import ChatError, ChatRequest, ProtocolError, StreamEvent
 logger = logging.getLogger(__name__)
 
 DEFECTS = (Exception, SystemExit)
-"""Exceptions that are defects of a plug-in; `sys.exit` must not end the daemon."""
+"""Exceptions that are defects of a plug-in. `sys.exit` must not end the daemon."""
 
 CLOSE_SECONDS = 5.0
-"""Timeout for closing a plug-in's events; the turn then ends without them."""
+"""The timeout for closing a plug-in's event stream. The turn then ends without waiting any longer."""
 
 _EVENTS = get_args(StreamEvent)
 
-# The methods that send requests; a defect fails the call.
+# These methods send requests. A defect makes the call fail.
 _ASYNC_METHODS = (
     "list_models",
     "recent_models",
@@ -40,7 +40,7 @@ _ASYNC_METHODS = (
     "files_changed",
 )
 
-# The methods that the daemon also calls for the chats of other providers, with their values after a defect.
+# The daemon also calls these methods for the chats of other providers. After a defect it uses these values.
 _QUERIES: Mapping[str, Any] = {
     "heard_models": (),
     "inline_output": None,
@@ -51,10 +51,10 @@ _QUERIES: Mapping[str, Any] = {
 
 
 def fault_in(adapter: object) -> str | None:
-    """Why an object is not an adapter, as the end of a sentence that begins with the plug-in.
+    """Explain why an object is not an adapter, as the end of a sentence about the plug-in; None if it is one.
 
     Raises:
-        Exception: as a property of the plug-in raises it.
+        Exception: raised by a property of the plug-in.
     """
     if not isinstance(adapter, Adapter):
         return f"made {type(adapter).__name__}, which is not a subclass of jumpseat.adapters.base.Adapter"
@@ -73,10 +73,10 @@ def fault_in(adapter: object) -> str | None:
 
 
 def guard(adapter: Adapter, provider: str, origin: str) -> None:
-    """Replace the methods of a plug-in's adapter and account by ones that report its defects.
+    """Wrap the methods of a plug-in's adapter and account so that they report its defects.
 
     Args:
-        adapter: one without a fault by `fault_in`.
+        adapter: an adapter in which `fault_in` found no fault.
         provider: the configured provider's id.
         origin: the plug-in and its distribution, for errors and the log.
     """
@@ -88,7 +88,7 @@ def guard(adapter: Adapter, provider: str, origin: str) -> None:
         for name, default in _QUERIES.items():
             if (method := getattr(part, name, None)) is not None:
                 setattr(part, name, plugin.guard_query(name, method, default))
-    # A plug-in's own attribute, which hides the method of its class.
+    # This attribute of the instance hides the method of its class.
     adapter.stream = plugin.guard_stream(adapter.stream)  # type: ignore[method-assign, assignment]
 
 
@@ -140,7 +140,7 @@ class _Plugin:
         return guarded
 
     async def _close(self, events: Any) -> None:
-        # An iterator need not be a generator, and a coroutine would warn that nobody awaited it.
+        # `events` may be an iterator without `aclose`, or a coroutine, which warns unless it is closed.
         close = getattr(events, "aclose", None) or getattr(events, "close", None)
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
@@ -152,7 +152,7 @@ class _Plugin:
             self._log("closing the stream", error)
 
     def _error(self, name: str, error: BaseException) -> BaseException:
-        """The error itself if the interface allows it, else one that names the plug-in."""
+        """Return the error itself if the interface allows it, otherwise one that names the plug-in."""
         if isinstance(error, ChatError | Replan) or (
             name == "list_models" and isinstance(error, NotImplementedError)
         ):

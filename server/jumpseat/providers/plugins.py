@@ -1,6 +1,6 @@
-"""Kinds of providers from other distributions, found by the entry point group `jumpseat.adapters`.
+"""Kinds of providers from other distributions, found through the entry point group `jumpseat.adapters`.
 
-Entry points are read at the first use of a kind that is not built in. For authors: docs/plugins.md.
+Entry points are read when a kind that is not built in is first used. Authors: see docs/plugins.md.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ AdapterFactory: TypeAlias = Callable[[str, ProviderConfig, HttpClient], Adapter]
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One kind and its entry points. If several distributions have the same kind, none of them is used."""
+    """A kind and its entry points. If several distributions provide the same kind, none of them is used."""
 
     kind: str
     entry_points: tuple[EntryPoint, ...]
 
     @property
     def origin(self) -> str:
-        """The distributions with their versions: `jumpseat-acme 1.2`."""
+        """The distributions and their versions: `jumpseat-acme 1.2`."""
         return " and ".join(sorted(map(_distribution, self.entry_points)))
 
 
 class Plugins:
-    """The plug-ins of this environment, each loaded once. Safe to use in threads."""
+    """The plug-ins of this environment, each loaded once. Thread-safe."""
 
     def __init__(self, built_in: Collection[str]) -> None:
         """
@@ -52,26 +52,26 @@ class Plugins:
         self._loaded: dict[str, AdapterFactory | ConfigError] = {}
 
     def kinds(self) -> list[str]:
-        """Every kind of a plug-in that is not built in."""
+        """Return the kinds that plug-ins add to the built-in ones."""
         return [kind for kind in self._all() if kind not in self._built_in]
 
     def load(self, kind: str) -> None:
-        """Find and import a kind. Blocks; a failure is raised by `make`."""
+        """Find and import a kind. Blocks; a failure is raised later by `make`."""
         if kind not in self._loaded:
             try:
                 self._loaded[kind] = self._factory(kind)
             except ConfigError as error:
-                self._loaded[kind] = error  # Another import would fail again, and slow down each use.
+                self._loaded[kind] = error  # Another import would also fail, and slow down each use.
 
     def is_loaded(self, kind: str) -> bool:
-        """Whether `make` will not block."""
+        """Whether `make` returns without blocking."""
         return kind in self._loaded
 
     def make(self, provider: str, table: ProviderConfig, http: HttpClient) -> Adapter:
-        """The adapter for a provider, with `guard`; loads its plug-in if it is not loaded.
+        """Create the guarded adapter of a provider; load its plug-in if necessary.
 
         Raises:
-            ConfigError: there is no such kind, or its plug-in cannot be used, or it rejects the table.
+            ConfigError: there is no such kind, its plug-in cannot be used, or the plug-in rejects the table.
         """
         self.load(table.kind)
         factory = self._loaded[table.kind]
@@ -149,7 +149,7 @@ _OTHER_VERSION = "Install a version of the plug-in that works with this daemon, 
 
 
 def _discover() -> dict[str, Plugin]:
-    # Slow to import, and needed only for kinds that are not built in.
+    # This import is slow, and only kinds that are not built in need it.
     from importlib.metadata import entry_points
 
     found: dict[str, list[EntryPoint]] = {}
@@ -159,13 +159,13 @@ def _discover() -> dict[str, Plugin]:
 
 
 def _distribution(entry_point: EntryPoint) -> str:
-    # An incomplete distribution on the path has no metadata with its name.
+    # The metadata of an incomplete distribution on the path lacks its name.
     name = entry_point.dist.name if entry_point.dist is not None else None
     return f"{name} {entry_point.dist.version}" if name and entry_point.dist else entry_point.value
 
 
 def _undeclared(adapter: Adapter, table: ProviderConfig) -> list[str]:
-    """The keys of the table that are neither common nor declared by the plug-in."""
+    """Return the keys of the table that are neither common nor declared by the plug-in."""
     declared: set[str] = set()
     for name, field in (adapter.options.model_fields if adapter.options else {}).items():
         declared |= {name, *([field.alias] if field.alias else [])}

@@ -1,6 +1,6 @@
-"""Splits model names at their providers: `antropic:claude-x` has a misspelled one, `qwen3:4b` a tag.
+"""Splits model names at the provider: `antropic:claude-x` has a misspelled one, `qwen3:4b` has a tag instead.
 
-A misspelled provider is refused, because the prompt would go to another vendor.
+A misspelled provider is rejected, because the prompt would otherwise go to another vendor.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
 from jumpseat.providers.spellings import spelling
 from jumpseat.system.threads import compute
 
-# Ids are short and the user's own, so one letter of three may be wrong, or two of six.
+# Ids are short and chosen by the user, so accept one wrong letter of three, or two of six.
 _NEAR_AN_ID = 0.65
 
 _NEAR_A_VENDOR = 0.85
 
-# Tags of Ollama, OpenRouter and Bedrock after the colon of a model name: a size, a version, a variant.
+# Matches a tag after the colon of a model name in Ollama, OpenRouter or Bedrock: a size, version or variant.
 _TAG = re.compile(
     r"v?\d+(\.\d+)*"
     r"|(latest|cloud|free|beta|nitro|online|extended|exacto|floor|thinking|instruct|chat|text|code|base|vision"
@@ -37,7 +37,7 @@ def has_tag(name: str) -> bool:
 
 
 def split_name(name: str | None, ids: Collection[str]) -> tuple[str | None, str | None]:
-    """The provider and the model in a name; only a configured provider's id counts as a prefix.
+    """Split a name into provider and model; only a configured provider's id counts as a prefix.
 
     Args:
         name: `provider:model` or a bare model name; None for the default.
@@ -52,7 +52,7 @@ def split_name(name: str | None, ids: Collection[str]) -> tuple[str | None, str 
 
 
 async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> str | None:
-    """Why a name is not accepted as a bare model name, as the end of a sentence; None if it is accepted.
+    """Explain why a name is not a bare model name, as the end of a sentence; None if it is accepted as one.
 
     Args:
         name: a model name; the part before its first colon is not an id of `tables`.
@@ -83,14 +83,14 @@ async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> st
 
 
 def nearest_service(name: str) -> str | None:
-    """The well-known service whose id is this name or nearly this name; None if there is none."""
+    """Return the well-known service whose id is this name or nearly this name; None if there is none."""
     near = nearest(name, SERVICES, close=_NEAR_A_VENDOR)
     near += [each for each in SERVICES if len(name) > 2 and _is_one_slip(name.casefold(), each)]
     return next(iter(near), None)
 
 
 def _is_one_slip(one: str, other: str) -> bool:
-    """Whether one letter was added, left out or replaced, or two neighbours were swapped."""
+    """Whether one letter was added, omitted or replaced, or two adjacent letters were swapped."""
     start = len(commonprefix((one, other)))  # noqa: RUF071 - letters are compared on purpose
     one, other = one[start:], other[start:]
     end = len(commonprefix((one[::-1], other[::-1])))  # noqa: RUF071
@@ -99,7 +99,7 @@ def _is_one_slip(one: str, other: str) -> bool:
 
 
 def _serves(table: ProviderConfig) -> str | None:
-    """The vendor whose models the provider has; its kind if the kind is not a vendor."""
+    """Return the vendor whose models the provider offers; its kind if the kind is not a vendor."""
     return catalogue_of(table) or (table.kind if table.kind not in CATALOGUES else None)
 
 

@@ -1,4 +1,4 @@
-"""The providers of one connection. An adapter is imported and created at its first use."""
+"""The providers of one connection. Adapters are imported and created when first used."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ logger = logging.getLogger(__name__)
 
 
 class Registry:
-    """The providers and their adapters, models and capabilities. One for each connection: overlays differ."""
+    """The providers and their adapters, models and capabilities; one per connection, as overlays differ."""
 
     def __init__(self, config: Config, saved: SavedSettings | None = None) -> None:
         """
         Args:
-            config: the user's configuration, with the client's overlay on it.
-            saved: the saved settings; None for settings that end with the registry.
+            config: the user's configuration with the client's overlay.
+            saved: the saved settings; None for settings that are discarded with the registry.
         """
         self.config = config
         self.saved = saved or SavedSettings()
         self.client_info: ClientInfo | None = None
-        """The attached client; passed to adapters that are constructed later."""
+        """The attached client, which is passed to adapters when they are created."""
 
         self._missing_default: str | None = None
         self._tables = tables_of(config)
@@ -67,15 +67,15 @@ class Registry:
         self._changes = Changes()
 
     def reconfigure(self, config: Config) -> list[Adapter]:
-        """Replace the configuration, and announce the changes. Adapters of unchanged tables are kept.
+        """Replace the configuration and announce the changes. Adapters of unchanged tables are reused.
 
         Returns:
-            The adapters of changed and removed tables. Running requests may still use them; the caller passes
-            them to `close` after that.
+            The adapters of changed and removed tables. Running requests may still use them; after that, the
+            caller must pass them to `close`.
         """
         tables, faults, default = self._tables, self.config.faults, _default_of(self.config)
         self.config = config
-        # An unchanged table stays, because it caches the values of its sources, as its adapter does.
+        # Reuse an unchanged table, because it caches the values of its sources, as its adapter does.
         self._tables = {
             provider: tables[provider] if tables.get(provider) == table else table
             for provider, table in tables_of(config).items()
@@ -93,27 +93,27 @@ class Registry:
             self._accounts.pop(provider, None)
             self._lists.forget(provider)
         if default != _default_of(config):
-            for provider in self._lists.listed:  # Each list says which model is the default.
+            for provider in self._lists.listed:  # Each list marks the default model.
                 self.announce(ModelsChanged(provider))
         if changed or default != _default_of(config):
             self.announce(ProvidersChanged())
         return retired
 
     def subscribe(self, listener: OnChange) -> Callable[[], None]:
-        """Call the listener with every change; returns a function that unsubscribes it."""
+        """Call the listener for every change; return a function that unsubscribes it."""
         return self._changes.subscribe(listener)
 
     def announce(self, change: Change) -> None:
-        """Call the listeners with a change. Called on the event loop."""
+        """Call the listeners for a change. Must be called on the event loop."""
         self._changes.announce(change)
 
     @property
     def ids(self) -> Sequence[str]:
-        """Every provider's id, built-in ones first."""
+        """The ids of all providers, built-in ones first."""
         return list(self._tables)
 
     def is_sound(self, provider: str) -> bool:
-        """Whether there is such a provider, and its table has no faults."""
+        """Whether the provider exists and its table has no faults."""
         return provider in self._tables and provider not in self.config.faults
 
     @property
@@ -130,7 +130,7 @@ class Registry:
         return self.config.from_client.difference(BUILT_IN)
 
     def table(self, provider: str) -> ProviderConfig:
-        """The provider's configuration.
+        """Return the provider's configuration.
 
         Raises:
             RequestError: there is no such provider.
@@ -146,10 +146,10 @@ class Registry:
         return table
 
     async def read_credentials(self, provider: str | None = None, model: str = "") -> None:
-        """Read the credentials of the configuration, so that they are redacted in what is kept.
+        """Read the credentials of the configuration, so that they are redacted in saved conversations.
 
         Args:
-            provider: all its sources are read; of the other providers only those that are not costly.
+            provider: the provider whose sources are all read; costly sources of the others are skipped.
             model: the model of the request to this provider.
         """
 
@@ -159,7 +159,7 @@ class Registry:
         await asyncio.gather(*(read(each, table) for each, table in self._tables.items()))
 
     def adapter(self, provider: str) -> Adapter:
-        """The provider's adapter, created at its first use.
+        """Return the provider's adapter, which is created when first used.
 
         Raises:
             RequestError: there is no such provider.
@@ -189,7 +189,7 @@ class Registry:
 
     def _auth_changed(self, status: AuthStatus) -> None:
         """Announce a change of a provider's sign-in."""
-        # Another account has other models.
+        # Another account has access to other models.
         account = (status.state, status.login)
         if self._accounts.get(status.provider, account) != account:
             self.forget_models(status.provider)
@@ -200,7 +200,7 @@ class Registry:
         """Notify adapters when other processes change their files, until cancelled.
 
         Args:
-            interval: seconds between two polls.
+            interval: seconds between polls.
         """
         known: dict[str, list[Stamp | None]] = {}
         while True:
@@ -210,7 +210,7 @@ class Registry:
                 if account is None or not files:
                     continue
                 stamps = await run_blocking(list, map(stamp_of, files))
-                # Also at the first poll: the file may have changed since the adapter read it.
+                # Notify at the first poll too, because the file may have changed since the adapter read it.
                 if known.get(provider) != stamps:
                     try:
                         await account.files_changed()
@@ -222,7 +222,7 @@ class Registry:
     async def prepare(self, *providers: str) -> None:
         """Import the plug-ins of these providers in a thread, so that `adapter` does not block.
 
-        If an import fails, `adapter` raises the error.
+        A failed import is raised later by `adapter`.
         """
         kinds = {self._tables[provider].kind for provider in providers if provider in self._tables}
         for kind in kinds - KINDS.keys():
@@ -232,7 +232,7 @@ class Registry:
     def capabilities(
         self, provider: str, *, probed: bool = True
     ) -> tuple[Capabilities, dict[str, CapabilitySource]]:
-        """The provider's capabilities, and the source of each: probe, else configuration, else adapter.
+        """Return each capability and its source: the probe, else the configuration, else the adapter.
 
         Args:
             provider: the provider's id.
@@ -253,19 +253,19 @@ class Registry:
         return Capabilities(**values), sources
 
     def settings_rows(self, provider: str) -> dict[str, SettingRow]:
-        """The provider's settings schema, in the order of a form; configured rows take precedence."""
+        """Return the provider's settings schema in the order of a form; configured rows take precedence."""
         table = self.table(provider)
         rows: Mapping[str, SettingRow] = {}
         if (spec := KINDS.get(table.kind)) is not None:
             rows = spec.settings_rows
         else:
-            # A plug-in that cannot be used has no rows; a chat with it fails with the reason.
+            # An unusable plug-in has no rows; a chat with it fails with the reason.
             with contextlib.suppress(ChatError):
                 rows = self.adapter(provider).settings_rows
         return dict(sorted({**rows, **table.settings}.items(), key=lambda item: item[1].order))
 
     async def settings_schemas(self, *named: str) -> dict[str, dict[str, SettingRow]]:
-        """Every provider's id, with the settings schema of those that are named."""
+        """Return the settings schemas of the named providers, and an empty one for every other provider."""
         await self.prepare(*named)
         return {provider: self.settings_rows(provider) if provider in named else {} for provider in self.ids}
 
@@ -276,7 +276,7 @@ class Registry:
             logger.warning("the saved default provider %s does not exist here; another is chosen", provider)
 
     def default_settings(self, provider: str) -> Mapping[str, Any]:
-        """Settings for chats without them: the saved ones, and those of the configuration, which precede."""
+        """Return the default settings of chats with the provider; configured ones override saved ones."""
         by_provider = self.config.settings.get("providers", {})
         configured = by_provider.get(provider, {}) if isinstance(by_provider, Mapping) else {}
         return {
@@ -286,31 +286,31 @@ class Registry:
 
     @property
     def default_max_tokens(self) -> int | None:
-        """The limit of output tokens for chats without one: the configured one, else the saved one."""
+        """The default limit of output tokens: the configured one, else the saved one."""
         configured = self.config.settings.get("max_tokens")
         return configured if type(configured) is int and configured > 0 else self.saved.max_tokens
 
     async def auth_status(self, provider: str, *, refresh: bool = False) -> AuthStatus:
-        """The state of the provider's sign-in or key."""
+        """Return the state of the provider's sign-in or key."""
         await self.prepare(provider)
         return await self.account(provider).auth_status(refresh=refresh)
 
     def account(self, provider: str) -> Account:
-        """The provider's account; one that needs no credential if the adapter has none.
+        """Return the provider's account, or one without a credential if the adapter does not have any.
 
         Raises:
-            ChatError: as `adapter` raises it.
+            ChatError: raised by `adapter`.
         """
         adapter = self.adapter(provider)
         return adapter.account or Account(adapter.provider_name)
 
     def known_models(self, provider: str) -> list[ModelInfo] | None:
-        """The provider's last list; None before the first one."""
+        """Return the provider's last list; None before the first one."""
         rows = self._lists.rows(provider, self._adapters.get(provider))
         return None if rows is None else [row.info for row in rows.values()]
 
     def known_model(self, provider: str, model: str) -> KnownModel | None:
-        """The facts of a model, without a request: its row in the last list, else those of other sources."""
+        """Return the facts of a model without a request: its row in the last list, or other sources."""
         row = (self._lists.rows(provider, self._adapters.get(provider)) or {}).get(model)
         if row is not None:
             return row
@@ -324,7 +324,7 @@ class Registry:
     async def list_models(
         self, provider: str, *, refresh: bool = False, patience: float | None = None
     ) -> list[ModelInfo]:
-        """The provider's models, as `ModelLists.list` describes.
+        """Return the provider's models; see `ModelLists.list`.
 
         A list that differs from the cached one is announced.
 
@@ -335,7 +335,7 @@ class Registry:
         return [row.info for row in rows.values()]
 
     async def probe(self, provider: str) -> bool:
-        """Request the provider's capabilities, and announce a change; False if the provider has no probe.
+        """Request the provider's capabilities and announce a change; False if the provider has no probe.
 
         Raises:
             ChatError: the request failed.
@@ -354,7 +354,7 @@ class Registry:
         return True
 
     async def close(self, adapters: Sequence[Adapter]) -> None:
-        """Close adapters that `reconfigure` returned, after the last request that used them."""
+        """Close adapters that `reconfigure` returned. Call this after the last request that used them."""
         for adapter in adapters:
             if adapter in self._retired:
                 self._retired.remove(adapter)

@@ -1,4 +1,4 @@
-"""Providers that people use, with the tables that make them: those of the recipes page."""
+"""Well-known providers and the tables that configure them, as on the recipes page."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jumpseat.providers.snapshot import catalogue_of
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One provider as people know it."""
+    """A well-known provider."""
 
     id: str
     title: str
     table: Mapping[str, str] = field(default_factory=dict)
-    """The keys of its table; empty for one that is there without a table."""
+    """The keys of its table; empty if it works without a table."""
 
     variable: str | None = None
-    """The usual environment variable with its key; None if it needs none."""
+    """The usual environment variable for its key; None if it does not need a key."""
 
     next_step: str = ""
-    """What to do before the first chat; empty for nothing."""
+    """The step before the first chat; empty if there is none."""
 
 
 def _compatible(name: str, title: str, base_url: str, default_model: str) -> Service:
@@ -71,11 +71,11 @@ SERVICES: Mapping[str, Service] = {
 }
 
 WITH_KEY = tuple(name for name, service in SERVICES.items() if service.variable is not None)
-"""The ids of those with an API key, which `jumpseat keys set` adds."""
+"""The ids of the services with an API key, which `jumpseat keys set` adds."""
 
 
 def how_to_add(name: str, file: Path) -> str | None:
-    """What adds a well-known provider that has no table, as a sentence; None if the name is none.
+    """Explain in a sentence how to add a well-known provider that has no table; None for other names.
 
     Args:
         name: the provider's id, or the name of its catalogue in the snapshot.

@@ -1,4 +1,4 @@
-"""Facts about the models of well-known providers, as of one day.
+"""Facts about the models of well-known providers, recorded on one day.
 
 `python -m tests.tools.refresh_snapshot` regenerates `snapshot.json`.
 """
@@ -29,9 +29,9 @@ CATALOGUES: Mapping[str, str] = {
     "openrouter": "openrouter.ai",
     "xai": "api.x.ai",
 }
-"""The hosts of the providers that the snapshot describes, by their names in its source."""
+"""The hosts of the providers that the snapshot describes, by the providers' names in its source."""
 
-# The catalogue of a kind whose table has no `base_url`.
+# A provider of one of these kinds uses this catalogue if its table has no `base_url`.
 _OF_KIND: Mapping[str, str] = {
     "anthropic": "anthropic",
     "copilot": "github-copilot",
@@ -53,27 +53,27 @@ class SnapshotRow:
     supports_tool_use: bool
     supports_thinking: bool
     supports_json: bool | None
-    """True or None: the source lists schemas, and JSON without a schema is more common."""
+    """True or None: the source lists only support for schemas, but more models support JSON without one."""
 
     deprecated: bool
 
 
 def catalogue_of(table: ProviderConfig) -> str | None:
-    """The catalogue of a provider; None unless its address is the vendor's own host."""
-    # Another server may run a model of the same name with another context length.
+    """Return the catalogue of a provider; None unless its address is the vendor's own host."""
+    # Another server may run a model of the same name with a different context length.
     address = table.url or table.base_url
     if address is None:
         return _OF_KIND.get(table.kind)
     try:
         host = urlsplit(address).hostname
     except ValueError:
-        return None  # A request to that address reports it.
+        return None  # A request to this address reports the fault.
     return next((name for name, where in CATALOGUES.items() if where == host), None)
 
 
 @cache
 def snapshot() -> Mapping[str, Mapping[str, SnapshotRow]]:
-    """The models of each catalogue by name. The first call reads a file."""
+    """Return the models of each catalogue by name. The first call reads a file."""
     content = from_json(Path(__file__).with_name(FILE).read_bytes())
     return {
         catalogue: {name: _row(row) for name, row in models.items()}

@@ -1,8 +1,8 @@
 """Matches the spellings of a model name: `claude-sonnet-4-5-20250929` and `claude-sonnet-4.5` are one model.
 
-A name has a vendor (`anthropic/…`), a stem and a version (a date, or `latest`). Case and separators (`.`,
-`-`, `_`) are ignored. Two names match if their stems are equal and their vendors and versions do not differ;
-an absent vendor or version matches any.
+A name consists of a vendor (`anthropic/…`), a stem and a version (a date, or `latest`). Case and separators
+(`.`, `-`, `_`) are ignored. Two names match if their stems are equal and their vendors and versions do not
+differ; a missing vendor or version matches any.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LATEST = re.compile(r"[-:@]latest$")
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """The parts of a name."""
+    """The parts of a model name."""
 
     vendor: str
     """The part before the last slash; empty if there is none."""
@@ -43,20 +43,20 @@ class Spelling:
     date_form: DateForm = ""
 
     def may_mean(self, other: Spelling) -> bool:
-        """Whether a name with this spelling may stand for a listed name with the other one."""
+        """Whether a name with this spelling may refer to a listed name with the other spelling."""
         return (
             self.stem == other.stem != ""
             and (self.vendor == other.vendor or not self.vendor or not other.vendor)
-            # `latest` may be any dated name, but a dated name need not be the latest.
+            # `latest` may be any dated name, but a dated name is not necessarily the latest.
             and (self.version in (other.version, "", LATEST) or not other.version)
         )
 
 
 @lru_cache(maxsize=4096)
 def spelling(name: str) -> Spelling:
-    """Parse a name."""
+    """Parse a model name."""
     text = name.strip().casefold()
-    # Gemini's own list has this prefix.
+    # Gemini's own list uses this prefix.
     while text.startswith("models/"):
         text = text.removeprefix("models/").strip()
     vendor, _, last = text.rpartition("/")
@@ -73,16 +73,18 @@ def spelling(name: str) -> Spelling:
 
 
 def candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> list[str]:
-    """The names of a list that match a name best: one, none, or several.
+    """Return the listed names that match a name best: one, none or several.
 
-    An exact match excludes all others. Else the same version precedes an absent one, then the same vendor an
-    absent one. `…-latest` matches the newest of those that differ only in the date.
+    An exact match excludes all others. Otherwise an equal version is better than a missing one, and then an
+    equal vendor is better than a missing one. `…-latest` matches the newest of the names that differ only in
+    the date.
 
     Args:
         name: the name to look up.
         listed: the names of one provider, each once.
-        complete: whether the list has all models of the provider. If not, a dated name that is not listed may
-            exist, so an undated name does not match it, unless the provider never uses dates of that form.
+        complete: whether the list contains all models of the provider. If not, a dated name that is not
+            listed may exist, so an undated name does not match it, unless the provider never uses dates of
+            that form.
     """
     names = list(listed)
     if name in names:
@@ -107,10 +109,10 @@ def _drops_the_date(searched: Spelling, listed: Iterable[Spelling], *, complete:
         return True
     spelled = list(listed)
     if searched.version != LATEST and any(each.stem == searched.stem and each.date_form for each in spelled):
-        return False  # The list has this model with other dates.
+        return False  # The list contains this model with other dates.
     if complete:
         return True
-    # Providers with dashed dates have dated and undated names of one model.
+    # Providers with dashed dates list dated and undated names of one model.
     return searched.date_form == "compact" and all(each.date_form != "compact" for each in spelled)
 
 
