@@ -2,10 +2,10 @@ import * as vscode from 'vscode';
 
 import type { InitializeParams } from './daemon/protocol';
 
-/** The daemon joins deltas of one chat that come within this time; VS Code itself shows parts every 30 ms. */
+/** The daemon merges deltas of one chat that arrive within this time. VS Code itself renders parts every 30 ms. */
 const COALESCE_MS = 16;
 
-/** The commands of this extension that the daemon's hints name. */
+/** The commands of this extension that the daemon may name in hints. */
 const IN_HINTS = {
   signIn: 'jumpseat.signIn',
   setKey: 'jumpseat.setKey',
@@ -18,7 +18,7 @@ interface Manifest {
   contributes: { commands: { command: string; title: string; category: string }[] };
 }
 
-/** The commands for hints, as the command palette shows them. */
+/** Return the commands for hints, with their names in the command palette. */
 function commandsIn({ contributes }: Manifest): Record<string, string> {
   const shown = new Map(
     contributes.commands.map(({ command, title, category }) => [command, `${category}: ${title}`]),
@@ -26,7 +26,7 @@ function commandsIn({ contributes }: Manifest): Record<string, string> {
   return Object.fromEntries(Object.entries(IN_HINTS).map(([key, id]) => [key, shown.get(id) ?? id]));
 }
 
-/** What the daemon learns of this window. */
+/** Return this window's params for `initialize`. */
 export function initializeParams(extension: vscode.Extension<unknown>): InitializeParams {
   const folders = vscode.workspace.workspaceFolders?.map(({ uri, name }) => ({ uri: uri.toString(), name }));
   return {

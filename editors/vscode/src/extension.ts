@@ -6,7 +6,7 @@ import { Launcher } from './launcher';
 import { ModelProvider, VENDOR } from './provider/provider';
 import { registerUi } from './ui';
 
-/** A change of these starts the daemon again. */
+/** The settings whose change restarts the daemon. */
 const OF_THE_PROCESS = [
   'jumpseat.path',
   'jumpseat.config',
@@ -39,7 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
       }
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
-      // The Python of the folder may now install the daemon.
+      // The folder is now trusted, so its Python may be used to install the daemon.
       if (daemon?.state === 'failed') {
         daemon.restart().catch(() => undefined);
       }

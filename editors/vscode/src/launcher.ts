@@ -12,7 +12,7 @@ import { commandLine, findProgram, searched, type Found } from './daemon/program
 import { shellEnvironment } from './daemon/shell';
 import { pythonInterpreters } from './python';
 
-/** Finds the program of the daemon, or installs it. */
+/** Finds the daemon's program, or installs it. */
 export class Launcher {
   readonly #installer: Installer;
   readonly #log: Log;
@@ -36,9 +36,7 @@ export class Launcher {
     });
   }
 
-  /**
-   * How the daemon is started. An installation that failed or was cancelled is tried again only if `again` says so.
-   */
+  /** Return the daemon's command line. A failed or cancelled installation is retried only if `again` is set. */
   async launch(again = false): Promise<Launch> {
     if (again) {
       this.#failure = undefined;
@@ -57,7 +55,7 @@ export class Launcher {
     return commandLine(behindProxy, chosen, homedir(), process.pid);
   }
 
-  /** Log which of VS Code's settings of the network cannot be passed on. */
+  /** Log which of VS Code's network settings cannot be passed on. */
   #reportLimits(): void {
     if (hasCredentials(proxySettings().proxy)) {
       this.#log.warn(

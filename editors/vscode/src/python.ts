@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-/** The part of the Python extension's API that is used here. */
+/** The part of the Python extension's API that this extension uses. */
 interface PythonApi {
   environments?: {
     known?: readonly { executable?: { uri?: vscode.Uri } }[];
@@ -10,8 +10,8 @@ interface PythonApi {
 }
 
 /**
- * The interpreters that VS Code's Python extension knows, the active one first; none without that extension. None in a
- * workspace that is not trusted either, because a workspace may bring an interpreter of its own.
+ * Return the interpreters found by VS Code's Python extension, the active one first. Returns none without that
+ * extension, or in an untrusted workspace, which may contain an interpreter of its own.
  */
 export async function pythonInterpreters(): Promise<string[]> {
   const extension = vscode.extensions.getExtension<PythonApi>('ms-python.python');

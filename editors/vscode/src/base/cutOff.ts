@@ -1,4 +1,4 @@
-/** Why an answer ended before its end, in words for a person. */
+/** Why an answer is incomplete, by stop reason. */
 const REASONS: Record<string, string> = {
   max_tokens: 'The answer reached its maximum length.',
   content_filter: 'A filter of the provider cut off the answer.',
@@ -6,7 +6,7 @@ const REASONS: Record<string, string> = {
   pause_turn: 'The provider paused the answer before its end.',
 };
 
-/** Why an answer is not whole; undefined if it is. */
+/** Describe why an answer is incomplete. Returns undefined if it is complete. */
 export function cutOff(stopReason: string): string | undefined {
   return Object.hasOwn(REASONS, stopReason) ? REASONS[stopReason] : undefined;
 }

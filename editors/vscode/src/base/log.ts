@@ -1,4 +1,4 @@
-/** What the parts that need no editor know of the log; VS Code's `LogOutputChannel` is one. */
+/** The log interface for code that does not depend on VS Code. `LogOutputChannel` implements it. */
 export interface Log {
   trace(message: string): void;
   debug(message: string): void;
@@ -7,7 +7,7 @@ export interface Log {
   error(message: string): void;
 }
 
-/** A level for each line of the daemon's own log, by the level that the line names. */
+/** Log a line of the daemon's log, at the level that the line contains. */
 export function logDaemonLine(log: Log, line: string): void {
   const level = /\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b/i.exec(line.slice(0, 80))?.[1]?.toUpperCase();
   if (level === 'ERROR' || level === 'CRITICAL') {

@@ -1,16 +1,17 @@
-/** VS Code's own settings of the network. */
+/** VS Code's network settings. */
 export interface ProxySettings {
-  /** `http.proxy`; empty where VS Code itself takes the proxy of the environment. */
+  /** `http.proxy`. If it is empty, VS Code itself uses the proxy of the environment. */
   proxy: string;
   /** `http.noProxy`. */
   noProxy: readonly string[];
-  /** `http.proxySupport`: `off` says that extensions use no proxy of these settings. */
+  /** `http.proxySupport`. With `off`, extensions must not use the proxy in these settings. */
   support: string;
 }
 
 /**
- * The variables that name the proxy of VS Code's settings to a program. Both spellings, so that the one in the environment
- * does not take precedence. The user and the password are left out, because other programs can read an environment.
+ * Return the environment variables that pass the proxy in VS Code's settings to a program. Both spellings are set, so
+ * that neither is overridden by one in the environment. The user name and password are left out, because other
+ * programs can read an environment.
  */
 export function proxyVariables({ proxy, noProxy, support }: ProxySettings): Record<string, string> {
   if (proxy === '' || support === 'off') {
@@ -29,7 +30,7 @@ export function proxyVariables({ proxy, noProxy, support }: ProxySettings): Reco
   return Object.fromEntries(pairs) as Record<string, string>;
 }
 
-/** Whether the proxy asks for a password, which only the daemon's configuration can hold. */
+/** Whether the proxy URL contains credentials, which only the daemon's configuration may have. */
 export function hasCredentials(proxy: string): boolean {
   return CREDENTIALS.test(proxy);
 }

@@ -3,14 +3,14 @@ import * as vscode from 'vscode';
 import type { ProxySettings } from './proxy';
 
 export interface Settings {
-  /** The program; empty for the one that is found. */
+  /** The program. If this is empty, the extension finds one. */
   path: string;
-  /** The configuration file of the daemon; empty for its usual place. */
+  /** The daemon's configuration file. If this is empty, the daemon uses its default location. */
   config: string;
   logLevel: 'error' | 'warning' | 'info' | 'debug';
 }
 
-/** The user's settings. All of them have machine scope, so that no workspace can name a program or a file. */
+/** Read the user's settings. All have machine scope, so that no workspace can choose a program or a file. */
 export function settings(): Settings {
   const values = vscode.workspace.getConfiguration('jumpseat');
   return {
@@ -20,7 +20,7 @@ export function settings(): Settings {
   };
 }
 
-/** VS Code's settings of the network. No workspace can set them either. */
+/** Read VS Code's network settings. Workspaces cannot set these either. */
 export function proxySettings(): ProxySettings {
   const values = vscode.workspace.getConfiguration('http');
   return {
@@ -30,7 +30,7 @@ export function proxySettings(): ProxySettings {
   };
 }
 
-/** Whether VS Code checks certificates; the daemon always does. */
+/** Whether VS Code checks certificates. The daemon always does. */
 export function checksCertificates(): boolean {
   return vscode.workspace.getConfiguration('http').get('proxyStrictSSL', true);
 }

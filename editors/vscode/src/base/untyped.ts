@@ -1,6 +1,6 @@
 /**
- * What VS Code reads or has at run time, and `@types/vscode` does not have. Each is used only where it exists; none of
- * it needs a proposed API.
+ * Properties and classes that VS Code has at run time but `@types/vscode` does not declare. Each is used only if it
+ * exists, and none of them needs a proposed API.
  */
 import * as vscode from 'vscode';
 
@@ -15,17 +15,17 @@ export interface ConfigurationProperty {
   group: 'navigation';
 }
 
-/** `LanguageModelChatInformation` with the keys that VS Code also reads. */
+/** `LanguageModelChatInformation` with the undeclared keys that VS Code reads. */
 export interface ModelRow extends vscode.LanguageModelChatInformation {
-  /** Only `false` hides a model; 1.120 hid those without it. */
+  /** Only `false` hides a model, except that VS Code 1.120 hid models without this key. */
   readonly isUserSelectable: boolean;
-  /** New chats begin with this model. Read only for extensions with proposed interfaces; others get the first by name. */
+  /** Whether new chats start with this model. Read for extensions with proposed APIs only; others get the first by name. */
   readonly isDefault?: boolean;
   readonly multiplierNumeric?: number;
   readonly configurationSchema?: { properties: Record<string, ConfigurationProperty> };
 }
 
-/** `ProvideLanguageModelChatResponseOptions` with what the user chose in the menus of `configurationSchema`. */
+/** `ProvideLanguageModelChatResponseOptions` with the user's choices in the menus of `configurationSchema`. */
 export interface ResponseOptions extends vscode.ProvideLanguageModelChatResponseOptions {
   readonly modelConfiguration?: Readonly<Record<string, unknown>>;
 }
@@ -34,17 +34,17 @@ type ThinkingPart = new (value: string, id?: string, metadata?: object) => vscod
 
 const ThinkingPart = (vscode as { LanguageModelThinkingPart?: ThinkingPart }).LanguageModelThinkingPart;
 
-/** Thinking that VS Code shows folded, or nothing where it has no such part. */
+/** Create a part for thinking, which VS Code folds. Returns undefined if this VS Code has no such part. */
 export function thinkingPart(text: string, id: string): vscode.LanguageModelResponsePart | undefined {
   return ThinkingPart && new ThinkingPart(text, id);
 }
 
-/** The end of the thinking, at which VS Code stops its spinner. */
+/** Create the part that ends the thinking, at which VS Code stops its spinner. */
 export function thinkingEnd(): vscode.LanguageModelResponsePart | undefined {
   return ThinkingPart && new ThinkingPart('', '', { vscode_reasoning_done: true });
 }
 
-/** An image that was pasted or dropped into the chat: `ChatReferenceBinaryData`. */
+/** An image that the user pasted or dropped into the chat: `ChatReferenceBinaryData`. */
 interface BinaryData {
   mimeType: string;
   read(): Promise<Uint8Array>;
@@ -58,12 +58,12 @@ export function binaryData(value: unknown): BinaryData | undefined {
   return { mimeType, read: () => Promise.resolve(data.call(value) as Uint8Array | Promise<Uint8Array>) };
 }
 
-/** A result whose details VS Code shows below the answer: `ChatResult.details`. */
+/** Add details to a result, which VS Code shows below the answer: `ChatResult.details`. */
 export function detailed(result: vscode.ChatResult, details: string): vscode.ChatResult {
   return { ...result, details } as vscode.ChatResult;
 }
 
-/** What the user chose for the model in the picker: `ChatRequest.modelConfiguration`. */
+/** Return the user's choices for the model in the picker: `ChatRequest.modelConfiguration`. */
 export function modelConfiguration(
   request: vscode.ChatRequest,
 ): Readonly<Record<string, unknown>> | undefined {

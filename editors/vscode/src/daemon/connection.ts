@@ -23,7 +23,7 @@ import type {
   Requests,
 } from './protocol';
 
-/** The connection to one process. Requests that are under way when it ends are rejected with the reason of `close`. */
+/** The connection to one process. When it is closed, pending requests are rejected with the reason given to `close`. */
 export class Connection {
   readonly #rpc: MessageConnection;
   readonly #turns = new Map<string, (delta: Delta) => void>();
@@ -69,7 +69,7 @@ export class Connection {
     return this.#send(method, params, token);
   }
 
-  /** A turn whose deltas go to `onDelta` before the promise settles. */
+  /** Run a turn. All deltas are passed to `onDelta` before the promise settles. */
   async turn<P extends ChatParams | EditParams>(
     method: 'chat/start' | 'edit/start',
     params: P,
@@ -85,7 +85,7 @@ export class Connection {
     }
   }
 
-  /** Ask the daemon to end. Resolves when that is written, or cannot be. */
+  /** Ask the daemon to end the session. Resolves when the request is written, or cannot be. */
   async leave(): Promise<void> {
     if (!this.#closed) {
       this.#rpc.sendRequest('shutdown').catch(() => undefined);

@@ -1,6 +1,6 @@
 import type { ErrorData } from './protocol';
 
-/** The codes that this extension tells apart: section 6 of the contract. */
+/** The error codes that this extension distinguishes: section 6 of the contract. */
 export const Code = {
   authentication: 1000,
   authorization: 1001,
@@ -12,7 +12,7 @@ export const Code = {
   cancelled: -32800,
 } as const;
 
-/** An error of the daemon, or of this extension in the daemon's form. */
+/** An error from the daemon, or one of this extension in the same form. */
 export class DaemonError extends Error {
   override readonly name = 'DaemonError';
 
@@ -24,7 +24,7 @@ export class DaemonError extends Error {
     super(message);
   }
 
-  /** The text for a person: the message, and the hint if there is one. */
+  /** The text for the user: the message, and the hint if there is one. */
   get sentence(): string {
     return this.data.hint ? `${this.message} ${this.data.hint}` : this.message;
   }
@@ -34,7 +34,7 @@ export class DaemonError extends Error {
   }
 }
 
-/** Whatever was thrown, as a `DaemonError`. */
+/** Convert anything thrown to a `DaemonError`. */
 export function asDaemonError(error: unknown): DaemonError {
   if (error instanceof DaemonError) {
     return error;

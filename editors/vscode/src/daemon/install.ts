@@ -11,9 +11,9 @@ import type { Log } from '../base/log';
 import { wrongSetUp } from './errors';
 import { inDirectories } from './program';
 
-/** How the script ends. With any other exit code, it could not be run. */
+/** The script's exit codes. Any other means that this Python or uv could not run it. */
 const [INSTALLED, FAILED, CANCELLED] = [0, 20, 21];
-/** The local model and the system's keyring; the first is not built for every machine. */
+/** The extras to try, in order: the local model is not built for every machine. */
 const EXTRAS = ['local,keyring', 'keyring'];
 const NAMES = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 const HINT =
@@ -21,28 +21,28 @@ const HINT =
   'Or install it with `pipx install jumpseat`, or name the program in the setting jumpseat.path.';
 
 interface InstallOptions {
-  /** The script that all editors install by. */
+  /** The installer script that all editors share. */
   script: string;
-  /** The directory of the daemon's wheel. */
+  /** The directory that contains the daemon's wheel. */
   wheels: string;
-  /** Where the environments are. */
+  /** The directory for the virtual environments. */
   storage: string;
   env: NodeJS.ProcessEnv;
-  /** Where Python and uv are searched. */
+  /** The directories to search for Python and uv. */
   directories: readonly string[];
   platform: NodeJS.Platform;
-  /** The interpreters that VS Code's Python extension knows. */
+  /** Return the interpreters found by VS Code's Python extension. */
   pythons(): Promise<string[]>;
   log: Log;
 }
 
-/** What the script writes when an environment is complete. */
+/** The contents of the file that the script writes when an environment is complete. */
 interface Current {
   key: string;
   program: string;
 }
 
-/** The extension's own installation of the daemon, which `bootstrap.py` makes. */
+/** The extension's own installation of the daemon, made by `bootstrap.py`. */
 export class Installer {
   readonly #options: InstallOptions;
 
@@ -50,18 +50,18 @@ export class Installer {
     this.#options = options;
   }
 
-  /** The program of this version of the extension, if it is installed; else nothing. */
+  /** Return the installed program for this version of the extension, or undefined. */
   async installed(): Promise<string | undefined> {
     const [wheel, current] = [await this.#wheel(), await this.#current()];
     return wheel && current?.key === wheel.key ? current.program : undefined;
   }
 
-  /** The program of an older version: for when a newer one cannot be installed. */
+  /** Return the installed program of any version, to be used if this version cannot be installed. */
   async older(): Promise<string | undefined> {
     return (await this.#current())?.program;
   }
 
-  /** Install the wheel, and return the program. Throws `DaemonError`. */
+  /** Install the wheel and return the program. Throws a `DaemonError`. */
   async install(report: (message: string) => void, signal?: AbortSignal): Promise<string> {
     const wheel = await this.#wheel();
     if (!wheel) {
@@ -86,10 +86,10 @@ export class Installer {
     );
   }
 
-  /** The commands that may run the script, the best one first. */
+  /** Return the commands that can run the script, best first. */
   async #launchers(): Promise<string[][]> {
     const { directories, platform, script } = this.#options;
-    // Apple's own is too old, and asks to install developer tools if they are missing.
+    // Skip Apple's Python: it is too old, and if developer tools are missing, it offers to install them.
     const searched = directories.filter((each) => platform !== 'darwin' || each !== '/usr/bin');
     const found = await Promise.all(NAMES.map((name) => inDirectories(name, searched, platform)));
     const pythons = new Set([...(await this.#options.pythons()), ...found]);
@@ -100,7 +100,7 @@ export class Installer {
       : [...launchers, [uv, 'run', '--no-project', '--python', '>=3.11', script, '--uv', uv]];
   }
 
-  /** Run the script; returns its exit code, which is undefined if it could not be started, and its last line. */
+  /** Run the script. Returns its last line and its exit code, which is undefined if the script could not be started. */
   async #run(
     [program = '', ...args]: string[],
     report: (message: string) => void,
@@ -109,7 +109,7 @@ export class Installer {
     const { env, log } = this.#options;
     let last = '';
     log.info([program, ...args].join(' '));
-    // A workspace must not choose the Python of uv.
+    // A workspace must not choose uv's Python, so run it in the home directory.
     const child = spawn(program, args, { env, cwd: homedir(), windowsHide: true });
     const cancel = () => child.stdin.end();
     signal?.addEventListener('abort', cancel);
@@ -141,7 +141,7 @@ export class Installer {
       return undefined;
     }
     const path = join(this.#options.wheels, name);
-    // Another build of the same version has its own environment.
+    // Include a hash, so that each build of the same version has its own environment.
     const hash = createHash('sha256').update(await readFile(path));
     return { path, key: hash.digest('hex').slice(0, 16) };
   }

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { logDaemonLine, type Log } from '../base/log';
 import { wrongSetUp } from './errors';
 
-/** How a program is started. */
+/** The command line and environment that start a program. */
 export interface Launch {
   program: string;
   args: string[];
@@ -18,17 +18,17 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** How long output may still come after the process has ended: its daemon writes it, and closes the pipe. */
+/** How long output may still arrive after the process has ended. Its daemon writes that output and closes the pipe. */
 const DRAIN_MS = 500;
 
 /** A running `jumpseat attach`. */
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams;
-  /** Resolves when the process has ended and its output is read. */
+  /** Resolves when the process has ended and its output has been read. */
   readonly exit: Promise<Exit>;
 }
 
-/** Start a program whose stderr is the log. Rejects if it cannot be started. */
+/** Start a program and write its stderr to the log. Rejects if the program cannot be started. */
 export async function start(launch: Launch, log: Log): Promise<Child> {
   const process = spawn(launch.program, launch.args, {
     env: launch.env,
@@ -39,7 +39,7 @@ export async function start(launch: Launch, log: Log): Promise<Child> {
   createInterface({ input: process.stderr }).on('line', (line) => {
     logDaemonLine(log, line);
   });
-  // A write to a process that has just ended; its exit says so.
+  // Ignore failed writes to a process that has just ended: its exit is reported anyway.
   process.stdin.on('error', () => undefined);
   const exit = new Promise<Exit>((resolve) => {
     process.once('exit', (code, signal) => {

@@ -10,9 +10,9 @@ export interface Surroundings {
   env: NodeJS.ProcessEnv;
   home: string;
   platform: NodeJS.Platform;
-  /** The environment of the user's login shell, or nothing; asked at most once. */
+  /** Return the environment of the user's login shell, or undefined. Called at most once. */
   shell(): Promise<NodeJS.ProcessEnv | undefined>;
-  /** The program of the extension's own installation, if there is one. */
+  /** Return the program of the extension's own installation, if there is one. */
   installed(): Promise<string | undefined>;
 }
 
@@ -21,18 +21,19 @@ export interface Found {
   env: NodeJS.ProcessEnv;
 }
 
-/** For a VS Code that was started without the shell's PATH. */
+/** Extra directories, because a VS Code started from the desktop lacks the shell's PATH. */
 const USUAL = ['/opt/homebrew/bin', '/usr/local/bin'];
 
-/** Where programs are searched: the PATH, and where installers put them. */
+/** Return the directories that are searched for programs: the PATH and the usual targets of installers. */
 export function searched(env: NodeJS.ProcessEnv, home: string, platform: NodeJS.Platform): string[] {
   const usual = [join(home, '.local', 'bin'), join(home, '.cargo', 'bin'), ...USUAL];
   return [...directoriesOf(env), ...(platform === 'win32' ? usual.slice(0, 2) : usual)];
 }
 
 /**
- * The program of the daemon: the user's setting, else the PATH, the usual places, the extension's own installation, and
- * the PATH of the login shell. Nothing if it is in none of them. Throws if the setting names no program.
+ * Find the daemon's program: the user's setting, else the PATH, the usual directories, the extension's own installation
+ * and the PATH of the login shell, in this order. Returns undefined if it is in none of them. Throws if the setting does
+ * not name a program.
  */
 export async function findProgram(setting: string, around: Surroundings): Promise<Found | undefined> {
   const { env } = around;
@@ -53,7 +54,7 @@ export async function findProgram(setting: string, around: Surroundings): Promis
   }
   const shell = await around.shell();
   const found = shell && (await inDirectories('jumpseat', directoriesOf(shell), around.platform));
-  // The shell has more than the PATH: keys and proxies that the user's configuration names.
+  // Use the shell's whole environment: the configuration may refer to its variables for keys and proxies.
   return found ? { program: found, env: { ...shell, ...env, PATH: shell.PATH } } : undefined;
 }
 
@@ -62,13 +63,13 @@ async function named(setting: string, around: Surroundings): Promise<string | un
   if (isAbsolute(path)) {
     return (await isProgram(path)) ? path : undefined;
   }
-  // A relative path would begin at a directory that a workspace may choose.
+  // A relative path would depend on a directory that a workspace may choose.
   return /[/\\]/.test(path)
     ? undefined
     : await inDirectories(path, directoriesOf(around.env), around.platform);
 }
 
-/** The first program of this name. */
+/** Return the first program of this name. */
 export async function inDirectories(
   name: string,
   directories: readonly string[],
@@ -84,13 +85,13 @@ export async function inDirectories(
   return undefined;
 }
 
-/** The absolute directories of the PATH: a relative one begins wherever the process does. */
+/** Return the absolute directories of the PATH. Relative ones would depend on the current directory. */
 export function directoriesOf(env: NodeJS.ProcessEnv): string[] {
   const key = Object.keys(env).find((each) => each.toUpperCase() === 'PATH') ?? 'PATH';
   return (env[key] ?? '').split(delimiter).filter(isAbsolute);
 }
 
-/** Without the variables by which VS Code's own programs know each other. */
+/** Remove the variables that VS Code sets for its own programs. */
 function forPrograms(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => name !== 'ELECTRON_RUN_AS_NODE' && !name.startsWith('VSCODE_')),
@@ -106,12 +107,12 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-/** The flag that names the user's configuration file; none for the one in its usual place. */
+/** Return the flag for the user's configuration file, or nothing for the default location. */
 export function configFlag({ config }: Settings, home: string): string[] {
   return config ? ['--config', config.replace(/^~(?=[/\\])/, home)] : [];
 }
 
-/** The command line of the daemon, with the flags of the user's settings. */
+/** Return the daemon's command line with the flags from the user's settings. */
 export function commandLine(found: Found, settings: Settings, home: string, clientProcessId: number): Launch {
   const args = [
     ...['attach', '--log-level', settings.logLevel, '--clientProcessId', String(clientProcessId)],

@@ -8,11 +8,11 @@ interface RunOptions {
 
 interface Ran {
   code: number | null;
-  /** Lines of both streams, as they came. */
+  /** The lines of stdout and stderr, in order of arrival. */
   lines: string[];
 }
 
-/** Run a program to its end. One that takes too long is killed, and has no code. Rejects if it cannot be started. */
+/** Run a program to its end. One that takes too long is killed and has no exit code. Rejects if it cannot be started. */
 export async function run(program: string, args: string[], options: RunOptions): Promise<Ran> {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -29,7 +29,7 @@ export async function run(program: string, args: string[], options: RunOptions):
   }
   return await new Promise((resolve, reject) => {
     child.once('error', reject);
-    // Not `close`: a child of the program may hold its output open.
+    // `close` would wait for any child of the program that still has its output open.
     child.once('exit', (code) => {
       setImmediate(() => {
         resolve({ code, lines });

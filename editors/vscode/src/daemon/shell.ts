@@ -1,9 +1,9 @@
 import { run } from './run';
 
-/** VS Code itself waits for ten seconds; a shell that is that slow is not worth a wait of every start. */
+/** VS Code itself waits ten seconds. A shell that slow is not worth delaying each start. */
 const SHELL_MS = 5000;
 
-/** The variables that the user's login shell sets, or nothing if it does not say so in time. */
+/** Return the variables that the user's login shell sets, or undefined if the shell does not print them in time. */
 export async function shellEnvironment(
   env: NodeJS.ProcessEnv,
   timeoutMs = SHELL_MS,
@@ -19,7 +19,7 @@ export async function shellEnvironment(
   }
 }
 
-/** The variables among the lines of `env`; none whose value has several lines. */
+/** Parse the variables in the output of `env`. Those with multi-line values are left out. */
 export function variablesOf(lines: readonly string[]): NodeJS.ProcessEnv {
   const found: NodeJS.ProcessEnv = {};
   let last = '';

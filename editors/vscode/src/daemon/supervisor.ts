@@ -19,24 +19,24 @@ import { checkVersion } from './version';
 
 export type State = 'stopped' | 'starting' | 'ready' | 'failed';
 
-/** A process that ends unexpectedly more often than this is not started again by itself: VS Code's own budget. */
+/** A process that crashes more often than this is not restarted automatically. VS Code has the same limit. */
 const CRASHES = 5;
 const CRASHES_WITHIN_MS = 180_000;
 const INITIALIZE_MS = 20_000;
-/** A process that has not ended this long after its input was closed is killed. */
+/** How long a process may run after its input was closed, before it is killed. */
 const LEAVE_MS = 3000;
 const TRY_AGAIN = 'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.';
 
 export interface DaemonOptions {
-  /** Find the program, or install it; `again` if the user asked for another try. Called for every start. */
+  /** Find or install the program; `again` if the user asked to retry. Called for each start. */
   launch(again: boolean): Promise<Launch>;
   initializeParams(): InitializeParams;
   log: Log;
-  /** How long `initialize` may take. */
+  /** The time limit for `initialize`. */
   initializeMs?: number;
 }
 
-/** Thrown by a start that was overtaken by a newer one; its callers wait for that one instead. */
+/** Thrown by a start that a newer one has replaced. Its callers wait for the newer one instead. */
 class Superseded extends Error {}
 
 interface Session {
@@ -44,7 +44,7 @@ interface Session {
   child: Child;
 }
 
-/** The daemon of this window: started when a request needs it, and started again after a crash. */
+/** This window's daemon process: started when a request needs it, and restarted after a crash. */
 export class Daemon implements Disposable {
   readonly #options: DaemonOptions;
   readonly #stateChanged = new Emitter<State>();
@@ -52,7 +52,7 @@ export class Daemon implements Disposable {
   #state: State = 'stopped';
   #attempt: Promise<Session> | undefined;
   #session: Session | undefined;
-  /** Counts starts; only the newest one may spawn, or change the state. */
+  /** The number of starts. Only the newest one may spawn a process or change the state. */
   #generation = 0;
   #crashes: number[] = [];
   #disposed = false;
@@ -74,7 +74,7 @@ export class Daemon implements Disposable {
     return this.#stateChanged.event;
   }
 
-  /** Whether the daemon, once ready, answers this request; older ones of the same protocol version lack some. */
+  /** Whether the daemon is ready and supports this request. Older ones of the same protocol version lack some. */
   supports(method: keyof Requests): boolean {
     return this.info?.capabilities.experimental?.jumpseat?.methods.includes(method) ?? false;
   }
@@ -97,17 +97,17 @@ export class Daemon implements Disposable {
     return this.#with(token, (connection) => connection.request(method, params, token));
   }
 
-  /** Run a turn. Its deltas come before the promise settles. Rejects with a `DaemonError`, after a cancel too. */
+  /** Run a turn. All deltas arrive before the promise settles. Rejects with a `DaemonError`, also if cancelled. */
   chat(params: ChatParams, onDelta: (delta: Delta) => void, token?: CancellationToken): Promise<ChatResult> {
     return this.#with(token, (connection) => connection.turn('chat/start', params, onDelta, token));
   }
 
-  /** Rewrite a piece of text; as `chat`. */
+  /** Rewrite a piece of text, with the same guarantees as `chat`. */
   edit(params: EditParams, onDelta: (delta: Delta) => void, token?: CancellationToken): Promise<EditResult> {
     return this.#with(token, (connection) => connection.turn('edit/start', params, onDelta, token));
   }
 
-  /** End the process and start another one, also after too many crashes. */
+  /** End the process and start a new one, even after too many crashes. */
   async restart(): Promise<void> {
     this.#crashes = [];
     this.#end('jumpseat was restarted.');
@@ -115,7 +115,7 @@ export class Daemon implements Disposable {
     await this.#connected();
   }
 
-  /** End the process; the next request starts it again. */
+  /** End the process. The next request starts a new one. */
   stop(): void {
     this.#end('jumpseat was stopped.');
     this.#attempt = undefined;
@@ -172,7 +172,7 @@ export class Daemon implements Disposable {
   async #start(generation: number, again = false): Promise<Session> {
     let session: Session | undefined;
     try {
-      // `#attempt` is set before a listener of the state can send a request.
+      // Wait until `#attempt` is set, before a listener of the state can send a request.
       await Promise.resolve();
       this.#current(generation);
       if (!this.#mayStart()) {
@@ -238,7 +238,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  /** The process has ended: without our asking, unless the session is no longer the current one. */
+  /** Handle the end of a process, which was unexpected if its session is still the current one. */
   #ended(session: Session, { code, signal }: Exit): void {
     const how = signal ?? `code ${code ?? '?'}`;
     this.#options.log.info(`jumpseat ended: ${how}`);
@@ -285,7 +285,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  /** End a session that is not used any more. */
+  /** End a session that is no longer used. */
   #leave(session: Session, reason: string): void {
     if (this.#session === session) {
       this.#session = undefined;

@@ -1,7 +1,7 @@
 import { wrongSetUp } from './errors';
 import type { InitializeResult, Requests } from './protocol';
 
-/** What this extension cannot do without. A part that needs more asks `Daemon.supports`. */
+/** The methods that this extension requires. Code that needs others asks `Daemon.supports`. */
 const NEEDED: (keyof Requests)[] = [
   'chat/start',
   'edit/start',
@@ -12,7 +12,7 @@ const NEEDED: (keyof Requests)[] = [
   'transcript/render',
 ];
 
-/** Throws what a person can do about a daemon that is too old or too new. */
+/** Throw an error that says what to do if the daemon is too old or too new. */
 export function checkVersion(info: InitializeResult, program: string): void {
   const abilities = info.capabilities.experimental?.jumpseat;
   const name = `jumpseat ${info.serverInfo.version} at ${program}`;

@@ -2,13 +2,13 @@ import { cutOff } from '../base/cutOff';
 import type { Log } from '../base/log';
 import type { ChatResult, Delta, Usage } from '../daemon/protocol';
 
-/** Makes VS Code's parts; an undefined one does not exist in this VS Code. */
+/** Creates VS Code's parts. An undefined part does not exist in this VS Code. */
 export interface Parts<P> {
   text(text: string): P;
   thinking(text: string, id: string): P | undefined;
   thinkingEnd(): P | undefined;
   toolCall(id: string, name: string, input: object): P;
-  /** VS Code's own chat reads it for its meter of the context. */
+  /** VS Code's own chat shows it in its context meter. */
   usage(counts: UsageCounts): P;
 }
 
@@ -19,13 +19,13 @@ interface UsageCounts {
   prompt_tokens_details: { cached_tokens: number };
 }
 
-/** The ends before the end that the caller expects: its own limit, and a pause after which it asks again. */
+/** The stop reasons that the caller expects: its own limit, and a pause after which it asks again. */
 const EXPECTED: ReadonlySet<string> = new Set(['max_tokens', 'pause_turn']);
 
-/** An answer that ended, but not as its reader may expect. */
+/** An answer that ended in a way that its reader may not expect. */
 class Incomplete extends Error {}
 
-/** Reports the deltas of one turn as parts, as they come; a tool call when it is whole. */
+/** Reports the deltas of one turn as parts, immediately, except that a tool call is reported when it is complete. */
 export class Answer<P> {
   readonly #parts: Parts<P>;
   readonly #report: (part: P) => void;
@@ -67,7 +67,7 @@ export class Answer<P> {
       case 'warning':
         this.#log.warn(`${delta.code}: ${delta.message}`);
         if (delta.code === 'answer_restarted') {
-          // What was reported cannot be taken back.
+          // Parts that were reported cannot be taken back.
           this.#send(this.#parts.text('\n\n---\n\n'));
         }
         break;
@@ -88,7 +88,7 @@ export class Answer<P> {
 }
 
 /**
- * Throws `Incomplete` if the caller, who sees parts and no reason of the end, would take a broken answer for a whole one.
+ * Throw `Incomplete` if the caller would mistake a broken answer for a complete one: it sees parts, but no stop reason.
  *
  * @param limited whether the caller itself limited the length of the answer
  */

@@ -5,23 +5,23 @@ import { Code, DaemonError } from '../daemon/errors';
 import type { ModelInfo, Requests } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 
-/** How long VS Code waits: for an installation, for the daemon, and for slow providers. */
+/** How long VS Code waits for the models: the daemon may have to be installed or started, and providers may be slow. */
 const PATIENCE_MS = 1500;
 
 /** One request for the lists of all providers. */
 interface Reading {
   whole: Promise<void>;
-  /** Somebody was answered before its end, so a change is announced. */
+  /** Whether someone was answered before this was complete, so that a change must be announced. */
   isLate: boolean;
 }
 
-/** The models of all providers, as the daemon has last listed them. */
+/** The models of all providers, as last listed by the daemon. */
 export class ModelList {
   readonly #daemon: Pick<Daemon, 'request'>;
   readonly #log: Log;
   readonly #changed: () => void;
   readonly #patienceMs: number;
-  /** Provider by provider, in the daemon's order. */
+  /** The models by provider, in the daemon's order. */
   #models = new Map<string, ModelInfo[]>();
   #answered: ModelInfo[] = [];
   #reading: Reading | undefined;
@@ -35,7 +35,7 @@ export class ModelList {
     this.#patienceMs = patienceMs;
   }
 
-  /** The models that are known by now. Rejects if the daemon cannot be used. */
+  /** Return the models listed so far. Rejects if the daemon cannot be used. */
   async models(): Promise<ModelInfo[]> {
     const reading = (this.#reading ??= this.#read());
     let timer: NodeJS.Timeout | undefined;
@@ -54,22 +54,22 @@ export class ModelList {
     return this.#answered;
   }
 
-  /** Ask the daemon, which fetches old and failed lists again when a client asks, and announce a change. */
+  /** Ask the daemon, which then fetches old and failed lists again, and announce any change. */
   check(): void {
     (this.#reading ??= this.#read()).isLate = true;
   }
 
-  /** The lists have changed: what is being read may lack the change. */
+  /** Discard the reading in progress after a change of the lists, because it may miss that change. */
   outdate(): void {
     this.#reading = undefined;
   }
 
-  /** The model of a chat that names none. */
+  /** The default model, for chats that do not name one. */
   get default(): ModelInfo | undefined {
     return this.#known().find((model) => model.isDefault);
   }
 
-  /** The keys of the settings of a provider's chats. */
+  /** Return the keys of the settings for a provider's chats. */
   settingsOf(provider: string | undefined): ReadonlySet<string> {
     return this.#settings.get(provider ?? '') ?? new Set();
   }
@@ -126,7 +126,7 @@ export class ModelList {
       return await this.#daemon.request('models/list', { provider });
     } catch (error) {
       if (error instanceof DaemonError && error.code === Code.request) {
-        // The configuration has lost this provider in the meantime.
+        // The provider was removed from the configuration meanwhile.
         return { models: [], errors: [{ provider, error }] };
       }
       throw error;

@@ -9,11 +9,11 @@ import type {
 } from '../daemon/protocol';
 
 /**
- * The messages of VS Code's language model API as the daemon's. Parts are distinguished by their form and not by their
- * class, because VS Code has more classes than its types (a tool result of a chat is no `LanguageModelToolResultPart`).
+ * Converts messages of VS Code's language model API to the daemon's. Parts are recognized by shape instead of by class,
+ * because VS Code has more classes than its types (a tool result of a chat is not a `LanguageModelToolResultPart`).
  */
 
-/** The roles of `LanguageModelChatMessageRole`, and the one that only VS Code's own chat uses. */
+/** The roles of `LanguageModelChatMessageRole`, and one that only VS Code's own chat uses. */
 const ROLE = { user: 1, assistant: 2, system: 3 };
 
 interface MessageIn {
@@ -54,7 +54,7 @@ interface PromptTsxPart {
 
 export type Skipped = (what: string) => void;
 
-/** `messages` and `system` of a turn. `skipped` learns of each part that is not sent on. */
+/** Return `messages` and `system` of a turn. `skipped` is called with each part that is left out. */
 export function conversationOf(
   messages: readonly MessageIn[],
   skipped: Skipped = () => undefined,
@@ -76,7 +76,7 @@ export function conversationOf(
       continue;
     }
     const role = message.role === ROLE.assistant ? 'assistant' : 'user';
-    // A message of its own, so that the daemon joins messages of one role as it does for every client.
+    // Keep messages separate: the daemon merges those of one role in the same way for every client.
     sent.push({ role, content: [] });
     for (const part of parts) {
       for (const block of blocksOf(part, role, skipped)) {
@@ -96,7 +96,7 @@ export function toolsOf(tools: readonly ToolIn[]): Tool[] {
   }));
 }
 
-/** Calls belong to the assistant and results to the user, whatever message an extension put them into. */
+/** Return the role for a block: calls belong to the assistant and results to the user, whatever the extension sent. */
 function roleOf(block: Block, role: Message['role']): Message['role'] {
   if (block.type === 'tool_use') {
     return 'assistant';
@@ -148,7 +148,10 @@ function resultBlocksOf(part: unknown, skipped: Skipped): (TextBlock | ImageBloc
   return text ? [{ type: 'text', text }] : [];
 }
 
-/** The text of parts. Data of other extensions and of VS Code itself, and thinking, which the daemon restores, are not. */
+/**
+ * Return the text of parts. Thinking is left out because the daemon restores it, as are data of VS Code itself and of
+ * other extensions.
+ */
 function textOf(parts: readonly unknown[], skipped: Skipped): string {
   const texts = [];
   for (const part of parts) {
@@ -174,7 +177,7 @@ function isTextual(mimeType: string): boolean {
   return mimeType.startsWith('text/') || /^application\/([\w.-]+\+)?json\b/.test(mimeType);
 }
 
-/** The texts in the tree that `@vscode/prompt-tsx` renders, each on the line that it wants. */
+/** Return the texts in a tree rendered by `@vscode/prompt-tsx`, with the line breaks that it asks for. */
 function textOfElement(element: unknown): string {
   if (typeof element !== 'object' || element === null) {
     return '';
@@ -188,7 +191,7 @@ function textOfElement(element: unknown): string {
 }
 
 function isText(part: unknown): part is TextPart {
-  // A thinking part has a `value` too, and `metadata`.
+  // A thinking part has a `value` too, but it also has `metadata`.
   return has(part, 'value') && typeof part.value === 'string' && !('metadata' in part);
 }
 
@@ -200,7 +203,7 @@ function isData(part: unknown): part is DataPart {
   return has(part, 'mimeType') && typeof part.mimeType === 'string' && has(part, 'data');
 }
 
-/** Whether a part is an image or a PDF, which the daemon passes on as it is. */
+/** Whether a part is an image or a PDF, which the daemon accepts directly. */
 function isFile(part: unknown): part is DataPart {
   return isData(part) && (part.mimeType.startsWith('image/') || part.mimeType === 'application/pdf');
 }

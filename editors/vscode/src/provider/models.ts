@@ -1,12 +1,12 @@
 import type { ConfigurationProperty, ModelRow } from '../base/untyped';
 import type { ModelInfo, ThinkingLevel } from '../daemon/protocol';
 
-/** The context window of a model that neither its provider nor the daemon knows. */
+/** The context window to assume if neither the provider nor the daemon knows it. */
 export const UNKNOWN_WINDOW = 128_000;
-/** The longest answer of a model of which that is unknown: what the daemon itself asks for. */
+/** The longest answer to assume if it is unknown: the daemon itself requests this length. */
 export const UNKNOWN_OUTPUT = 8192;
 
-/** The name that VS Code's own agents use for this choice. */
+/** The name of this choice in VS Code's own agents. */
 const THINKING_KEY = 'reasoningEffort';
 const UNSET = 'default';
 const LEVELS: Record<ThinkingLevel, string> = {
@@ -17,7 +17,7 @@ const LEVELS: Record<ThinkingLevel, string> = {
   high: 'Thinks for long',
   max: 'Thinks as long as it can',
 };
-/** The words of other providers for a level, which VS Code's agents may send. */
+/** Other providers' names for levels, which VS Code's agents may send. */
 const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', xhigh: 'max' };
 
 interface Limits {
@@ -26,8 +26,9 @@ interface Limits {
 }
 
 /**
- * VS Code shows the sum of both numbers as the window, and shortens a chat by it. So the input is the window without the
- * output. An output of more than half of the window (some lists give the window itself) counts as half of it.
+ * Return the input and output limits of a model. VS Code shows their sum as the context window and shortens chats to
+ * fit it, so the input limit is the window minus the output. An output limit above half of the window (some lists
+ * state the window itself) counts as half of it.
  */
 export function limitsOf(model: ModelInfo): Limits {
   const { maxContextTokens: window, maxPromptTokens: prompt, maxOutputTokens: output } = model;
@@ -39,10 +40,10 @@ export function limitsOf(model: ModelInfo): Limits {
   return { maxInputTokens: Math.min(prompt ?? whole, whole - maxOutputTokens), maxOutputTokens };
 }
 
-/** The id of the row for the daemon's default model, whichever that is. */
+/** The id of the row for the daemon's default model, whichever model that is. */
 export const DEFAULT_ID = 'default';
 
-/** The models that VS Code lists: the default, then those that their provider wants in a picker and no policy forbids. */
+/** Return the rows for VS Code's list: the default, and the models that providers offer in a picker and policy allows. */
 export function listed(models: readonly ModelInfo[]): ModelRow[] {
   const chosen = models.find((model) => model.isDefault);
   const rows = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').map(rowOf);
@@ -53,7 +54,7 @@ function defaultRow(model: ModelInfo): ModelRow {
   return {
     ...rowOf(model),
     id: DEFAULT_ID,
-    // VS Code sorts by name and begins with the first: the parenthesis comes before all letters.
+    // VS Code sorts by name and preselects the first row. A parenthesis sorts before all letters.
     name: '(default)',
     detail: model.id,
     family: DEFAULT_ID,
@@ -81,7 +82,7 @@ export function rowOf(model: ModelInfo): ModelRow {
   };
 }
 
-/** The level that the user, or VS Code's agent, chose; nothing where the configuration of the daemon decides. */
+/** Return the level that the user or VS Code's agent chose, or undefined to use the daemon's configuration. */
 export function thinkingOf(configuration: Readonly<Record<string, unknown>> = {}): ThinkingLevel | undefined {
   const value = configuration[THINKING_KEY];
   if (typeof value !== 'string') {
@@ -102,7 +103,7 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
     title: 'Thinking',
     enum: values,
     enumItemLabels: [
-      // VS Code shows it beside the model's name, which gives way to a long one.
+      // VS Code shows this beside the model's name, and truncates the name if this is long.
       'Auto',
       ...levels.map((level) => level.charAt(0).toUpperCase() + level.slice(1)),
     ],

@@ -1,7 +1,7 @@
 import type { ChatParams } from '../daemon/protocol';
 import { thinkingOf } from './models';
 
-/** The names that extensions give to the parameters of a turn that have none in `settings`. */
+/** The names that extensions use for parameters of a turn that are not in `settings`. */
 const MAX_TOKENS = [
   'max_tokens',
   'maxTokens',
@@ -12,8 +12,9 @@ const MAX_TOKENS = [
 const STOP = ['stop', 'stopSequences', 'stop_sequences'];
 
 /**
- * The options of a request as parameters of a turn. `modelOptions` may hold anything: VS Code's own marks, options of another
- * provider. What is no setting of this provider is left out, because the daemon refuses unknown settings.
+ * Convert the options of a request to parameters of a turn. `modelOptions` may contain anything, such as VS Code's own
+ * markers and options for other providers. Keys that are not settings of this provider are left out, because the daemon
+ * rejects unknown settings.
  *
  * @param settings the keys of the provider's settings schema
  */
@@ -22,7 +23,7 @@ export function parametersOf(
   modelConfiguration: Readonly<Record<string, unknown>> | undefined,
   settings: ReadonlySet<string>,
 ): Partial<ChatParams> {
-  // An agent cannot go on with a tool call that was cut off, and VS Code knows the model's own limit from the list.
+  // An agent cannot continue after a truncated tool call, and VS Code knows the model's own limit from the list.
   const found: Partial<ChatParams> = { maxTokensDefault: 'model' };
   const chosen: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(modelOptions)) {
@@ -39,7 +40,7 @@ export function parametersOf(
         found.stopSequences = sequences;
       }
     } else if (key === '_conversationId') {
-      // VS Code's own mark of the turns of one chat: they share the provider's prompt cache.
+      // VS Code's id for the turns of one chat, which share the provider's prompt cache.
       if (typeof value === 'string' && value) {
         found.conversationId = value;
       }

@@ -23,7 +23,7 @@ const PARTS: Parts<vscode.LanguageModelResponsePart> = {
   usage: (counts) => vscode.LanguageModelDataPart.json(counts, 'usage'),
 };
 
-/** The daemon's models for VS Code's chat, its agents, and other extensions. */
+/** Provides the daemon's models to VS Code's chat, its agents and other extensions. */
 export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>, vscode.Disposable {
   readonly #daemon: Daemon;
   readonly #log: Log;
@@ -51,7 +51,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       daemon.onNotification('auth/didChange', changed),
       daemon.onDidChangeState((state) => {
         if (state === 'ready') {
-          // Also at the first start: VS Code restores the models of the last session, without their menus.
+          // Do this at the first start too: VS Code restores the models of the last session without their menus.
           this.#changed.fire();
         }
       }),
@@ -63,7 +63,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     ];
   }
 
-  /** Look for models that have appeared; a daemon that does not run is not started for it. */
+  /** Look for new models. This does not start the daemon. */
   check(): void {
     if (this.#daemon.state === 'ready') {
       this.#list.check();
@@ -74,7 +74,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     try {
       return listed(await this.#list.models());
     } catch (error) {
-      // VS Code shows the text in its list of models.
+      // VS Code shows this text in its list of models.
       throw plain(asDaemonError(error).sentence);
     }
   }
@@ -158,7 +158,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       case Code.quotaExceeded:
         return bare(vscode.LanguageModelError.Blocked(error.sentence));
       case Code.request:
-        // The provider does not know the model.
+        // A 404 means that the provider does not know the model.
         return error.data.statusCode === 404
           ? bare(vscode.LanguageModelError.NotFound(error.sentence))
           : plain(error.sentence);
@@ -172,7 +172,7 @@ function plain(message: string): Error {
   return bare(new Error(message));
 }
 
-/** Without its stack, which VS Code's chat would show to the user. */
+/** Remove the stack from an error: VS Code's chat would show it to the user. */
 function bare<E extends Error>(error: E): E {
   error.stack = '';
   return error;

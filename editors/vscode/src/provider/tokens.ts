@@ -1,12 +1,12 @@
 /**
- * An estimate without a request: VS Code asks for each fragment of a prompt, hundreds of times a turn. The rule is the
- * daemon's own: a quarter of the UTF-8 bytes, a constant for a message, and one for an image.
+ * The factors of the token estimate. It needs no request, because VS Code asks for each fragment of a prompt, hundreds of
+ * times per turn. The daemon uses the same rule: a quarter of the UTF-8 bytes, plus a constant per message and per image.
  */
 const BYTES_PER_TOKEN = 4;
 const PER_MESSAGE = 4;
 const PER_IMAGE = 1000;
 
-/** The tokens of a text, or of a message in whatever form VS Code gives it: its own classes, or what they are sent as. */
+/** Estimate the tokens of a text, or of a message in any form: one of VS Code's classes, or a plain object. */
 export function estimate(value: unknown): number {
   if (typeof value === 'string') {
     return ofBytes(Buffer.byteLength(value));

@@ -25,7 +25,7 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** All that the user sees, except the models in VS Code's own picker. */
+/** Register the user interface, except for the models in VS Code's own picker. */
 export function registerUi(
   context: vscode.ExtensionContext,
   daemon: Daemon,
@@ -35,7 +35,7 @@ export function registerUi(
 ): Disposable[] {
   const facts = new FactsReader(daemon);
   useProviders(() => facts.current.providers);
-  // The quota has changed with the turn; it is only shown, so a failure is no news.
+  // The turn has changed the quota. It is only displayed, so failures are ignored.
   const ended = (provider: string): void => {
     facts.refreshAccount(provider).catch(() => undefined);
   };
@@ -80,7 +80,7 @@ export function registerUi(
     command('jumpseat.restart', async () => {
       await daemon.restart();
       showInformation('jumpseat was restarted.');
-      // The new process may share its lists with other editors.
+      // The new process may share its lists with other editors, so fetch them again.
       await refreshModels(daemon, models);
     }),
   ];

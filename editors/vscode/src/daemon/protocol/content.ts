@@ -1,4 +1,4 @@
-/** What a conversation consists of, and what turns send and answer. */
+/** The content of conversations, and the params, deltas and results of turns. */
 
 export interface Position {
   line: number;
@@ -34,7 +34,7 @@ export interface ImageBlock extends BlockBase {
 
 export interface DocumentBlock extends BlockBase {
   type: 'document';
-  /** As for an image. */
+  /** Same formats as an image's. */
   source: string;
   mediaType?: string;
   name?: string;
@@ -107,7 +107,7 @@ export interface Tool {
 
 export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'max';
 
-/** What `chat/start` and `edit/start` share. */
+/** The params common to `chat/start` and `edit/start`. */
 export interface TurnParams {
   system?: string;
   model?: string;
@@ -119,7 +119,7 @@ export interface TurnParams {
   stream?: boolean;
   thinking?: ThinkingLevel;
   settings?: Record<string, unknown>;
-  /** Made by the connection if absent. */
+  /** If absent, the connection generates one. */
   turnId?: string;
   conversationId?: string;
   keep?: boolean;
@@ -150,7 +150,7 @@ export interface Warning {
   message: string;
 }
 
-/** The answer so far of a cancelled or failed turn: a result without `stopReason`. */
+/** The answer received so far in a cancelled or failed turn: a result without `stopReason`. */
 export interface PartialResult {
   turnId: string;
   provider: string;
@@ -189,7 +189,7 @@ export interface WireError {
   data?: ErrorData;
 }
 
-/** `transcript` is what a chat with `transcript: true` appends to its section. */
+/** `transcript` is the text to append to the answer's section in a chat with `transcript: true`. */
 export type Delta = { transcript?: string } & (
   | { type: 'start'; provider: string; model: string; conversationId?: string }
   | { type: 'retry'; attempt: number; maxAttempts: number; delayMs: number; error: WireError }

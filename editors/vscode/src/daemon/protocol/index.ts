@@ -1,6 +1,6 @@
 /**
- * The part of the wire contract that this extension uses: `docs/protocol/` in the repository, protocol version 1.
- * New keys, types and codes may appear at any time; a reader ignores what it does not know.
+ * The part of the protocol (version 1) that this extension uses. `docs/protocol/` in the repository describes it.
+ * New keys, types and codes may appear at any time; clients ignore unknown ones.
  */
 import type { ChatDelta, ChatParams, ChatResult, EditParams, EditResult, WireError } from './content';
 import type {
@@ -32,7 +32,7 @@ export interface InitializeParams {
     protocolVersions?: number[];
     /** The minimum time between two deliveries of deltas of one chat. */
     coalesceMs?: number;
-    /** The client's commands as its user would type them, by their purpose; hints name them. */
+    /** The client's commands by purpose, as its user would enter them. Hints name them. */
     commands?: Record<string, string>;
   };
 }
@@ -51,7 +51,7 @@ interface Call<P, R> {
   result: R;
 }
 
-/** The requests of a client, by method. */
+/** The requests of clients, by method. */
 export interface Requests {
   'chat/start': Call<ChatParams, ChatResult>;
   'edit/start': Call<EditParams, EditResult>;

@@ -1,4 +1,4 @@
-/** What the daemon lists: models, providers with their accounts, kept conversations, prompts. */
+/** The daemon's lists: models, providers with their accounts, kept conversations and prompts. */
 import type { Message, Range } from './content';
 
 export interface ModelInfo {
@@ -91,7 +91,7 @@ export interface Provider {
   settingsSchema: SettingsRow[];
 }
 
-/** What the daemon keeps for all clients, in the configuration's own snake_case. In params, `null` deletes. */
+/** The settings that the daemon saves for all clients, in the configuration's snake_case. In params, `null` deletes. */
 export interface SavedSettings {
   default_provider?: string | null;
   default_model?: string | null;
@@ -125,7 +125,7 @@ export interface TranscriptTurn {
   thinking?: { startLine: number; endLine: number }[];
 }
 
-/** A conversation as a transcript has it. */
+/** The conversation in a transcript. */
 export interface TranscriptContent {
   messages: Message[];
   system?: string;

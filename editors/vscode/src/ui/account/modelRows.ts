@@ -15,7 +15,7 @@ function modelRow(model: ModelInfo): ModelRow {
   return { label, description: modelLimits(model), detail: modelAbilities(model), model };
 }
 
-/** The rows of the picker below their headings: the models by provider, then the providers that failed. */
+/** Return the picker's rows by heading: the models of each provider, then the providers that failed. */
 export function modelRows({ models, errors }: Requests['models/list']['result']): Map<string, ModelRow[]> {
   const rows = new Map<string, ModelRow[]>();
   for (const model of models.filter((each) => each.pickerEnabled)) {

@@ -14,7 +14,7 @@ function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
   ]);
 }
 
-/** Pick a model. A provider that failed leads to its error, with the ways on. */
+/** Let the user pick a model. Picking a provider that failed shows its error and the possible actions. */
 async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | undefined> {
   const rows = daemon.request('models/list', {}).then((list) => withHeadings(modelRows(list)));
   const chosen = await vscode.window.showQuickPick(rows, {
@@ -30,7 +30,7 @@ async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | und
   return chosen?.model && (await acceptTerms(daemon, chosen.model)) ? chosen.model : undefined;
 }
 
-/** Ask for a model's terms if the account has not accepted them. */
+/** Ask the user to accept a model's terms, unless the account has already accepted them. */
 async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
   if (model.policy !== 'unconfigured' || model.policyTerms === undefined) {
     return true;
@@ -47,7 +47,7 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
   return true;
 }
 
-/** Fetch the lists of all providers now; returns a sentence about the result. */
+/** Fetch the lists of all providers again. Returns a sentence about the result. */
 export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 'check'>): Promise<string> {
   const { models, errors } = await withStatus('Listing models', () =>
     daemon.request('models/list', { refresh: true }),
@@ -61,7 +61,7 @@ export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 
   return [found, ...failed.map(({ error }) => error.message)].join(' ');
 }
 
-/** Choose the default model of all clients. */
+/** Choose the default model for all clients. */
 export async function selectModel(daemon: Daemon, name?: string): Promise<void> {
   const id = name ?? (await pickModel(daemon, 'Default model of all editors'))?.id;
   if (id === undefined) {

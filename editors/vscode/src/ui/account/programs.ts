@@ -10,18 +10,18 @@ import { run } from '../../daemon/run';
 import type { Daemon } from '../../daemon/supervisor';
 import { accountLine } from '../common/words';
 
-/** How long the program may take to name a path, on a busy machine. */
+/** How long the program may take to print a path, even on a busy machine. */
 const PATH_MS = 20_000;
 
-/** The program as the daemon is started with it. */
+/** Finds the program with which the daemon is started. */
 export type FindProgram = () => Promise<Launch>;
 
-/** Check the configuration that the daemon of this window has. */
+/** Check the configuration that this window's daemon uses. */
 export function runDoctor(find: FindProgram): Promise<void> {
   return runInTerminal(find, 'Doctor', ['doctor', ...configFlag(settings(), homedir())]);
 }
 
-/** Ask for the key of a provider in a terminal: it is neither shown nor an argument. */
+/** Ask for a provider's key in a terminal, so that the key is neither displayed nor passed as an argument. */
 export async function setKey(find: FindProgram, daemon: Daemon, named?: string): Promise<void> {
   const provider = named ?? (await pickKeyed(daemon));
   if (provider !== undefined) {
@@ -30,7 +30,7 @@ export async function setKey(find: FindProgram, daemon: Daemon, named?: string):
   }
 }
 
-/** A provider with an API key, or any other name: the program adds the table of a well-known service. */
+/** Pick a provider with an API key, or enter another name: for a well-known service, the program adds the table. */
 async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
   const { providers } = await daemon.request('providers/list', {});
   const keyed = providers.filter((each) => each.authMethod === 'api_key');
@@ -49,7 +49,7 @@ async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
   return name === '' ? undefined : name;
 }
 
-/** Open the configuration file that the daemon of this window reads; one that does not exist is created when it is saved. */
+/** Open the configuration file that this window's daemon reads. If it does not exist, saving creates it. */
 export async function openConfiguration(find: FindProgram): Promise<void> {
   const { program, env } = await find();
   const args = ['config', 'path', ...configFlag(settings(), homedir())];
@@ -66,10 +66,10 @@ export async function openConfiguration(find: FindProgram): Promise<void> {
   await vscode.window.showTextDocument(exists ? file : file.with({ scheme: 'untitled' }));
 }
 
-/** Run a command of the daemon's program in a terminal, where the person reads along. */
+/** Run a command of the daemon's program in a terminal, so that the user sees its output. */
 export async function runInTerminal(find: FindProgram, name: string, args: readonly string[]): Promise<void> {
   const { program } = await find();
-  // The default is the folder of the workspace, and a window without one would fail.
+  // The default directory is the workspace folder, and a window without one would fail.
   const options = { cwd: homedir(), env: proxyVariables(proxySettings()) };
   const execution = new vscode.ProcessExecution(program, [...args], options);
   const task = new vscode.Task(

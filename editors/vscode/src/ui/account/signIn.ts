@@ -5,10 +5,10 @@ import type { Daemon } from '../../daemon/supervisor';
 import { showError, showInformation, showWarning, withCancel } from '../common/messages';
 import { accountLine, afterSignIn, afterSignOut } from '../common/words';
 
-/** Signing in and out of this window. */
+/** Sign-in and sign-out from this window. */
 export class Account {
   readonly #daemon: Daemon;
-  /** The person is signing out here: no warning is needed. */
+  /** Whether the user is signing out in this window, which needs no warning. */
   isLeaving = false;
   #count = 0;
   #running: vscode.CancellationTokenSource | undefined;
@@ -17,7 +17,7 @@ export class Account {
     this.#daemon = daemon;
   }
 
-  /** Sign in; the daemon chooses the provider if none is named. A sign-in that waits gives way to the new one. */
+  /** Sign in. The daemon chooses the provider if none is named. A pending sign-in is cancelled. */
   async signIn(provider?: string): Promise<void> {
     this.#running?.cancel();
     const stop = new vscode.CancellationTokenSource();
@@ -62,7 +62,7 @@ export class Account {
     }
   }
 
-  /** Both act on the person's own machine, also when this extension runs on another one. */
+  /** Copy the code and open the page. Both happen on the user's machine, even if this extension runs elsewhere. */
   async #show(code: string, page: string): Promise<void> {
     await vscode.env.clipboard.writeText(code);
     await vscode.env.openExternal(vscode.Uri.parse(page));

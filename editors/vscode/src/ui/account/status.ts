@@ -15,7 +15,7 @@ const COLOURS = {
   error: new vscode.ThemeColor('statusBarItem.errorBackground'),
 };
 
-/** The item in the status bar. */
+/** Create the status bar item. */
 export function statusBar(facts: FactsReader): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('jumpseat.status', vscode.StatusBarAlignment.Right, 100);
   item.name = 'jumpseat';
@@ -32,7 +32,7 @@ export function statusBar(facts: FactsReader): vscode.Disposable {
   return vscode.Disposable.from(item, facts.onDidChange(show));
 }
 
-/** Say that a provider was lost elsewhere: a sign-in ended in another editor, or the local model was removed. */
+/** Report that a provider was lost elsewhere: a sign-in ended in another editor, or the local model was removed. */
 export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposable {
   const states = new Map<string, AuthStatus['state']>();
   return daemon.onNotification('auth/didChange', (account) => {
@@ -48,11 +48,11 @@ export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposab
 interface Row extends vscode.QuickPickItem {
   command?: string;
   arguments?: unknown[];
-  /** What to do, where no command does it. */
+  /** What to do if there is no command for it. */
   advice?: string;
 }
 
-/** What makes a provider ready. */
+/** Return the command or the advice that makes a provider ready. */
 function wayIn(provider: Provider): Partial<Row> {
   const [way] = waysInto(provider);
   if (way) {
@@ -84,7 +84,7 @@ const COMMANDS: Row[] = [
   { label: '$(debug-restart) Restart Server', command: 'jumpseat.restart' },
 ];
 
-/** Show the providers with their accounts and quotas, and what can be done. */
+/** Show the providers with their accounts and quotas, and the available actions. */
 export async function showStatus(daemon: Daemon, failures: Facts['failures']): Promise<void> {
   let rows: Row[];
   let title = 'jumpseat';

@@ -21,7 +21,7 @@ interface StatusText {
   look: 'normal' | 'warning' | 'error';
 }
 
-/** The provider that chats use when they name none: the default model may be another one's than the default provider. */
+/** Return the provider for chats that do not name one. The default model may not belong to the default provider. */
 function usedProvider({ providers, model }: Facts): Provider | undefined {
   return providers.find((each) => (model ? each.id === model.provider : each.isDefault));
 }
@@ -55,13 +55,13 @@ function tooltip(facts: Facts): string {
   return lines.join('\n');
 }
 
-/** The text of the status bar for a screen reader, with the name of the product and without icons. */
+/** Return the status bar's text for screen readers: with the product's name, without icons. */
 export function labelOf(text: string): string {
   const words = text.replaceAll(/\$\([^)]*\) ?/g, '');
   return words.startsWith('jumpseat') ? words : `jumpseat: ${words}`;
 }
 
-/** What the status bar shows. */
+/** Return the contents of the status bar item. */
 export function statusText(facts: Facts): StatusText {
   const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
     text: `$(${icon}) ${text}`,

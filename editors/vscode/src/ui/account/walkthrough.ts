@@ -4,15 +4,15 @@ import type { FactsReader } from '../common/facts';
 import { showError } from '../common/messages';
 
 /**
- * Mark a step of the walkthrough as done. VS Code first reads the steps when it shows a page of its welcome editor. A key
- * that is true then never marks its step in that window, so each key is true for a moment only.
+ * Mark a walkthrough step as done. VS Code first reads the steps when it shows a page of its welcome editor. A key that is
+ * already true at that time never marks its step in that window, so each key is true only for a moment.
  */
 async function mark(key: string): Promise<void> {
   await vscode.commands.executeCommand('setContext', key, true);
   await vscode.commands.executeCommand('setContext', key, false);
 }
 
-/** Mark the steps of the walkthrough as done, by what the daemon says. */
+/** Mark the steps of the walkthrough as done when the daemon reports them. */
 export function watchSteps(facts: FactsReader): vscode.Disposable {
   let done: string[] = [];
   const markDone = (keys: string[]): void => {
@@ -31,7 +31,7 @@ export function watchSteps(facts: FactsReader): vscode.Disposable {
   return vscode.Disposable.from(
     facts.onDidChange(update),
     vscode.window.tabGroups.onDidChangeTabs(({ opened }) => {
-      // The types have no input for the welcome editor.
+      // The API has no tab input type for the welcome editor.
       if (opened.some(({ input }) => input === undefined)) {
         markDone(done);
       }

@@ -4,7 +4,7 @@ import { cutOff } from '../../base/cutOff';
 import type { Block, ChatResult, Delta } from '../../daemon/protocol';
 import { Fold } from './fold';
 
-/** An answer in the chat view while it comes. */
+/** Streams an answer into the chat view. */
 export class AnswerStream {
   readonly #stream: vscode.ChatResponseStream;
   readonly #namesModel: boolean;
@@ -14,7 +14,7 @@ export class AnswerStream {
   provider: string | undefined;
   conversationId: string | undefined;
 
-  /** @param namesModel say above the answer which model gives it */
+  /** @param namesModel whether to show the model's name above the answer */
   constructor(stream: vscode.ChatResponseStream, namesModel: boolean) {
     this.#stream = stream;
     this.#namesModel = namesModel;

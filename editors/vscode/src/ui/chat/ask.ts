@@ -5,7 +5,7 @@ import { showWarning } from '../common/messages';
 
 const OPEN = 'workbench.action.chat.open';
 
-/** A range of a file as the chat view takes it: lines and columns from 1. */
+/** A range of a file in the chat view's format: lines and columns from 1. */
 interface AttachedFile {
   uri: vscode.Uri;
   range: { startLineNumber: number; startColumn: number; endLineNumber: number; endColumn: number };
@@ -34,7 +34,7 @@ async function openChat(query: string, attachFiles: AttachedFile[], isPartialQue
   await vscode.commands.executeCommand(OPEN, { query, isPartialQuery, attachFiles });
 }
 
-/** Open the chat with the selection attached. With a question, ask it. */
+/** Open the chat with the selection attached, and ask the question if there is one. */
 export async function ask(question?: string): Promise<void> {
   await openChat(
     `@jumpseat ${question ?? ''}`,
@@ -43,7 +43,7 @@ export async function ask(question?: string): Promise<void> {
   );
 }
 
-/** Put a prompt of the configuration into the chat, to write its input behind it. */
+/** Insert a prompt from the configuration into the chat, so that the user can write its input after it. */
 export async function usePrompt(daemon: Daemon, name?: string): Promise<void> {
   const chosen = name ?? (await pickPrompt(daemon));
   if (chosen !== undefined) {

@@ -1,9 +1,9 @@
 import type { Block, Delta } from '../../daemon/protocol';
 
-/** The blocks of an answer, from its deltas: for a turn without a response, because the daemon was killed. */
+/** The blocks of an answer, collected from its deltas for a turn that gets no response because the daemon was killed. */
 export class Fold {
   readonly #blocks = new Map<number, Block>();
-  /** The provider began its answer again: what was shown is void. */
+  /** Whether the provider started its answer again, which makes the text shown so far void. */
   restarted = false;
 
   add(delta: Delta): void {
@@ -37,7 +37,7 @@ export class Fold {
     }
   }
 
-  /** The blocks that have something. */
+  /** Return the blocks that are not empty. */
   content(): Block[] {
     const blocks = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => block);
     return blocks.filter(

@@ -27,15 +27,15 @@ import {
 
 const ID = 'jumpseat.chat';
 const PROMPT_COMMAND = 'prompt';
-/** VS Code's own picker, whose model the next question goes to. */
+/** VS Code's own picker, which determines the model for the next question. */
 const MODEL_PICKER = 'workbench.action.chat.openModelPicker';
 
-/** The `@jumpseat` of the chat view. */
+/** The `@jumpseat` participant of the chat view. */
 export class Participant {
   readonly #daemon: Daemon;
   readonly #ended: (provider: string) => void;
 
-  /** `ended` is called with the provider of each turn that has ended. */
+  /** `ended` is called with the provider of each finished turn. */
   constructor(daemon: Daemon, ended: (provider: string) => void) {
     this.#daemon = daemon;
     this.#ended = ended;
@@ -110,7 +110,7 @@ export class Participant {
         record.conversationId = conversationId;
       }
       const metadata = asMetadata(record);
-      // What was stopped is no error: the partial answer is there.
+      // Stopping is not an error: the partial answer is shown.
       return failure.cancelled ? { metadata } : { ...refused(failure, request, stream), metadata };
     } finally {
       progress.dispose();
@@ -120,7 +120,7 @@ export class Participant {
     }
   }
 
-  /** What the user can write as `/NAME`, because VS Code's own slash commands are fixed when an extension is built. */
+  /** List the prompts that can be used as `/NAME`. VS Code's own slash commands are fixed when an extension is built. */
   async #listPrompts(
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
@@ -134,7 +134,7 @@ export class Participant {
   }
 }
 
-/** The prompt that a question is: by `/prompt NAME`, or by `/NAME`. A `/prompt` alone has no name. */
+/** Return the prompt that a question calls with `/prompt NAME` or `/NAME`. The name is empty if `/prompt` is alone. */
 function callOf(request: vscode.ChatRequest): PromptCall | undefined {
   return request.command === PROMPT_COMMAND
     ? (promptCall(`/${request.prompt.trim()}`) ?? { name: '', input: '' })
@@ -169,7 +169,7 @@ function paramsOf(
   question: Block[],
 ): ChatParams & { turnId: string } {
   const turnId = randomUUID();
-  // A model of another vendor is not the daemon's: it answers with its default then.
+  // If a model of another vendor is selected, the daemon answers with its default model.
   const isNamed = request.model.vendor === VENDOR && request.model.id !== DEFAULT_ID;
   const model = prompt?.model ?? (isNamed ? request.model.id : undefined);
   const thinking = thinkingOf(modelConfiguration(request));

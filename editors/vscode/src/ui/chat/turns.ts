@@ -1,33 +1,33 @@
 import type { Block, Message } from '../../daemon/protocol';
 
-/** What the participant stores with each of its answers, so that the next turn sends exactly what was sent and received. */
+/** The data that the participant stores with each answer, so that the next turn sends exactly the same blocks again. */
 export interface TurnRecord {
   /** The question as it was sent; empty if nothing was sent to a model. */
   user: Block[];
   assistant: Block[];
   conversationId?: string;
-  /** The model refused: its words are left out of what is sent next. */
+  /** Whether the model refused. Its text is then left out of the next turn. */
   refused?: boolean;
-  /** The turn did not succeed. */
+  /** Whether the turn failed. */
   failed?: boolean;
   stopReason?: string;
 }
 
-/** A past turn of a chat, as the editor shows it. */
+/** A past turn of a chat, as VS Code shows it. */
 export interface PastTurn {
   prompt: string;
   answer: string;
   record?: TurnRecord;
 }
 
-/** The key under which a record is in the metadata of a result. */
+/** The key of a record in a result's metadata. */
 const KEY = 'jumpseat';
 
 export function asMetadata(record: TurnRecord): Record<string, unknown> {
   return { [KEY]: record };
 }
 
-/** The record in the metadata of a result; absent if another version wrote something else there. */
+/** Return the record in a result's metadata, or undefined if another version stored a different format there. */
 export function recordIn(metadata: Readonly<Record<string, unknown>> | undefined): TurnRecord | undefined {
   const record = metadata?.[KEY];
   if (typeof record !== 'object' || record === null) {
@@ -41,7 +41,7 @@ function isSame(one: readonly Block[], other: readonly Block[]): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** A turn that no model has seen: a list of prompts, a question that could not be sent. */
+/** The record of a turn that was not sent to a model: a list of prompts, or a question that could not be sent. */
 export const NOT_SENT: TurnRecord = { user: [], assistant: [] };
 
 function questionOf(turn: PastTurn): Block[] {
@@ -52,7 +52,7 @@ function answerOf(turn: PastTurn): Block[] {
   return turn.record?.assistant ?? (turn.answer === '' ? [] : [{ type: 'text', text: turn.answer }]);
 }
 
-/** The conversation to send: the past turns, and the question. */
+/** Return the messages to send: the past turns and the question. */
 export function messagesOf(past: readonly PastTurn[], question: Block[]): Message[] {
   const messages: Message[] = [];
   const sent = past.filter((turn) => questionOf(turn).length > 0);
@@ -73,7 +73,7 @@ export function messagesOf(past: readonly PastTurn[], question: Block[]): Messag
   return messages;
 }
 
-/** The kept conversation that the chat belongs to. */
+/** Return the id of the kept conversation that the chat belongs to. */
 export function conversationOf(past: readonly PastTurn[]): string | undefined {
   return past.findLast((turn) => turn.record?.conversationId !== undefined)?.record?.conversationId;
 }

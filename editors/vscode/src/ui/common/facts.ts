@@ -3,7 +3,7 @@ import { Emitter, type Disposable, type Event } from 'vscode-jsonrpc/node';
 import type { AuthStatus, ModelInfo, Provider, WireError } from '../../daemon/protocol';
 import type { Daemon, State } from '../../daemon/supervisor';
 
-/** What the daemon says of itself, for the status bar: read when it is ready, and again when it says that it changed. */
+/** The daemon's state for the status bar: read when the daemon is ready, and again when it reports a change. */
 export interface Facts {
   state: State;
   version?: string;
@@ -11,13 +11,13 @@ export interface Facts {
   failure?: string;
   providers: Provider[];
   models: ModelInfo[];
-  /** Why a provider has no models, by its id. */
+  /** Why providers have no models, by provider id. */
   failures: ReadonlyMap<string, WireError>;
-  /** The model of a chat that names none. */
+  /** The default model, for chats that do not name one. */
   model?: ModelInfo | undefined;
 }
 
-/** Changes come in groups: a sign-in changes accounts, models and settings. */
+/** Changes arrive in groups: a sign-in changes accounts, models and settings. */
 const SETTLE_MS = 100;
 
 export class FactsReader implements Disposable {
@@ -61,7 +61,7 @@ export class FactsReader implements Disposable {
     return this.#facts;
   }
 
-  /** The quota after a turn; the daemon notifies only of the important changes. */
+  /** Read the quota after a turn. The daemon itself reports only important changes. */
   async refreshAccount(provider: string): Promise<void> {
     this.#put(await this.#daemon.request('auth/status', { provider }));
   }
@@ -74,7 +74,7 @@ export class FactsReader implements Disposable {
     });
   }
 
-  /** The notification has the new state, before the list is read again. */
+  /** Apply an account's state from a notification before the list is read again. */
   #put(account: AuthStatus): void {
     const providers = this.#facts.providers.map((each) =>
       each.id === account.provider ? { ...each, auth: account } : each,
@@ -82,7 +82,7 @@ export class FactsReader implements Disposable {
     this.#update({ providers });
   }
 
-  /** The models come from the providers, one of which may be slow: the accounts do not wait for them. */
+  /** Read accounts and models separately: one slow provider delays all models, but must not delay the accounts. */
   async #read(): Promise<void> {
     const reading = ++this.#reading;
     const show = (change: Partial<Facts>): void => {
@@ -101,7 +101,7 @@ export class FactsReader implements Disposable {
         }),
       ]);
     } catch {
-      // The daemon ended meanwhile: its next state says so, or starts another reading.
+      // If the daemon has ended meanwhile, its next state shows that or triggers another reading.
     }
   }
 

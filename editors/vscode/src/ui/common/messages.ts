@@ -12,15 +12,15 @@ async function offer(chosen: Thenable<string | undefined>, actions: readonly Act
   }
 }
 
-/** The errors that a person has seen. One error may end a turn and be the reason why the daemon does not run. */
+/** The errors that the user has seen. One error may end a turn and also be why the daemon is not running. */
 const seen = new WeakSet<DaemonError>();
 
-/** An error is shown without `showError`: in a chat. */
+/** Mark an error as shown elsewhere, such as in a chat. */
 export function markShown(failure: DaemonError): void {
   seen.add(failure);
 }
 
-/** Show an error with its hint and the ways on. What the person cancelled is no error. */
+/** Show an error with its hint and the possible actions. Cancellations are not shown. */
 export function showError(error: unknown): void {
   const failure = asDaemonError(error);
   if (failure.cancelled) {
@@ -40,7 +40,7 @@ export function showInformation(text: string, ...actions: Action[]): void {
   void offer(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
-/** A command whose failures are shown. */
+/** Register a command that shows its errors. */
 export function command(id: string, run: (...args: never[]) => unknown): vscode.Disposable {
   return vscode.commands.registerCommand(id, async (...args: never[]) => {
     try {
@@ -51,7 +51,7 @@ export function command(id: string, run: (...args: never[]) => unknown): vscode.
   });
 }
 
-/** Run a slow step that shows its progress itself: the status bar has a line for it. */
+/** Run a slow step that shows its own progress, with a line in the status bar. */
 export function withStatus<R>(
   title: string,
   run: (report: (message: string) => void) => Thenable<R>,
@@ -63,7 +63,7 @@ export function withStatus<R>(
   );
 }
 
-/** Run a slow step with a notification that can cancel it. */
+/** Run a slow step with a notification that offers to cancel it. */
 export function withCancel<R>(
   title: string,
   run: (token: vscode.CancellationToken, report: (message: string) => void) => Thenable<R>,
@@ -76,7 +76,7 @@ export function withCancel<R>(
   );
 }
 
-/** A key of `when` clauses. It is set only when its value changes: VS Code evaluates the clauses again each time. */
+/** Create a setter for a key of `when` clauses. It skips equal values, because VS Code evaluates the clauses each time. */
 export function contextKey(name: string): (value: string | boolean | undefined) => void {
   let last: unknown;
   return (value) => {
@@ -88,8 +88,8 @@ export function contextKey(name: string): (value: string | boolean | undefined) 
 }
 
 /**
- * Show why the daemon cannot be started, once for each reason: without any model VS Code answers every question itself, with
- * "Language model unavailable".
+ * Show why the daemon cannot be started, once for each reason. Without any models, VS Code answers each question itself
+ * with "Language model unavailable".
  */
 export function watchFailures(daemon: Daemon): { dispose(): void } {
   let shown: string | undefined;
@@ -99,7 +99,7 @@ export function watchFailures(daemon: Daemon): { dispose(): void } {
     } else if (state === 'failed' && daemon.failure && daemon.failure.sentence !== shown) {
       shown = daemon.failure.sentence;
       const { failure } = daemon;
-      // The turn that it ends shows it first.
+      // If this failure also ends a turn, wait until the turn has shown it.
       setImmediate(() => {
         if (!seen.has(failure)) {
           showError(failure);
@@ -109,7 +109,7 @@ export function watchFailures(daemon: Daemon): { dispose(): void } {
   });
 }
 
-/** Show what the daemon reports by itself: a mistake in the configuration. */
+/** Show the messages that the daemon sends unasked, such as mistakes in the configuration. */
 export function watchMessages(daemon: Daemon): { dispose(): void } {
   return daemon.onNotification('window/showMessage', ({ type, message }) => {
     const show = [vscode.window.showErrorMessage, vscode.window.showWarningMessage][type - 1];

@@ -2,7 +2,7 @@ import { Code, type DaemonError } from '../../daemon/errors';
 import type { AuthStatus, Provider } from '../../daemon/protocol';
 import { hasSignIn } from './words';
 
-/** A way on after an error: the title of a button, and its command. */
+/** An action offered after an error: the title of a button, and its command. */
 export interface Action {
   title: string;
   command: string;
@@ -19,7 +19,7 @@ const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
 
 let listed: () => readonly Provider[] = () => [];
 
-/** Where the providers of the last list are found. */
+/** Set the source of the last known providers. */
 export function useProviders(list: () => readonly Provider[]): void {
   listed = list;
 }
@@ -28,7 +28,7 @@ function listedProvider(id: string | undefined): Provider | undefined {
   return listed().find((each) => each.id === id);
 }
 
-/** What makes a provider ready. */
+/** Return the actions that make a provider ready. */
 export function waysInto(provider: Provider): Action[] {
   if (provider.kind === 'local') {
     return [INSTALL_LOCAL_MODEL];
@@ -44,7 +44,7 @@ function waysIntoNamed(id: string | undefined): Action[] {
   return provider ? waysInto(provider) : [{ ...SIGN_IN, ...(id !== undefined && { arguments: [id] }) }];
 }
 
-/** What to show when a provider can no longer be used: the reason, and the ways on. */
+/** Return the message for a provider that can no longer be used: the reason, and the possible actions. */
 export function afterLossOf({ provider: id, message = '' }: AuthStatus): { text: string; actions: Action[] } {
   const provider = listedProvider(id);
   const isReadyOnly = provider !== undefined && !hasSignIn(provider);
@@ -52,7 +52,7 @@ export function afterLossOf({ provider: id, message = '' }: AuthStatus): { text:
   return { text: `${sentence} ${message}`.trim(), actions: waysIntoNamed(id) };
 }
 
-/** The ways on after an error, the best one first. */
+/** Return the possible actions after an error, best first. */
 export function actionsAfter(error: DaemonError): Action[] {
   switch (error.code) {
     case Code.authentication:
@@ -78,7 +78,7 @@ export function actionsAfter(error: DaemonError): Action[] {
   }
 }
 
-/** An error as Markdown: the sentence of the daemon, then its hint. */
+/** Format an error as Markdown: the daemon's message, then its hint. */
 export function asMarkdown(error: DaemonError): string {
   return error.data.hint === undefined ? error.message : `${error.message}\n\n${error.data.hint}`;
 }

@@ -8,7 +8,7 @@ import type {
   WireError,
 } from '../../daemon/protocol';
 
-/** What separates facts in one line. */
+/** The separator between facts on one line. */
 const DOT = ' · ';
 
 function size(tokens: number | undefined): string | undefined {
@@ -22,7 +22,7 @@ function spaced(name: string): string {
   return name.replaceAll('_', ' ');
 }
 
-/** The limits and the cost of a model, as far as they are known. */
+/** Describe the known limits and the cost of a model. */
 export function modelLimits(model: ModelInfo): string {
   const parts: string[] = [];
   const context = size(model.maxContextTokens ?? model.maxPromptTokens);
@@ -36,7 +36,7 @@ export function modelLimits(model: ModelInfo): string {
   return parts.join(DOT);
 }
 
-/** What a model can do, and what prevents its use. */
+/** Describe the abilities of a model and what prevents its use. */
 export function modelAbilities(model: ModelInfo): string {
   const abilities = [
     model.supportsVision && 'images',
@@ -59,13 +59,13 @@ export function modelAbilities(model: ModelInfo): string {
   return parts.filter(Boolean).join(DOT);
 }
 
-/** The quota of an account that is used up most; none if nothing is limited. */
+/** Return the account's most used quota, or undefined if nothing is limited. */
 export function leastQuota(account: AuthStatus | undefined): Quota | undefined {
   const limited = (account?.quotas ?? []).filter((quota) => !quota.unlimited);
   return limited.toSorted((a, b) => a.percentRemaining - b.percentRemaining)[0];
 }
 
-/** The percentage that is left, rounded down: 0.4 % is not 1 %. */
+/** Return the remaining percentage, rounded down: 0.4 % must not become 1 %. */
 export function percentLeft(quota: Quota): number {
   return Math.max(0, Math.floor(quota.percentRemaining));
 }
@@ -80,12 +80,12 @@ export function quotaLine(quota: Quota): string {
   return `${spaced(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
 }
 
-/** Whether one signs in to a provider: others have an API key, or need none. */
+/** Whether users sign in to a provider. Others have an API key, or need nothing. */
 export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
   return provider.authMethod === 'device_code';
 }
 
-/** The state of a provider's account in words. One is signed out only of a provider with a sign-in. */
+/** Describe the state of a provider's account. Only a provider with a sign-in can be "signed out". */
 export function stateWords(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
   const { state } = provider.auth;
   if (state === 'signed_out' && !hasSignIn(provider)) {
@@ -94,15 +94,15 @@ export function stateWords(provider: Pick<Provider, 'auth' | 'authMethod'>): str
   return state === 'not_required' ? 'needs no sign-in' : spaced(state);
 }
 
-/** Whether a provider that is ready does not answer. */
+/** Whether a provider is ready but does not answer. */
 export function isUnreachable(provider: Provider, failure: WireError | undefined): boolean {
   return failure?.code === Code.connection && !isSignedOut(provider.auth);
 }
 
 /**
- * A provider's account in one line.
+ * Describe a provider's account in one line.
  *
- * @param failure why it has not listed its models
+ * @param failure why the provider has not listed its models
  */
 export function accountLine(provider: Provider, failure?: WireError): string {
   const { login, plan } = provider.auth;
@@ -113,7 +113,7 @@ export function accountLine(provider: Provider, failure?: WireError): string {
     .join(DOT);
 }
 
-/** What a sign-in has led to: a provider may need none, or another step. */
+/** Describe the result of a sign-in. The provider may not need one, or may need another step. */
 export function afterSignIn({ provider, state, login, message }: AuthStatus): string {
   if (state === 'signed_in') {
     return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
@@ -124,19 +124,19 @@ export function afterSignIn({ provider, state, login, message }: AuthStatus): st
   return `${provider}: ${spaced(state)}. ${message ?? ''}`.trim();
 }
 
-/** What a sign-out has led to: a token that jumpseat does not keep stays, and the message says so. */
+/** Describe the result of a sign-out. A token that jumpseat does not store stays, and the message says so. */
 export function afterSignOut(account: AuthStatus): string {
   return account.state === 'signed_out'
     ? `Signed out of ${account.provider}.`
     : (account.message ?? afterSignIn(account));
 }
 
-/** Whether the account of a provider needs the person before it can be used. */
+/** Whether the user must sign in before a provider can be used. */
 export function isSignedOut(account: AuthStatus): boolean {
   return account.state === 'signed_out' || account.state === 'expired';
 }
 
-/** How long ago a time was, as lists of conversations show it. */
+/** Describe how long ago a time was, for lists of conversations. */
 export function ago(time: string, now: Date): string {
   const minutes = Math.floor((now.getTime() - Date.parse(time)) / 60_000);
   if (!(minutes >= 1)) {
@@ -157,7 +157,7 @@ export function turnsOf(row: ConversationRow): string {
   return row.turns === 1 ? '1 turn' : `${row.turns} turns`;
 }
 
-/** A kept conversation in one line, below its title. */
+/** Describe a kept conversation in one line, which is shown below its title. */
 export function conversationLine(row: ConversationRow, now: Date): string {
   return [ago(row.updatedAt, now), turnsOf(row), row.model].filter((part) => part !== undefined).join(DOT);
 }

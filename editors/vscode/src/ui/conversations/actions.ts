@@ -5,7 +5,7 @@ import type { Daemon } from '../../daemon/supervisor';
 import { showInformation } from '../common/messages';
 import type { Transcripts } from '../transcripts/transcripts';
 
-/** What can be done with a kept conversation, in the view and in the list of the history. */
+/** The actions on kept conversations, for both the view and the history picker. */
 export class ConversationActions {
   readonly #daemon: Daemon;
   readonly #transcripts: Transcripts;
@@ -15,12 +15,12 @@ export class ConversationActions {
     this.#transcripts = transcripts;
   }
 
-  /** Show it, to read. */
+  /** Open the conversation as a read-only document. */
   open(row: ConversationRow): Promise<void> {
     return this.#transcripts.show(row);
   }
 
-  /** Open it as a chat that can be edited and sent. */
+  /** Open the conversation as a chat that can be edited and sent. */
   continue(row: ConversationRow): Promise<void> {
     return this.#transcripts.continue(row.id);
   }

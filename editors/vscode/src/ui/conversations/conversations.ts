@@ -10,7 +10,7 @@ import { grouped, samePlaces, type Group } from './groups';
 import { Pages } from './pages';
 
 const VIEW = 'jumpseat.conversations';
-/** Changes come in groups: a turn writes its question, and then its answer. */
+/** Changes arrive in groups: a turn writes its question, and then its answer. */
 const SETTLE_MS = 200;
 
 interface RowNode {
@@ -48,7 +48,7 @@ function moreItem(): vscode.TreeItem {
   return item;
 }
 
-/** The view of kept conversations: those of this workspace first, then all others by date. */
+/** The view of kept conversations: first those of this workspace, then all others by date. */
 export class Conversations implements vscode.TreeDataProvider<Node> {
   readonly #daemon: Daemon;
   readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
@@ -59,7 +59,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   #all: Pages;
   #isRead = false;
   #groups: Group[] = [];
-  /** What VS Code knows the rows by, by id. */
+  /** The nodes by conversation id. VS Code identifies rows by these objects. */
   #rows = new Map<string, RowNode>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -188,7 +188,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     this.#changed.fire(undefined);
   }
 
-  /** Read the list again, if the view was shown at all: the daemon is not started for a view that nobody sees. */
+  /** Read the list again soon, if the view was ever shown: a hidden view must not start the daemon. */
   #changedSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -196,7 +196,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     }, SETTLE_MS);
   }
 
-  /** Read the rows before VS Code asks for them. */
+  /** Read the rows again before VS Code asks for them. */
   async #reread(): Promise<void> {
     const hadMore = this.#hasMore;
     let isInPlace = false;
@@ -211,7 +211,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
         });
       }
     } finally {
-      // While VS Code draws the whole view again, the menu of an item acts on nothing.
+      // A full redraw would disable the rows' context menus until it is done, so redraw only the rows if possible.
       this.#changed.fire(isInPlace ? [...this.#rows.values()] : undefined);
     }
   }

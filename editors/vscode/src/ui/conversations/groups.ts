@@ -1,6 +1,6 @@
 import type { ConversationRow } from '../../daemon/protocol';
 
-/** A heading of the list of conversations. */
+/** A heading in the list of conversations, with its rows. */
 export interface Group {
   label: string;
   rows: ConversationRow[];
@@ -12,10 +12,10 @@ function startOfDay(time: Date): number {
   return new Date(time.getFullYear(), time.getMonth(), time.getDate()).getTime();
 }
 
-/** The heading for a time, in the person's own time zone. */
+/** Return the heading for a time in the user's time zone. */
 export function dateHeading(time: string, now: Date): string {
   const at = new Date(time);
-  // Rounded, because a day with a change of the clock has 23 or 25 hours.
+  // Round, because a day on which the clocks change has 23 or 25 hours.
   const days = Math.round((startOfDay(now) - startOfDay(at)) / DAY);
   if (days <= 0) {
     return 'Today';
@@ -33,8 +33,8 @@ export function dateHeading(time: string, now: Date): string {
 }
 
 /**
- * The conversations under their headings: those of the workspace first, then all others by date. Rows come with the last
- * changed first, and stay so. A row may be in both lists, or twice in one: it is shown once.
+ * Group conversations under headings: first those of the workspace, then all others by date. The rows arrive most
+ * recently changed first and stay in that order. A row that is in both lists, or twice in one, is shown once.
  */
 export function grouped(
   workspace: readonly ConversationRow[],
@@ -58,7 +58,7 @@ export function grouped(
     add(workspaceName, row);
   });
   for (const row of all) {
-    // A later page of the workspace's own list has it.
+    // The workspace's own list contains this row on a later page.
     if (!(row.cwd !== undefined && here.has(row.cwd))) {
       add(dateHeading(row.updatedAt, now), row);
     }

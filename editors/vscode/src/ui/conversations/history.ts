@@ -13,7 +13,7 @@ interface Pick extends vscode.QuickPickItem {
   row: ConversationRow;
 }
 
-/** Pick a kept conversation; the daemon searches while the person types. */
+/** Let the user pick a kept conversation. The daemon searches while the user types. */
 export function showHistory(daemon: Daemon, actions: ConversationActions): void {
   const picker = vscode.window.createQuickPick<Pick>();
   const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({
@@ -43,7 +43,7 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
       const { conversations } = await daemon.request('conversations/list', query === '' ? {} : { query });
       if (mine === reading) {
         const now = new Date();
-        // The daemon has searched, also in the texts: the editor must not filter by the title again.
+        // The daemon's search includes the texts, so the editor must not filter by title again.
         picker.items = conversations.map((row) => ({
           label: row.title,
           detail: conversationLine(row, now),

@@ -6,7 +6,7 @@ type List = (
 
 const PAGE = 50;
 
-/** The pages of a list of conversations that were read so far. */
+/** The pages of a list of conversations read so far. */
 export class Pages {
   readonly #list: List;
   readonly #filter: { cwd?: string; query?: string };
@@ -26,7 +26,7 @@ export class Pages {
     return this.#cursor !== undefined;
   }
 
-  /** Read the next page. A row that has changed since the page before comes again. */
+  /** Read the next page. A row that has changed since the previous page is returned again. */
   async more(): Promise<void> {
     const cursor = this.#cursor;
     const page = await this.#list({ ...this.#filter, limit: PAGE, ...(cursor !== undefined && { cursor }) });
@@ -34,7 +34,7 @@ export class Pages {
     this.#cursor = page.nextCursor;
   }
 
-  /** Read again as many rows as there were, so that a list that was paged does not become short. */
+  /** Read at least as many rows again as before, so that a list with several pages does not shrink. */
   async again(): Promise<void> {
     const wanted = Math.max(this.#rows.size, 1);
     const fresh = new Pages(this.#list, this.#filter);

@@ -26,7 +26,7 @@ import {
   waysOn,
 } from './view';
 
-/** The diff is computed again at most this often while the model writes. */
+/** The minimum interval between computations of the diff while the model writes. */
 const FRAME_MS = 100;
 
 interface Edit {
@@ -35,16 +35,16 @@ interface Edit {
   instruction: string;
   /** The right side of the diff. */
   proposed: vscode.Uri;
-  /** Ends the turn; absent when it has ended. */
+  /** Ends the turn. Absent if the turn has ended. */
   stop?: vscode.CancellationTokenSource;
-  /** Resolves when the diff is open. */
+  /** Resolves when the diff has opened. */
   shown?: Promise<void>;
 }
 
 const OPEN = 'An edit of this file is open: accept it or reject it first.';
 const RESTORE = { title: 'Restore', command: 'jumpseat.restoreEdit' };
 
-/** Rewrites of pieces of documents: shown as a diff, and applied if the text is still what was sent. */
+/** Rewrites of pieces of documents: shown as a diff, and applied if the text is still the one that was sent. */
 export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
   readonly #daemon: Daemon;
   readonly #edits = new Map<string, Edit>();
@@ -53,9 +53,9 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   readonly #setContext = contextKey('jumpseat.edit');
   readonly #setEdited = contextKey('jumpseat.isEdited');
   #count = 0;
-  /** The instruction of the last edit that came to nothing; the next one may use it again. */
+  /** The instruction of the last edit that produced nothing, offered for the next one. */
   #unused = '';
-  /** The finished edit that was rejected last. */
+  /** The most recently rejected finished edit. */
   #dropped: Edit | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -108,7 +108,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     return lensesAt(line, edit.document.uri, edit.stop !== undefined);
   }
 
-  /** Rewrite the selection, or the line; asks for the instruction if there is none. */
+  /** Rewrite the selection or the current line. Asks for the instruction if there is none. */
   async start(instruction?: string): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor || editor.document.uri.scheme === SCHEME) {
@@ -129,7 +129,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
   }
 
-  /** Apply the rewritten text, in one step of undo. */
+  /** Apply the rewritten text, in one undo step. */
   async accept(edit: Edit | undefined): Promise<void> {
     const replacement = edit?.rewrite.replacement;
     if (!edit || replacement === undefined) {
@@ -143,7 +143,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     const { span } = edit.rewrite;
-    // A `WorkspaceEdit` would also change a document whose editor is read-only.
+    // A `WorkspaceEdit` would change the document even if its editor is read-only.
     const editor = await showDocument(document, { preview: false });
     await editor.edit((change) => {
       change.replace(rangeOfSpan(document, span), replacement);
@@ -159,7 +159,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     await showDocument(document, { selection: after, preview: false });
   }
 
-  /** Drop the rewritten text, or stop the turn that writes it. */
+  /** Drop the rewritten text, or stop the turn that is writing it. */
   async reject(edit: Edit | undefined): Promise<void> {
     if (!edit) {
       showWarning('There is no edit in this file.');
@@ -174,7 +174,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
   }
 
-  /** Bring back the finished edit that was rejected last. */
+  /** Restore the most recently rejected finished edit. */
   async restore(): Promise<void> {
     const edit = this.#dropped;
     if (!edit) {
@@ -191,7 +191,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     await this.#show(edit, true);
   }
 
-  /** Rewrite the same piece again, by the same instruction or another one. */
+  /** Rewrite the same piece again, with the same instruction or another one. */
   async again(edit: Edit | undefined): Promise<void> {
     if (!edit || edit.stop) {
       warnUnfinished(edit);
@@ -262,7 +262,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       text: rewrite.sent,
       range: rangeOf(target),
     };
-    // An edit that is cut off cannot be applied.
+    // A truncated edit cannot be applied.
     const params = {
       target: block,
       instruction,
@@ -289,20 +289,20 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     if (edit && this.#isOpen(edit)) {
       await showProposal(edit.document, edit.proposed, edit.rewrite.span.start, focus);
       if (!this.#isOpen(edit)) {
-        // It was stopped while the diff opened.
+        // The edit was stopped while the diff opened.
         await closeProposal(edit.proposed);
       }
     }
   }
 
-  /** Offer the ways on of a finished edit whose diff is closed. */
+  /** Offer the possible actions on a finished edit whose diff is closed. */
   #remind(edit: Edit, state: string): void {
     if (edit.stop === undefined && this.#isOpen(edit) && tabOf(edit.proposed) === undefined) {
       showInformation(`The edit of ${nameOf(edit.document)} ${state}.`, ...waysOn(edit.proposed));
     }
   }
 
-  /** Close an edit that is not applied. A finished one can be restored. */
+  /** Close an edit without applying it. A finished one can be restored. */
   async #drop(edit: Edit): Promise<void> {
     if (edit.rewrite.replacement !== undefined) {
       this.#dropped = edit;
@@ -322,19 +322,19 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     return this.#of(edit.document.uri) === edit;
   }
 
-  /** The edit of a document, or of the right side of its diff. */
+  /** Return the edit of a document, or of the right side of its diff. */
   #of(uri: vscode.Uri): Edit | undefined {
     const key = uri.toString();
     return this.#edits.get(key) ?? [...this.#edits.values()].find((each) => each.proposed.toString() === key);
   }
 
-  /** The edit that a command is about: of the document that it names, else of the active one, else the only one. */
+  /** Return the edit for a command: that of the given document, else of the active one, else the only one. */
   #at(uri: unknown): Edit | undefined {
     if (uri instanceof vscode.Uri) {
       return this.#of(uri);
     }
     const active = vscode.window.activeTextEditor?.document.uri;
-    // While a diff opens, VS Code has no active editor.
+    // VS Code has no active editor while a diff opens.
     const only = this.#edits.size === 1 ? [...this.#edits.values()][0] : undefined;
     return (active && this.#of(active)) ?? only;
   }
@@ -355,7 +355,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         continue;
       }
       if (input.original.scheme === SCHEME) {
-        // The person has taken what they wanted of an edit that could not be applied.
+        // The edit could not be applied, and the user has taken the wanted parts from this diff.
         this.#drop(edit).catch(showError);
       } else if (input.modified.toString() === edit.proposed.toString()) {
         this.#remind(edit, 'is neither accepted nor rejected');
@@ -378,7 +378,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     this.#updateContext();
   }
 
-  /** Which buttons the active editor has. */
+  /** Set the context that determines the active editor's buttons. */
   #updateContext(): void {
     const edit = this.#at(undefined);
     const active = vscode.window.activeTextEditor?.document.uri;

@@ -2,7 +2,7 @@ import type { EditResult } from '../../daemon/protocol';
 import { previewOf, spliced, withLineEnds, type LineEnd } from '../text/preview';
 import { shiftedBy, type Change, type Span } from '../text/tracked';
 
-/** A piece of a document that is rewritten: where it is now, what was sent, and what it shall become. */
+/** A rewrite of a piece of a document: its current position, the text that was sent, and the new text. */
 export class Rewrite {
   readonly sent: string;
   readonly lineEnd: LineEnd;
@@ -10,46 +10,46 @@ export class Rewrite {
   #answer = '';
   #replacement: string | undefined;
 
-  /** `text` is that of the document in which the span is. */
+  /** @param text the document's text, which contains the span */
   constructor(text: string, span: Span, lineEnd: LineEnd) {
     this.sent = text.slice(span.start, span.end);
     this.span = span;
     this.lineEnd = lineEnd;
   }
 
-  /** The document was changed. */
+  /** Update the position after changes of the document. */
   changed(changes: readonly Change[]): void {
     this.span = shiftedBy(this.span, changes);
   }
 
-  /** The model wrote more. */
+  /** Add text that the model wrote. */
   add(text: string): void {
     this.#answer += text;
   }
 
-  /** The provider began again. */
+  /** Discard the text because the provider starts its answer again. */
   clear(): void {
     this.#answer = '';
   }
 
-  /** The turn has succeeded. Answers whether there is something to apply. */
+  /** Store the result of a successful turn. Returns whether there is anything to apply. */
   finish(result: EditResult): boolean {
     this.#replacement =
       result.replacement === undefined ? undefined : withLineEnds(result.replacement, this.lineEnd);
     return this.#replacement !== undefined;
   }
 
-  /** What the piece becomes; undefined while the model writes. */
+  /** The new text of the piece; undefined while the model writes. */
   get replacement(): string | undefined {
     return this.#replacement;
   }
 
-  /** Whether the piece still is what was sent. */
+  /** Whether the piece still has the text that was sent. */
   isUnchangedIn(text: string): boolean {
     return text.slice(this.span.start, this.span.end) === this.sent;
   }
 
-  /** The document with the rewritten piece, as far as it has come. */
+  /** Return the document's text with the piece as rewritten so far. */
   proposal(text: string): string {
     const old = text.slice(this.span.start, this.span.end);
     const written =

@@ -3,11 +3,11 @@ import * as vscode from 'vscode';
 import { showWarning } from '../common/messages';
 import type { Action } from '../common/problems';
 
-/** The document with the rewritten piece. */
+/** The scheme of documents that contain the rewritten piece. */
 export const SCHEME = 'jumpseat-edit';
 
 export function proposedUri(document: vscode.TextDocument, count: number): vscode.Uri {
-  // The path gives the language; the query makes a new document for each edit.
+  // The path determines the language; the query makes the URI unique for each edit.
   return vscode.Uri.from({ scheme: SCHEME, path: document.uri.path || '/', query: String(count) });
 }
 
@@ -23,7 +23,7 @@ export function linesOf(range: vscode.Range): string {
   return first === last ? `line ${first}` : `lines ${first}–${last}`;
 }
 
-/** What can be done with an edit, above the line in which it begins. */
+/** Return the code lenses for an edit, which are shown above its first line. */
 export function lensesAt(line: number, uri: vscode.Uri, isWritten: boolean): vscode.CodeLens[] {
   const range = new vscode.Range(line, 0, line, 0);
   const lens = (title: string, id: string): vscode.CodeLens =>
@@ -42,7 +42,7 @@ export function lensesAt(line: number, uri: vscode.Uri, isWritten: boolean): vsc
   ];
 }
 
-/** What can be done with a finished edit, as buttons of a message, which may outlive the edit. */
+/** Return the buttons of a message about a finished edit. The message may outlive the edit. */
 export function waysOn(proposed: vscode.Uri): Action[] {
   return [
     { title: 'Accept', command: 'jumpseat.acceptEdit', arguments: [proposed] },
@@ -51,7 +51,7 @@ export function waysOn(proposed: vscode.Uri): Action[] {
   ];
 }
 
-/** Say why there is nothing to accept or to write again. */
+/** Explain why there is nothing to accept or to rewrite again. */
 export function warnUnfinished(edit: object | undefined): void {
   showWarning(
     edit
@@ -61,8 +61,8 @@ export function warnUnfinished(edit: object | undefined): void {
 }
 
 /**
- * The diff: the document as it is, and with the rewritten piece. It opens beside the editor in which the person works,
- * which keeps the keyboard unless the diff takes the `focus`.
+ * Show the diff between the current document and the rewritten one. It opens beside the editor in which the user works,
+ * which keeps the keyboard focus unless `focus` is set.
  */
 export async function showProposal(
   document: vscode.TextDocument,
@@ -90,7 +90,7 @@ export async function showProposal(
   );
 }
 
-/** The document on the right, where it can be written, and where each change can be taken over from the left. */
+/** Show the document on the right side of the diff, where it can be edited and take over changes from the left. */
 export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
   const before = tabOf(proposed, 'modified');
   const title = `${nameOf(document)}: new text ↔ your text`;
@@ -100,7 +100,7 @@ export async function offerProposal(document: vscode.TextDocument, proposed: vsc
   }
 }
 
-/** The diff that has the rewritten piece on one side, or on any. */
+/** Return the tab of the diff with the rewritten text, on the given side or on either. */
 export function tabOf(proposed: vscode.Uri, side?: 'modified'): vscode.Tab | undefined {
   const key = proposed.toString();
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
@@ -111,7 +111,7 @@ export function tabOf(proposed: vscode.Uri, side?: 'modified'): vscode.Tab | und
   );
 }
 
-/** Close the diffs that have the rewritten piece. */
+/** Close all diffs with the rewritten text. */
 export async function closeProposal(proposed: vscode.Uri): Promise<void> {
   for (let tab = tabOf(proposed); tab; tab = tabOf(proposed)) {
     await vscode.window.tabGroups.close(tab);
@@ -122,7 +122,7 @@ export function nameOf(document: vscode.TextDocument): string {
   return document.uri.path.split('/').at(-1) ?? document.uri.path;
 }
 
-/** The instruction of an edit. */
+/** Ask for the instruction of an edit. */
 export async function askFor(what: string, value = ''): Promise<string | undefined> {
   const text = await vscode.window.showInputBox({ title: `Rewrite ${what}`, prompt: 'Rewrite how?', value });
   return text?.trim() === '' ? undefined : text;

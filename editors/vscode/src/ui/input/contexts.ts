@@ -8,7 +8,7 @@ const IMAGES: Record<string, string> = {
   webp: 'image/webp',
 };
 
-/** The media type of a file that is an image, by its name. */
+/** Return the media type of an image file by its extension. */
 export function imageType(path: string): string | undefined {
   return IMAGES[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ''];
 }
@@ -17,7 +17,7 @@ export function imageBlock(data: Uint8Array, mediaType: string): ImageBlock {
   return { type: 'image', source: Buffer.from(data).toString('base64'), mediaType };
 }
 
-/** The contents of a directory, the directories first. */
+/** List the contents of a directory, directories first. */
 export function directoryBlock(
   uri: string,
   entries: readonly { name: string; isDirectory: boolean }[],
@@ -28,7 +28,7 @@ export function directoryBlock(
   return { type: 'context', uri, label: 'directory', text: lines.join('') };
 }
 
-/** The blocks of a question: what is attached, each once, then the text. */
+/** Return the blocks of a question: the attachments without duplicates, then the text. */
 export function questionBlocks(attached: readonly Block[], text: string): Block[] {
   const seen = new Set<string>();
   const once = attached.filter((block) => {

@@ -5,13 +5,13 @@ export interface PromptCall {
   input: string;
 }
 
-/** The prompt that a text names in its first line: `/review the rest`. The daemon knows which names exist. */
+/** Parse a call of a prompt at the start of a text: `/review the rest`. The daemon decides which names exist. */
 export function promptCall(text: string): PromptCall | undefined {
   const match = /^\s*\/([A-Za-z0-9._-]+)(?=\s|$)/.exec(text);
   return match?.[1] === undefined ? undefined : { name: match[1], input: text.slice(match[0].length).trim() };
 }
 
-/** The prompts as a list to choose from. */
+/** Format the prompts as a list to choose from. */
 export function promptList(prompts: readonly PromptRow[]): string {
   if (prompts.length === 0) {
     return 'The configuration file has no prompts yet. A table `[prompts.NAME]` with a `text` is one.';

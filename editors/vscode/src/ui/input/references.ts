@@ -6,7 +6,7 @@ import type { Block, Range } from '../../daemon/protocol';
 import { directoryBlock, imageBlock, imageType } from './contexts';
 
 function unreadable(what: string, why: unknown): DaemonError {
-  // VS Code puts the address and a detail around the reason.
+  // VS Code wraps the reason in an address and a detail.
   const reason = (why instanceof Error ? why.message : String(why)).replace(/^.*Detail: /, '');
   const hint = `Take it out of the question, or ask again when it can be read (${reason}).`;
   return new DaemonError(Code.request, `${what} cannot be read.`, {
@@ -24,7 +24,7 @@ export function rangeOf(range: vscode.Range): Range {
   };
 }
 
-/** A document, or a range of it, as it is in the editor: changes that are not saved count. */
+/** Create a block for a document or a range of it, including unsaved changes. */
 function blockOf(document: vscode.TextDocument, range?: vscode.Range): Block {
   return {
     type: 'context',
@@ -52,7 +52,7 @@ async function fileBlock(uri: vscode.Uri): Promise<Block> {
   return blockOf(await vscode.workspace.openTextDocument(uri));
 }
 
-/** What was attached to a question, as a block. */
+/** Convert an attachment of a question to a block. */
 async function attachedBlock(reference: vscode.ChatPromptReference): Promise<Block> {
   const { value } = reference;
   if (value instanceof vscode.Uri) {
@@ -81,10 +81,10 @@ function nameOf({ value, id }: vscode.ChatPromptReference): string {
   return `The attachment ${id}`;
 }
 
-/** VS Code's list of skills and agents for a model with tools, which it attaches by itself; this chat has no tools. */
+/** The list of skills and agents that VS Code attaches for models with tools. This chat has no tools. */
 const FOR_AGENTS = 'vscode.customizations.index';
 
-/** What was attached to a question, as blocks. Throws a `DaemonError` that names what cannot be read. */
+/** Convert the attachments of a question to blocks. Throws a `DaemonError` that names the one that cannot be read. */
 export async function attachedBlocks(references: readonly vscode.ChatPromptReference[]): Promise<Block[]> {
   const blocks: Block[] = [];
   for (const reference of references.filter(({ id }) => id !== FOR_AGENTS)) {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-/** Show a document in the group of editors in which it is open, else in the active one. */
+/** Show a document in the editor group in which it is open, or else in the active group. */
 export function showDocument(
   document: vscode.TextDocument,
   options: vscode.TextDocumentShowOptions = {},

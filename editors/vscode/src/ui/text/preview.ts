@@ -2,19 +2,19 @@ import type { Span } from './tracked';
 
 export type LineEnd = '\n' | '\r\n';
 
-/** A text with the line ends of its document: an editor would otherwise have both. */
+/** Convert a text to the line ends of its document, so that the editor does not get mixed ones. */
 export function withLineEnds(text: string, lineEnd: LineEnd): string {
   return text.replaceAll(/\r\n|\r|\n/g, lineEnd);
 }
 
-/** What the model has written so far, without a fence around it. Only for the preview: the daemon knows better. */
+/** Remove a fence around the text written so far. This is only for the preview: the daemon's result is exact. */
 function unfenced(answer: string): string {
   return answer.replace(/^\s*(```|~~~)[^\n]*\n/, '').replace(/\n(```|~~~)\s*$/, '\n');
 }
 
 /**
- * The text that an unfinished answer stands for: its complete lines, then the old lines that it has not reached. So the
- * lines below do not look as if they were deleted.
+ * Return the text for an unfinished answer: its complete lines, then the old lines that it has not reached, so that
+ * these do not look deleted.
  */
 export function previewOf(old: string, answer: string): string {
   const written = unfenced(answer).split('\n').slice(0, -1);
@@ -22,7 +22,7 @@ export function previewOf(old: string, answer: string): string {
   return [...written.map((line) => `${line}\n`), rest.join('\n')].join('');
 }
 
-/** A text in which a span has other content. */
+/** Replace the contents of a span of a text. */
 export function spliced(text: string, span: Span, replacement: string): string {
   return text.slice(0, span.start) + replacement + text.slice(span.end);
 }

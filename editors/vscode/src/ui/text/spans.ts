@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { LineEnd } from './preview';
 import type { Change, Span } from './tracked';
 
-/** The changes of an edit as offsets. */
+/** Convert the changes of an event to offsets. */
 export function changesOf({ contentChanges }: vscode.TextDocumentChangeEvent): Change[] {
   return contentChanges.map(({ rangeOffset, rangeLength, text }) => ({
     offset: rangeOffset,

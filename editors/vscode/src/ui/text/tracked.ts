@@ -1,4 +1,4 @@
-/** A change of a text: `length` units at `offset` became `text`. Units are UTF-16, as the editor counts. */
+/** A change of a text: `text` replaced `length` units at `offset`. Units are UTF-16 code units, as in the editor. */
 export interface Change {
   offset: number;
   length: number;
@@ -11,8 +11,8 @@ export interface Span {
 }
 
 /**
- * Where a span is after a change. What is inserted at its edges is not part of it. A change that reaches over an edge
- * leaves what is left of the span: its text differs then, which is what the caller compares.
+ * Return the position of a span after a change. Text inserted at its edges is not part of it. After a change across an
+ * edge, only the untouched part remains, and the caller notices that the text differs.
  */
 export function shifted(span: Span, change: Change): Span {
   const end = change.offset + change.length;
@@ -27,7 +27,7 @@ export function shifted(span: Span, change: Change): Span {
   return { start, end: Math.max(start, end > span.end ? change.offset : span.end + by) };
 }
 
-/** Where a span is after the changes of one edit, which all have offsets of the text before it. */
+/** Return the position of a span after the changes of one edit, whose offsets all refer to the text before it. */
 export function shiftedBy(span: Span, changes: readonly Change[]): Span {
   return changes.toSorted((a, b) => b.offset - a.offset).reduce(shifted, span);
 }

@@ -1,7 +1,7 @@
 import type { ModelInfo, PromptRow, Provider, SettingsRow } from '../../daemon/protocol';
 import { modelAbilities, modelLimits } from '../common/words';
 
-/** What can be written at a place of a transcript. */
+/** A completion at a position in a transcript. */
 export interface Suggestion {
   kind: 'key' | 'value' | 'model' | 'prompt';
   text: string;
@@ -15,7 +15,7 @@ export interface Known {
   prompts: readonly PromptRow[];
 }
 
-/** The keys of the front matter that are no settings. */
+/** The keys of the front matter that are not settings. */
 const KEYS: Record<string, string> = {
   model: 'The model, as provider:model.',
   system: 'The system prompt.',
@@ -23,12 +23,12 @@ const KEYS: Record<string, string> = {
   conversation: 'The kept conversation that the chat goes on with.',
 };
 
-/** The number of the line that closes the front matter; 0 if there is none. */
+/** Return the index of the line that closes the front matter, or 0 if there is none. */
 function frontMatterEnd(lines: readonly string[]): number {
   return lines[0] === '---' ? Math.max(lines.indexOf('---', 1), 0) : 0;
 }
 
-/** The rows of the settings of a chat: those of the provider of its model, else of the default one. */
+/** Return the settings rows for a chat: those of its model's provider, or else of the default provider. */
 function rowsOf(lines: readonly string[], end: number, providers: readonly Provider[]): SettingsRow[] {
   const model = lines
     .slice(1, end)
@@ -39,7 +39,7 @@ function rowsOf(lines: readonly string[], end: number, providers: readonly Provi
   return provider?.settingsSchema ?? [];
 }
 
-/** The rule of a row in words. */
+/** Describe the values that a settings row allows. */
 export function ruleOf(row: SettingsRow): string {
   const parts: string[] = [row.type];
   if (row.choices) {
@@ -82,13 +82,13 @@ function valueSuggestions(
   return values.map((value) => ({ kind: 'value', text: String(value) }));
 }
 
-/** Whether a line is the first one of a message that has text. */
+/** Whether a line is the first line with text in its message. */
 function isFirstOfMessage(lines: readonly string[], line: number): boolean {
   const above = lines.slice(0, line).findLast((each) => each.trim() !== '');
   return above === undefined || above.startsWith('## ') || above === '---';
 }
 
-/** What can be written at a place: keys and values of the front matter, and prompts where a question begins. */
+/** Return the completions at a position: keys and values of the front matter, and prompts at the start of a question. */
 export function suggestionsAt(
   lines: readonly string[],
   line: number,

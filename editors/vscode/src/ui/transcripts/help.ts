@@ -28,7 +28,7 @@ function shown({ range, severity, message, code }: Diagnostic): vscode.Diagnosti
   return diagnostic;
 }
 
-/** Help while a person writes a transcript: what is wrong, what can be written, and thinking that can be folded. */
+/** Help for writing transcripts: diagnostics, completions, and folding of thinking. */
 export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.FoldingRangeProvider {
   readonly #daemon: Daemon;
   readonly #facts: FactsReader;
@@ -95,12 +95,12 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
       const thinking = turns.flatMap((turn) => turn.thinking ?? []);
       return thinking.map(({ startLine, endLine }) => new vscode.FoldingRange(startLine, endLine - 1));
     } catch {
-      // Front matter that cannot be read is a diagnostic.
+      // Unreadable front matter is reported as a diagnostic.
       return [];
     }
   }
 
-  /** Nothing is checked before the daemon runs: a document that is only looked at does not start it. */
+  /** Check a document soon, if the daemon is running: merely viewing a document must not start it. */
   #checkSoon(document: vscode.TextDocument): void {
     if (document.languageId !== 'markdown') {
       return;

@@ -14,7 +14,7 @@ import { DocumentWriter } from './writer';
 
 type Parsed = Requests['transcript/parse']['result'];
 
-/** Sending a Markdown document that is a chat: the answer is written below the question. */
+/** Sends Markdown documents that are chats, and writes the answer below the question. */
 export class TranscriptSender {
   readonly #daemon: Daemon;
   readonly #transcripts: Transcripts;
@@ -102,7 +102,7 @@ export class TranscriptSender {
     const writer = new DocumentWriter(document, endOfText(document.getText()));
     const section = new Section(writer, `\n\n${headings.assistant}\n\n`);
     try {
-      // Blank lines behind the question would follow the answer.
+      // Blank lines after the question would end up below the answer.
       if (!(await section.clear())) {
         showWarning('The document is read-only. Nothing was sent.');
         return;
@@ -136,7 +136,7 @@ export class TranscriptSender {
             section.add(delta);
             if (delta.type === 'start') {
               provider = delta.provider;
-              // The conversation goes on with the model that it began with, also when the default changes.
+              // The conversation continues with its first model, even if the default changes.
               head.model ??= `${delta.provider}:${delta.model}`;
               if (delta.conversationId !== undefined) {
                 head.conversationId = delta.conversationId;
@@ -166,7 +166,7 @@ export class TranscriptSender {
     return head;
   }
 
-  /** Put the text of a prompt in the place of a question `/NAME …`, so that what is sent is what is seen. */
+  /** Replace a question `/NAME …` with the text of that prompt, so that the document shows what is sent. */
   async #expandPrompt(document: vscode.TextDocument, parsed: Parsed): Promise<boolean> {
     const index = parsed.messages.length - 1;
     const question = onlyText(parsed.messages[index]?.content ?? []);
@@ -205,7 +205,7 @@ export class TranscriptSender {
     return (await this.#daemon.request('transcript/render', { ...content, trimAnswers: true })).text;
   }
 
-  /** Which buttons the active editor has. */
+  /** Set the context that determines the active editor's buttons. */
   #updateContext(): void {
     const document = vscode.window.activeTextEditor?.document;
     const isRunning = this.#running.has(document?.uri.toString() ?? '');
@@ -217,14 +217,14 @@ export class TranscriptSender {
   }
 }
 
-/** Ask whether a Markdown document that is not a chat shall become one. */
+/** Ask whether to make a chat of a Markdown document that is not one. */
 async function mayBecomeChat(document: vscode.TextDocument): Promise<boolean> {
   const question = `Make ${vscode.workspace.asRelativePath(document.uri)} a chat?`;
   const detail = 'All of its text is sent to the model, and the answer is written below it.';
   return (await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Send')) === 'Send';
 }
 
-/** The section of an answer. The daemon's deltas contain its text. */
+/** Writes the section of an answer. The daemon's deltas contain its text. */
 class Section {
   readonly #writer: DocumentWriter;
   readonly #heading: string;
@@ -255,7 +255,7 @@ class Section {
   }
 
   async end(after: string): Promise<void> {
-    // A daemon that ended could not close the block.
+    // If the daemon has ended, it could not close the block.
     await this.#writer.complete(this.#isThinking ? `\n\n</details>\n${after}` : after);
   }
 }

@@ -1,33 +1,33 @@
 import type { Block } from '../../daemon/protocol';
 import type { Span } from '../text/tracked';
 
-/** The length of the front matter with its two `---` and the line end; 0 if there is none. */
+/** Return the length of the front matter including its two `---` and the line end, or 0 if there is none. */
 export function frontMatterLength(text: string): number {
   return /^---\r?\n(?:(?!---\r?\n).*\r?\n)*---(?:\r?\n|$)/.exec(text)?.[0].length ?? 0;
 }
 
-/** What a rendered transcript has below its front matter, without the line end at its end. */
+/** Return a rendered transcript without its front matter and its last line end. */
 export function bodyOf(text: string): string {
   return text.slice(frontMatterLength(text)).replace(/^\n+/, '').replace(/\n$/, '');
 }
 
-/** The headings of both roles, from a rendered message of each: the configuration may rename them. */
+/** Extract the headings of both roles, which the configuration may rename, from a rendered message of each. */
 export function headingsIn(rendered: string): { user: string; assistant: string } {
   const [user, assistant] = rendered.split('\n').filter((line) => line.startsWith('## '));
   return { user: user ?? USUAL_HEADINGS.user, assistant: assistant ?? USUAL_HEADINGS.assistant };
 }
 
-/** The headings where the configuration renames none. */
+/** The headings if the configuration does not rename them. */
 export const USUAL_HEADINGS = { user: '## Me', assistant: '## Assistant' };
 
-/** The id of the kept conversation that a transcript belongs to. */
+/** Return the id of the kept conversation that a transcript belongs to. */
 export function conversationIdIn(text: string): string | undefined {
   return /^conversation: *["']?([\w.-]+)/m.exec(text.slice(0, frontMatterLength(text)))?.[1];
 }
 
 /**
- * Whether a Markdown text is a transcript: its front matter has a key of chats, and it begins with one of these headings.
- * A heading alone is not enough, because a page about its author may begin with "Me".
+ * Whether a Markdown text is a transcript: its front matter has a key of chats, and the text after it starts with one of
+ * these headings. A heading alone is not enough, because a page about its author may start with "Me".
  */
 export function looksLikeTranscript(text: string, headings: ReadonlySet<string>): boolean {
   const length = frontMatterLength(text);
@@ -39,12 +39,12 @@ export function looksLikeTranscript(text: string, headings: ReadonlySet<string>)
   );
 }
 
-/** Where the answer belongs: behind the last character of the question, instead of the blank lines there. */
+/** Return the span that an answer replaces: the blank lines after the last character of the question. */
 export function endOfText(text: string): Span {
   return { start: text.trimEnd().length, end: text.length };
 }
 
-/** The text of a question that is nothing but text. */
+/** Return the text of a question that consists only of text. */
 export function onlyText(content: string | readonly Block[]): string | undefined {
   if (typeof content === 'string') {
     return content;

@@ -5,10 +5,10 @@ import type { Daemon } from '../../daemon/supervisor';
 import { showDocument } from '../text/documents';
 import { conversationIdIn, headingsIn, looksLikeTranscript, USUAL_HEADINGS } from './text';
 
-/** A kept conversation, to read. */
+/** The scheme of read-only documents that show kept conversations. */
 const SCHEME = 'jumpseat-conversation';
 
-/** A name for a document: the title without what a path cannot have. */
+/** Return a document name for a title, without characters that are invalid in paths. */
 function fileName(title: string): string {
   const name = title.replaceAll(/[\\/:*?"<>|#]/g, ' ').trim();
   return `${name === '' ? 'Conversation' : name}.md`;
@@ -18,12 +18,12 @@ function uriOf(row: ConversationRow): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${fileName(row.title)}`, query: row.id });
 }
 
-/** The document in a tab of this window that is the chat of a kept conversation. */
+/** Find the document that is the chat of a kept conversation among the tabs of this window. */
 async function openTranscript(id: string): Promise<vscode.TextDocument | undefined> {
   const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
   for (const input of inputs) {
     if (input instanceof vscode.TabInputText && isMarkdown(input.uri)) {
-      // VS Code reads the document of a tab only when the tab is first shown. The file may have been deleted meanwhile.
+      // VS Code does not read the document of a tab until it is shown. The file may have been deleted meanwhile.
       const document = await vscode.workspace.openTextDocument(input.uri).then(undefined, () => undefined);
       if (document && conversationIdIn(document.getText()) === id) {
         return document;
@@ -33,22 +33,22 @@ async function openTranscript(id: string): Promise<vscode.TextDocument | undefin
   return undefined;
 }
 
-/** Whether a document can be a chat that is edited, as far as its address says. */
+/** Whether a document's URI allows it to be an editable chat. */
 function isMarkdown({ scheme, path }: vscode.Uri): boolean {
   return scheme === 'untitled' || (scheme !== SCHEME && /\.(md|markdown)$/i.test(path));
 }
 
-/** Show a document with the cursor at its end, where it is before a person can type. */
+/** Show a document with the cursor at its end, placed there before the user can type. */
 async function showAtEnd(document: vscode.TextDocument): Promise<void> {
   const end = document.positionAt(document.getText().length);
   await showDocument(document, { preview: false, selection: new vscode.Range(end, end) });
 }
 
-/** Kept conversations as Markdown documents: to read, and to continue. */
+/** Kept conversations as Markdown documents, for reading and for continuing. */
 export class Transcripts implements vscode.TextDocumentContentProvider {
   readonly #daemon: Daemon;
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
-  /** All that the daemon has written in this window. */
+  /** The headings that the daemon has used in this window. */
   readonly #headings = new Set(Object.values(USUAL_HEADINGS));
 
   readonly onDidChange = this.#changed.event;
@@ -77,8 +77,8 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
   }
 
   /**
-   * Open a chat that goes on with a kept conversation, with the cursor where the next question belongs. Shows the open one
-   * if there is one, because the changes of a second document would be lost to the first.
+   * Open a chat that continues a kept conversation, with the cursor where the next question goes. If a chat of this
+   * conversation is already open, show that one: it would lack the changes made in a second document.
    */
   async continue(id: string): Promise<void> {
     const open = await openTranscript(id);
@@ -88,7 +88,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
     }
     const { text, conversation } = await this.#read(id);
     const { user } = await this.headings(conversation.model);
-    // After a turn that failed, the last message is the question itself.
+    // After a failed turn, the last message is the question itself.
     const isAnswered = conversation.messages.at(-1)?.role !== 'user';
     await this.#open(isAnswered ? `${text}\n${user}\n\n` : text);
   }
@@ -96,21 +96,21 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
   /** Open an empty chat. */
   async create(): Promise<void> {
     const { user } = await this.headings();
-    // An empty key of the front matter marks the document as a chat, and the model is completed behind it.
+    // The empty key in the front matter marks the document as a chat, and offers the models as completions.
     await this.#open(`---\nmodel:\n---\n\n${user}\n\n`);
   }
 
-  /** The id of the conversation that a document shows, to read. */
+  /** Return the id of the conversation that a read-only document shows. */
   conversationIn(document: vscode.TextDocument): string | undefined {
     return document.uri.scheme === SCHEME ? document.uri.query : undefined;
   }
 
-  /** Whether a document is a chat, to edit or to read. */
+  /** Whether a document is a chat, editable or read-only. */
   isTranscript(document: vscode.TextDocument): boolean {
     return document.languageId === 'markdown' && looksLikeTranscript(document.getText(), this.#headings);
   }
 
-  /** The headings of both roles, which the configuration may rename. */
+  /** Fetch the headings of both roles, which the configuration may rename. */
   async headings(model?: string): Promise<{ user: string; assistant: string }> {
     const { text } = await this.#daemon.request('transcript/render', {
       messages: [

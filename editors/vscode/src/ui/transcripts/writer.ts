@@ -4,12 +4,12 @@ import { withLineEnds, type LineEnd } from '../text/preview';
 import { changesOf, lineEndOf, rangeOfSpan } from '../text/spans';
 import { shiftedBy, type Span } from '../text/tracked';
 
-/** How often a change is tried again that the person's typing has overtaken. */
+/** How often a change is retried if the user's typing came first. */
 const TRIES = 5;
 
 /**
- * A span of a document that is written while the person may edit the rest. All of it is one step of undo, as long as the
- * document is shown. What the person types behind the span stays behind it.
+ * Writes a span of a document that the user may edit at the same time. All writes are one undo step as long as the
+ * document is shown. Text that the user types after the span stays after it.
  */
 export class DocumentWriter implements vscode.Disposable {
   readonly #document: vscode.TextDocument;
@@ -17,10 +17,10 @@ export class DocumentWriter implements vscode.Disposable {
   readonly #listener: vscode.Disposable;
   #span: Span;
   #isFirst = true;
-  /** What is being written now, to tell it from the person's own changes. */
+  /** The text that is being written, to distinguish this change from the user's. */
   #writing: { text: string } | undefined;
   #waiting = '';
-  /** What takes the place of the whole span, before the text that waits. */
+  /** The text that replaces the whole span, before `#waiting` is added. */
   #replacement: string | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -37,7 +37,7 @@ export class DocumentWriter implements vscode.Disposable {
     this.#listener.dispose();
   }
 
-  /** Add a text at the end of the span. Texts that come while one is written are written together. */
+  /** Add a text at the end of the span. Texts added during a write are written together. */
   append(text: string): void {
     this.#waiting += text;
     this.#running = this.#running.then(() => this.#flush());
@@ -50,8 +50,8 @@ export class DocumentWriter implements vscode.Disposable {
   }
 
   /**
-   * Write another text in the place of the whole span. Texts that are added later follow it. Answers whether the document
-   * has the text then: VS Code writes nothing into an editor that is read-only, and reports no error.
+   * Replace the whole span with another text. Texts that are added later follow it. Returns whether the document then has
+   * the text: VS Code writes nothing into a read-only editor, and does not report an error.
    */
   async replace(text: string): Promise<boolean> {
     this.#replacement = text;
@@ -62,7 +62,7 @@ export class DocumentWriter implements vscode.Disposable {
     );
   }
 
-  /** Write another text in the place of the beginning of the document. */
+  /** Replace the beginning of the document with another text. */
   async replaceBeginning(length: number, text: string): Promise<void> {
     await this.#write(() => ({ start: 0, end: length }), withLineEnds(text, this.#lineEnd));
   }
