@@ -1,4 +1,4 @@
-"""Asks the daemons of this host and state directory to report or to end."""
+"""Asks the daemons of this host and state directory to report their status or to stop."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from jumpseat.system.paths import places_of_process
 
 
 def ask_all(operation: str, seconds: float) -> tuple[list[tuple[bool, dict[str, Any] | None]], list[int]]:
-    """Ask every daemon that runs, of any version and installation.
+    """Ask every running daemon, of any version and installation.
 
     Args:
         operation: `status` or `stop`.
-        seconds: how long they may take.
+        seconds: the time limit for all answers.
 
     Returns:
-        For each daemon that answered whether a client of this installation looks for it first, and the
-        answer, None if it closed the connection without one; and the processes that did not answer.
+        Two lists. The first has, for each daemon that responded, whether it is the one that clients of this
+        installation use, and its answer, or None if it closed the connection without one. The second has the
+        process ids of the daemons that did not respond.
     """
     try:
         own = daemon_files(places_of_process().state_dir, make=False).pointer
-    except CannotShareError:  # No daemon can run there.
+    except CannotShareError:  # A daemon cannot run there.
         return [], []
     message = {"op": operation, "installation": installation_stamp()}
     deadline = time.monotonic() + seconds
@@ -52,11 +53,11 @@ def ask_all(operation: str, seconds: float) -> tuple[list[tuple[bool, dict[str, 
 
 
 def _ask(pointer: Pointer, message: Mapping[str, Any], deadline: float) -> dict[str, Any] | None:
-    """The daemon's answer; None if it closed the connection without one.
+    """Return the daemon's answer, or None if it closed the connection without one.
 
     Raises:
-        NoDaemonError: it does not run.
-        TimeoutError: it has not answered in time.
+        NoDaemonError: the daemon is not running.
+        TimeoutError: the daemon did not answer in time.
     """
     try:
         channel = connect(pointer.socket, deadline)

@@ -1,7 +1,6 @@
-"""`jumpseat attach`: serves its client through the user's daemon, or by itself where that is not possible.
+"""`jumpseat attach`: serves its client through the user's daemon, or by itself if that is not possible.
 
-An editor waits for its start, so it imports little;
-`tests/unit/hub/test_attach_cost.py` holds that.
+Editors wait while it starts, so it imports little, as `tests/unit/hub/test_attach_cost.py` checks.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from jumpseat.hub.failures import CannotShareError
 
 
 def main(argv: Sequence[str]) -> int:
-    """Serve this client through the shared daemon, or by itself; returns the exit code of its session."""
+    """Serve this client through the shared daemon or in this process. Return the session's exit code."""
     options, log_file = _read_flags(argv)
     try:
         if sys.platform != "win32":
@@ -31,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _read_flags(argv: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
-    """The session's options as the daemon gets them, and the log file."""
+    """Return the session's options in the form that the daemon expects, and the log file."""
     if not argv:
         return {}, None
     from jumpseat.rpc.flags import parse_flags

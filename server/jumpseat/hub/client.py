@@ -1,4 +1,4 @@
-"""How a client reaches the daemon: directly if it runs, else under the lock, where one client starts it."""
+"""Connects a client to the daemon. If none is running, one client starts it while holding the lock."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from jumpseat.hub.names import DaemonFiles, daemon_files, read_pointer
 from jumpseat.hub.start import start_daemon
 
 ANSWER_SECONDS = 5.0
-"""How long a client tries to be served by the shared daemon, its start included."""
+"""The time limit for the shared daemon to respond, which includes its start."""
 
 _LOOK_SECONDS = 0.01
-"""How often a client looks for the daemon while another one starts it."""
+"""The interval at which a client looks for the daemon while another client starts it."""
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def connect_to_daemon(files: DaemonFiles, deadline: float) -> ControlChannel:
 
     Raises:
         NoDaemonError: there is none.
-        CannotShareError: it does not answer until the deadline.
+        CannotShareError: it does not answer before the deadline.
     """
     pointer = read_pointer(files.pointer)
     if pointer is None:
@@ -43,12 +43,12 @@ def connect_to_daemon(files: DaemonFiles, deadline: float) -> ControlChannel:
 def find_or_start(
     state_dir: Path, variables: Mapping[str, str], use: Callable[[ControlChannel, float], T]
 ) -> T:
-    """Have the daemon do something; start it if there is none.
+    """Call `use` with a connection to the daemon, which is started if it is not running.
 
     Args:
         state_dir: the state directory.
-        variables: the environment of a daemon that is started; only a few are passed on.
-        use: called with a connection and the deadline. Raises `NoDaemonError` where the daemon had ended.
+        variables: the environment for a new daemon, which inherits only a few of them.
+        use: called with a connection and the deadline. Raises `NoDaemonError` if the daemon has ended.
 
     Raises:
         CannotShareError: there is no daemon, or it did not answer in time.
@@ -71,7 +71,7 @@ def find_or_start(
         time.sleep(_LOOK_SECONDS)
     try:
         try:
-            return attempt()  # Another client may have started it in between.
+            return attempt()  # Another client may have started it meanwhile.
         except NoDaemonError:
             start_daemon(state_dir, files, lock, variables, deadline)
             return attempt()

@@ -8,17 +8,17 @@ from typing import Any
 ANSWER_SECONDS = 5.0
 
 STOP_SECONDS = 15.0
-"""How long a daemon may take to end. Its sessions end within two seconds on an idle machine."""
+"""The time limit for a daemon to end. Its sessions end within two seconds on an idle machine."""
 
 
 class NoAnswerError(Exception):
-    """A daemon exists and does not answer; the text is a sentence."""
+    """An error that says, in a sentence, that a daemon does not answer."""
 
 
 def daemon_status() -> dict[str, Any]:
-    """The status of the daemon that a new client would get, and of this user's other daemons in `others`.
+    """Return the status of the daemon that a new client would use, and of other daemons in `others`.
 
-    `{"running": False}` if there is none; `others` only if there are any.
+    If no such daemon runs, the status is `{"running": False}`. `others` is left out if it would be empty.
 
     Raises:
         NoAnswerError: a daemon does not answer.
@@ -26,7 +26,7 @@ def daemon_status() -> dict[str, Any]:
     status: dict[str, Any] = {"running": False}
     others = []
     for is_own, answer in _ask_all("status", ANSWER_SECONDS):
-        if answer is None:  # It was just ending.
+        if answer is None:  # The daemon was just ending.
             continue
         is_current = answer.pop("current", True)
         if is_own and is_current:
@@ -37,16 +37,16 @@ def daemon_status() -> dict[str, Any]:
 
 
 def stop_daemons() -> bool:
-    """End this user's daemons in order, and return when their processes are gone; False if there was none.
+    """Stop this user's daemons and wait until their processes have ended. Return False if there was none.
 
     Raises:
-        NoAnswerError: a daemon has not ended in time. The others have.
+        NoAnswerError: a daemon did not end in time; the others did.
     """
     return bool(_ask_all("stop", STOP_SECONDS))
 
 
 def _ask_all(operation: str, seconds: float) -> list[tuple[bool, dict[str, Any] | None]]:
-    """The answers of the daemons that run, as of `asking.ask_all`."""
+    """Return the answers of the running daemons, as the first list of `asking.ask_all`."""
     found: list[tuple[bool, dict[str, Any] | None]] = []
     silent: list[int] = []
     if sys.platform != "win32":

@@ -1,6 +1,6 @@
-"""Messages on the control socket: a length of four bytes and a JSON object.
+"""Messages on the control socket: a length in four bytes, then a JSON object.
 
-Descriptors go with the first byte.
+Descriptors are sent with the first byte.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ MAX_BYTES = 4 * 1024 * 1024
 LENGTH = struct.Struct("!I")
 
 MAX_DESCRIPTORS = 3
-"""Input, output and log."""
+"""The number of descriptors that a client passes: input, output and log."""
 
 _RETRY_SECONDS = 0.01
-_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # of <sys/un.h> on macOS and the BSDs
+_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # <sys/un.h> of macOS and the BSDs defines these.
 
 
 class GarbageError(Exception):
-    """The other side sent something that is not a message."""
+    """An error for received data that is not a valid message."""
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """A message with its length. Undecodable bytes of variables (surrogates) survive as JSON escapes.
+    """Return a message with its length. Undecodable bytes of variables (surrogates) become JSON escapes.
 
     Raises:
-        CannotShareError: it is too long.
+        CannotShareError: the message is too long.
     """
     body = json.dumps(message).encode("ascii")
     if len(body) > MAX_BYTES:
@@ -51,10 +51,10 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 
 def length_of(head: bytes) -> int:
-    """The length of the body after these four bytes.
+    """Return the length of the body that follows these four bytes.
 
     Raises:
-        GarbageError: it is too long.
+        GarbageError: the body is too long.
     """
     (length,) = LENGTH.unpack(head)
     if length > MAX_BYTES:
@@ -63,10 +63,10 @@ def length_of(head: bytes) -> int:
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The object in a message's body.
+    """Return the object in a message's body.
 
     Raises:
-        GarbageError: it is not one.
+        GarbageError: the body is not a JSON object.
     """
     try:
         message = json.loads(body)
@@ -78,10 +78,10 @@ def decode(body: bytes) -> dict[str, Any]:
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """The user of the process at the other end.
+    """Return the user id of the process at the other end.
 
     Raises:
-        CannotShareError: the system does not say.
+        CannotShareError: the system does not report it.
     """
     try:
         return _peer_uid(connection)
@@ -101,7 +101,7 @@ def _peer_uid(connection: socket.socket) -> int:
 
 
 class ControlChannel:
-    """A client's end of the control socket. Every wait ends at the deadline, a `time.monotonic`."""
+    """A client's end of the control socket. Every wait ends at a deadline in terms of `time.monotonic`."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -112,21 +112,21 @@ class ControlChannel:
         """Send a message with descriptors.
 
         Raises:
-            OSError: the daemon is gone, or it is too late.
+            OSError: the connection was lost, or the deadline has passed.
         """
         data = encode(message)
         self.socket.settimeout(_remaining(deadline))
         if descriptors:
             data = data[socket.send_fds(self.socket, [data], list(descriptors)) :]
-        if data:  # Even sending nothing fails if the daemon has already answered and closed.
+        if data:  # Sending zero bytes would fail if the daemon has already answered and closed the socket.
             self.socket.sendall(data)
 
     def receive(self, deadline: float | None) -> dict[str, Any] | None:
-        """The next message; None after the last one. A deadline of None waits for ever.
+        """Return the next message, or None after the last one. With the deadline None, wait forever.
 
         Raises:
-            OSError: the daemon is gone, or it is too late.
-            GarbageError: it is not a message.
+            OSError: the connection was lost, or the deadline has passed.
+            GarbageError: the data is not a message.
         """
         head = self._exactly(LENGTH.size, deadline)
         body = self._exactly(length_of(head), deadline) if head is not None else None
@@ -152,7 +152,7 @@ def connect(path: Path, deadline: float) -> ControlChannel:
 
     Raises:
         NoDaemonError: no daemon of this user listens there, or its directory is not safe.
-        CannotShareError: the daemon has not accepted until the deadline, or its user is unknown.
+        CannotShareError: the daemon did not accept before the deadline, or its user is unknown.
     """
     fault = fault_of(path.parent)
     if fault is not None:
@@ -164,7 +164,7 @@ def connect(path: Path, deadline: float) -> ControlChannel:
             try:
                 connection.connect(os.fspath(path))
                 break
-            except BlockingIOError:  # The backlog is full; such a connect does not wait.
+            except BlockingIOError:  # The backlog is full, and connect does not wait for it.
                 time.sleep(_RETRY_SECONDS)
         if peer_uid(connection) != os.getuid():
             raise NoDaemonError("the socket belongs to another user")
@@ -188,10 +188,10 @@ def close_all(descriptors: Sequence[int]) -> None:
 
 
 def receive_with_descriptors(connection: socket.socket, count: int) -> tuple[bytes, list[int]]:
-    """Receive up to `count` bytes and the descriptors that come with them, which the caller must close.
+    """Receive up to `count` bytes and the descriptors sent with them, which the caller must close.
 
     Raises:
-        OSError: as `recv`.
+        OSError: see `recv`.
     """
     flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
     data, descriptors, _, _ = socket.recv_fds(connection, count, MAX_DESCRIPTORS, flags)

@@ -1,4 +1,4 @@
-"""One connection of the control socket on the daemon's side, on its event loop."""
+"""One connection on the control socket, on the daemon's event loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHUNK = 256 * 1024
 
 
 class ControlConnection:
-    """Exchanges messages with one client. Owns the socket, and received descriptors until they are taken."""
+    """The daemon's end of one connection. Owns the socket, and received descriptors until they are taken."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -41,7 +41,7 @@ class ControlConnection:
         return len(self._descriptors) == MAX_DESCRIPTORS
 
     def can_open(self, count: int) -> bool:
-        """Whether this process has so many descriptors left."""
+        """Return whether this process can open `count` more descriptors."""
         opened: list[int] = []
         try:
             while len(opened) < count:
@@ -53,33 +53,33 @@ class ControlConnection:
         return True
 
     def take_descriptors(self) -> list[int]:
-        """The received descriptors; the caller closes them."""
+        """Return the received descriptors, which the caller must close."""
         taken, self._descriptors = self._descriptors, []
         return taken
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message; None after the last one.
+        """Return the next message, or None after the last one.
 
         Raises:
-            OSError: the client is gone.
-            GarbageError: it is not a message.
+            OSError: the connection was lost.
+            GarbageError: the data is not a message.
         """
         head = await self._exactly(LENGTH.size)
         body = await self._exactly(length_of(head)) if head is not None else None
         return decode(body) if body is not None else None
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message; a client that is gone does not get it."""
+        """Send a message, unless the client has disconnected."""
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().sock_sendall(self._socket, encode(message))
 
     async def wait_for_end(self) -> None:
-        """Return when the client has closed its side, or broken the rule that it has nothing more to say."""
+        """Wait until the client closes its end or sends data, which it must no longer do."""
         with contextlib.suppress(OSError):
             await self._some(1)
 
     def close(self) -> None:
-        """Close the socket and what was not taken."""
+        """Close the socket and the descriptors that were not taken."""
         close_all(self.take_descriptors())
         self._socket.close()
 

@@ -1,6 +1,6 @@
 """The process of the shared daemon: `python -m jumpseat.hub.daemon STATE RUNDIR LOCK READY`.
 
-Started by `start`. LOCK and READY are descriptors: the lock, held until the daemon listens, and a pipe.
+`start` runs it. LOCK and READY are descriptors: the lock, which is held until the daemon listens, and a pipe.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from contextlib import suppress
 from pathlib import Path
 
 READY = b"ready"
-"""What the daemon writes to its pipe; anything else is the reason why it cannot start."""
+"""The message on the pipe once the daemon listens. Any other text is the reason why it cannot start."""
 
 MOST_LOG_BYTES = 1024 * 1024
-"""A log that is longer is renamed, and replaces the one that was renamed before."""
+"""The log's maximum size. A longer log is renamed, and replaces the one that was renamed before."""
 
 MOST_OPEN_FILES = 16_384
-"""Each client has a few descriptors. The limit of the first client's shell may be 256."""
+"""The limit to request: each client uses a few, and the first client's shell may allow only 256."""
 
 
 def main() -> None:
-    """Detach, listen, report, serve, and end the process."""
+    """Detach, listen, report that, serve and end the process."""
     if os.fork():
         os._exit(0)
     state_dir, directory = map(Path, sys.argv[1:3])
@@ -38,7 +38,7 @@ def main() -> None:
     try:
         _serve(state_dir, directory, lock, ready)
     except Exception as error:
-        # The starter shows it to its client.
+        # The process that started this one shows the reason to its client.
         with suppress(OSError):
             os.write(ready, f"{type(error).__name__}: {error}"[:1000].encode())
         raise
@@ -47,7 +47,7 @@ def main() -> None:
 def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     from jumpseat.hub.names import daemon_files, installation_stamp
 
-    installation = installation_stamp()  # Before what it describes is imported.
+    installation = installation_stamp()  # Read the stamp before importing the code it covers.
     from jumpseat.rpc.serve import import_the_daemon
 
     import_the_daemon()
@@ -69,7 +69,7 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     async def run() -> None:
         call_on_signals(hub.stop)
         os.close(lock)
-        with suppress(OSError):  # The starter has given up.
+        with suppress(OSError):  # The process that started this one has given up.
             os.write(ready, READY)
         os.close(ready)
         await hub.run()
@@ -77,12 +77,12 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     with asyncio.Runner() as runner:
         runner.run(run())
         log.close()
-        # Threads may still be blocked; `daemon stop` waits for the end of the process.
+        # Do not wait for blocked threads: `daemon stop` waits for the end of the process.
         os._exit(0)
 
 
 def rotate(log: Path) -> None:
-    """Point stderr at a new log if the log is long, or is not the file that stderr writes to."""
+    """Redirect stderr to a new log if the log is too long or is not the file that stderr writes to."""
     with suppress(OSError):
         status = os.fstat(2)
         with suppress(FileNotFoundError):
@@ -100,10 +100,10 @@ def open_log(path: Path) -> int:
     """Open the daemon's log for appending.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the log cannot be opened.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags | os.O_NONBLOCK, 0o600)  # Opening a pipe without a reader fails at once.
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)  # Fail if it is a pipe without a reader.
 
 
 def _raise_file_limit() -> None:

@@ -1,11 +1,11 @@
-"""Why a client is not served by the shared daemon."""
+"""The reasons why the shared daemon does not serve a client."""
 
 from __future__ import annotations
 
 
 class CannotShareError(Exception):
-    """Sharing is not possible here; the text is one sentence without its full stop."""
+    """An error that says, in a sentence without its full stop, why the daemon cannot be shared here."""
 
 
 class NoDaemonError(Exception):
-    """No daemon answers at the pointer; one may be started."""
+    """An error for a pointer at which no daemon answers, so that a client may start one."""

@@ -1,4 +1,4 @@
-"""The shared daemon: accepts connections on the control socket, and ends when no client needs it."""
+"""The shared daemon: accepts connections on the control socket and ends when no client needs it."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ from jumpseat.system.threads import allow_many_threads, run_blocking
 logger = logging.getLogger(__name__)
 
 HELLO_SECONDS = 5.0
-"""How long a client may take for its hello and for its `go`."""
+"""The time limit for a client's hello, and for its `go`."""
 
 MOST_WAITING = 256
-"""How many connections may be without a hello; with one more, the oldest is closed."""
+"""The maximum number of connections without a hello. One more closes the oldest."""
 
 ACCEPT_AT_ONCE = 16
-"""Connections that are accepted before the hellos of earlier ones are read."""
+"""The number of connections to accept before the hellos of earlier ones are read."""
 
 ACCEPT_AGAIN_SECONDS = 0.5
-"""When to accept again after the process ran out of descriptors."""
+"""The delay before accepting again after the process ran out of descriptors."""
 
 FREE_DESCRIPTORS = 32
-"""How many descriptors must be free for a new client: a session opens files and connections as it goes on."""
+"""The number of descriptors that must be free for a new client, whose session opens files and connections."""
 
 END_SECONDS = 5.0
-"""How long the sessions may take to end; each of them has shorter limits of its own."""
+"""The time limit for the sessions to end. Each of them has shorter limits of its own."""
 
 CLOSE_SECONDS = 1.0
-"""How long shared values may take to close at the end."""
+"""The time limit for shared values to close at the end."""
 
 
 class Hub:
-    """One daemon. `run` returns when it has ended; the process then exits."""
+    """The shared daemon. The process exits when `run` returns."""
 
     def __init__(
         self, listener: socket.socket, ownership: Ownership, installation: str, tidy: Callable[[], None]
     ) -> None:
         """
         Args:
-            listener: the control socket, listening.
+            listener: the control socket, which is listening.
             ownership: the pointer and the socket's path.
-            installation: `installation_stamp()` from before the imports.
+            installation: the result of `installation_stamp` before the imports.
             tidy: called whenever a connection has ended.
         """
         listener.setblocking(False)
@@ -74,7 +74,7 @@ class Hub:
         self._shared = Shared(lingering=True)
         self._clients: dict[AttachedClient, asyncio.Task[None]] = {}
         self._waiting: dict[asyncio.Task[None], None] = {}
-        """Connections without a hello yet, the oldest first."""
+        """The tasks of connections that have not sent a hello, the oldest first."""
 
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
@@ -82,11 +82,11 @@ class Hub:
         self._retired = False
         self._idle = Idle(self._end_if_unused)
         self._spare = -1
-        """Closed to accept a connection when no other descriptor is left, so that the client is refused and
-        need not wait."""
+        """A descriptor to close when none is left, so that the next connection can be accepted in order to
+        refuse the client without delay."""
 
     async def run(self) -> None:
-        """Serve until the daemon is stopped, or no client has needed it for long enough."""
+        """Serve until the daemon is stopped or has been idle for long enough."""
         logger.info("jumpseat %s listens at %s", __version__, self._ownership.socket_path)
         allow_many_threads()
         self._listen()
@@ -104,7 +104,7 @@ class Hub:
                 await self._shared.aclose()
 
     def stop(self) -> None:
-        """End in order: no new clients, turns end as cancelled, every attached client ends with 1."""
+        """Accept no more clients, cancel all turns and end every attached client with the exit code 1."""
         if not self._stopping:
             logger.info("the daemon is stopped, with %d clients", len(self._clients))
             self._stopping = True
@@ -129,7 +129,7 @@ class Hub:
             self._listener.close()
 
     def _accept(self) -> None:
-        """Accept what waits; called again while more does."""
+        """Accept some of the waiting connections. The event loop calls this again while there are more."""
         for _ in range(ACCEPT_AT_ONCE):
             try:
                 raw, _ = self._listener.accept()
@@ -169,7 +169,7 @@ class Hub:
         task.add_done_callback(lambda task: self._forget(task, connection))
 
     def _forget(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
-        connection.close()  # Here, because a task that is cancelled before its first step runs nothing.
+        connection.close()  # A task that is cancelled before its first step cannot do this.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
         self._hold_spare()
@@ -200,7 +200,7 @@ class Hub:
                     await connection.send({**self.status(), "current": current})
                 case "stop":
                     self.stop()
-                    # The process keeps this connection to its very end, which the client waits for.
+                    # Keep this connection open until the process ends, because the client waits for that.
                     await asyncio.get_running_loop().create_future()
         except (OSError, GarbageError) as error:  # TimeoutError is an OSError.
             logger.info("a connection ended: %s", type(error).__name__)
@@ -208,13 +208,13 @@ class Hub:
             logger.exception("a connection failed")
 
     def _is_current(self, installation: object) -> bool:
-        """Whether this daemon serves a client of this installation; if not, the client starts another one."""
+        """Return whether to serve a client of this installation. If not, the client starts another daemon."""
         if self._stopping or self._retired:
             return False
         return not isinstance(installation, str) or installation == self._installation
 
     def _retire(self) -> None:
-        """Take no new clients: a package was installed or upgraded, and they expect its code."""
+        """Accept no new clients: they expect the code of a package that was installed or upgraded."""
         if not self._retired:
             logger.info("the installation has changed: the daemon takes no new clients")
             self._retired = True
@@ -231,14 +231,14 @@ class Hub:
             if not connection.is_complete:
                 raise GarbageError("not three descriptors")
         except GarbageError as error:
-            # An answer, and not only the end: that would make the client start another daemon.
+            # Answer explicitly: if the connection just ended, the client would start another daemon.
             await connection.send({"refused": f"the daemon does not understand this client: {error}"})
             return
         await connection.send({"ready": True})
         async with asyncio.timeout(HELLO_SECONDS):
             answer = await connection.receive()
         if (answer or {}).get("op") != "go":
-            return  # It has given up, and serves itself.
+            return  # The client has given up and serves itself.
         if self._stopping:
             return
         task = asyncio.current_task()
@@ -255,19 +255,19 @@ class Hub:
             self._idle.start(await run_blocking(self._seconds_after, client))
 
     def _seconds_after(self, client: AttachedClient) -> float:
-        """How long to wait for the next client; blocks."""
+        """Return the seconds to wait for the next client. Blocks."""
         if self._retired or self._ownership.other_version_runs():
             return 0.0
         return idle_seconds(client)
 
     async def _end_if_unused(self) -> bool:
-        """End unless a client is there; False if another process is starting a daemon: try again soon."""
+        """End unless there is a client. Return False, to retry soon, if another process starts a daemon."""
         if self._stopping:
             return True
         with self._ownership.locked() as locked:
             if not locked:
                 return False
-            # A client that connected before the lock was taken is in the backlog, and starts no daemon.
+            # A client that connected before the lock was taken is in the backlog and will not start a daemon.
             self._accept()
             if self._tasks:
                 return True
@@ -281,7 +281,7 @@ class Hub:
     # -- status
 
     def status(self) -> dict[str, Any]:
-        """What `jumpseat daemon status --json` prints."""
+        """Return the object that `jumpseat daemon status --json` prints."""
         return {
             "running": True,
             "pid": os.getpid(),
@@ -297,7 +297,7 @@ class Hub:
 
 
 def memory_bytes() -> int:
-    """The resident memory of this process; where the system has no cheap answer, its peak."""
+    """Return the resident memory of this process, or its peak if the system offers no cheap answer."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return pages * resource.getpagesize()

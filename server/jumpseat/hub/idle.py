@@ -1,4 +1,4 @@
-"""When a daemon without clients ends."""
+"""Ends a daemon that has had no clients for a while."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from jumpseat.hub.sessions import AttachedClient
 
 AGAIN_SECONDS = 0.5
-"""When to try again to end, while another process holds the lock."""
+"""The interval at which to retry ending while another process holds the lock."""
 
 
 def idle_seconds(client: AttachedClient | None) -> float:
-    """How long to wait after this client has left; blocks for the reading of its configuration file.
+    """Return the seconds to wait after this client has left, or the default if it is None.
 
-    Without a client, the default.
+    Blocks while it reads the client's configuration file.
     """
     if client is None:
         return 60.0 * idle_minutes(None)
@@ -31,7 +31,7 @@ def idle_seconds(client: AttachedClient | None) -> float:
 
 
 class Idle:
-    """Calls `end` when no client was there for the time that the last one left."""
+    """A timer that calls `end` after the idle time that the last client configured."""
 
     def __init__(self, end: Callable[[], Awaitable[bool]]) -> None:
         """
@@ -43,20 +43,20 @@ class Idle:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, seconds: float) -> None:
-        """Count from now; takes effect with the next `resume`, or at once where nothing is under way."""
+        """Restart the timer with this time. While paused, it takes effect with the next `resume`."""
         self._at = time.monotonic() + seconds
         if self._task is not None:
             self.pause()
             self.resume()
 
     def pause(self) -> None:
-        """Something is under way."""
+        """Suspend the timer because a connection is open."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
     def resume(self) -> None:
-        """Nothing is under way any more; the time goes on, also over short visits such as `status`."""
+        """Resume the timer. The time that passed during short connections such as `status` counts."""
         if self._task is None and self._at is not None:
             self._task = asyncio.ensure_future(self._wait(self._at))
 

@@ -1,4 +1,4 @@
-"""The lock that a process holds while it starts or ends a daemon. The kernel frees it when a process dies."""
+"""The lock for starting or ending a daemon. The kernel releases it if its process dies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jumpseat.hub.failures import CannotShareError
 
 
 def try_lock(path: Path) -> int | None:
-    """Lock this file; returns the descriptor that holds the lock, or None if another process holds it.
+    """Lock this file. Return the descriptor that owns the lock, or None if another process has it.
 
     Raises:
         CannotShareError: the file cannot be locked.

@@ -26,13 +26,13 @@ from jumpseat.system.paths import make_private
 from jumpseat.system.regular_file import read_regular
 
 CONTROL_REVISION = 1
-"""The revision of the control socket; raise it when an older daemon or client would misunderstand.
+"""The revision of the control protocol. Raise it if an older daemon or client would misunderstand a change.
 
-`status` and `stop` stay the same in every revision, because they go to daemons of other versions too.
+`status` and `stop` must never change, because they are also sent to daemons of other versions.
 """
 
 RETIRED = ".retired"
-"""The suffix of the pointer to a daemon that takes no new clients; any other pointer is a JSON file."""
+"""The suffix of the pointer to a daemon that accepts no new clients. Other pointers end in `.json`."""
 
 _MOST_BYTES = 16 * 1024
 
@@ -46,7 +46,7 @@ class DaemonFiles(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """Where a daemon is. Only the socket is trusted, and only after its directory and peer are checked."""
+    """The location of a daemon. Only the socket is trusted, once its directory and peer are checked."""
 
     socket: Path
     pid: int
@@ -54,19 +54,19 @@ class Pointer(NamedTuple):
 
 
 def host_name() -> str:
-    """This host, as it is used in file names; a home directory may be shared by several hosts."""
+    """Return this host's name in the form for file names. Several hosts may share a home directory."""
     return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:64] or "localhost"
 
 
 def daemon_files(state_dir: Path, *, make: bool = True) -> DaemonFiles:
-    """The files of the daemon of this host, version and installation.
+    """Return the files of the daemon for this host, version and installation.
 
     Args:
         state_dir: the state directory.
-        make: whether to make the directory of the files if it is missing.
+        make: whether to create the directory of the files if it is missing.
 
     Raises:
-        CannotShareError: the directory cannot be made, or other users can change it.
+        CannotShareError: the directory cannot be created, or other users can change it.
     """
     directory = state_dir / "daemon"
     try:
@@ -92,14 +92,14 @@ def _installation() -> str:
 
 
 def installation_stamp() -> str:
-    """Differs after a package was installed, upgraded or removed beside jumpseat: a plug-in, for example."""
-    # pip and its like rename into these directories, which changes their times.
+    """Return a stamp that changes when a package, such as a plug-in, is installed, upgraded or removed."""
+    # pip and similar tools rename files into these directories, which changes their times.
     directories = {Path(__file__).parents[2], *map(Path, site.getsitepackages())}
     return " ".join(str(each.stat().st_mtime_ns) for each in sorted(directories) if each.is_dir())
 
 
 def read_pointer(path: Path) -> Pointer | None:
-    """The content of a pointer; None if there is none, or it is not one."""
+    """Return the content of a pointer, or None if the file does not exist or is not a pointer."""
     try:
         content = json.loads(read_regular(path, _MOST_BYTES, follow=False))
         pointer = Pointer(Path(content["socket"]), content["pid"], content["daemon"])
@@ -110,9 +110,9 @@ def read_pointer(path: Path) -> Pointer | None:
 
 
 def all_pointers(directory: Path) -> Iterator[tuple[Path, Pointer]]:
-    """Every daemon of this host that has a pointer in the directory, and the pointer's path.
+    """Yield each pointer in the directory to a daemon of this host, with the path of the pointer.
 
-    Daemons of all versions and installations, also retired ones.
+    The daemons may be of any version and installation, and may be retired.
     """
     for path in sorted(directory.glob(f"{host_name()}-*")):
         pointer = read_pointer(path) if path.suffix in (".json", RETIRED) else None

@@ -1,4 +1,4 @@
-"""The daemon's pointer and socket: made under the lock, removed under it, and only while they are its own."""
+"""The daemon's pointer and socket, which are created and removed under the lock."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from jumpseat.system.state_file import StateFile
 BACKLOG = 512
 
 LOCK_SECONDS = 1.0
-"""How long a daemon that was stopped waits for the lock. Without it the pointer stays, and is stale."""
+"""How long a stopped daemon waits for the lock. If it does not get it, a stale pointer remains."""
 
 _LOOK_SECONDS = 0.02
 
 LOOK_AT_OTHERS_SECONDS = 1.0
-"""How long another daemon may take to accept."""
+"""The time limit for another daemon to accept a connection."""
 
 
 class Ownership:
-    """What says that this process is the daemon."""
+    """The pointer and the socket of this daemon."""
 
     def __init__(self, files: DaemonFiles, directory: Path) -> None:
         """
         Args:
             files: the daemon's files.
-            directory: the run directory, checked.
+            directory: the run directory, which has been checked.
         """
         self._files = files
         self._pointer = files.pointer
-        # A new name for each daemon: taking over a path could take it from a daemon that lives.
+        # Each daemon uses a new name: reusing a path could take it away from a running daemon.
         self.socket_path = directory / f"{secrets.token_hex(8)}.sock"
 
     def take(self) -> socket.socket:
-        """Listen, then point to the socket; the caller holds the lock.
+        """Listen on a new socket and write the pointer to it. The caller must hold the lock.
 
         Raises:
-            OSError: the socket cannot be made.
+            OSError: the socket cannot be created.
             StateError: the pointer cannot be written.
         """
         self._remove_stale()
@@ -62,7 +62,7 @@ class Ownership:
         try:
             listener.bind(os.fspath(self.socket_path))
             listener.listen(BACKLOG)
-            # Whatever lies there does not lead to a daemon. `write` would follow a symbolic link.
+            # An existing file does not lead to a daemon. Remove it, as `write` would follow a symbolic link.
             self._pointer.unlink(missing_ok=True)
             StateFile(self._pointer).write(pointer)
         except BaseException:
@@ -73,11 +73,11 @@ class Ownership:
 
     @contextmanager
     def locked(self) -> Iterator[bool]:
-        """Hold the lock; False where another process holds it."""
+        """Hold the lock within the context. Yield False if another process holds it."""
         try:
             lock = try_lock(self._files.lock)
         except CannotShareError:
-            # The state directory was removed, say. No other process can take the lock either.
+            # If, for example, the state directory was removed, no other process can take the lock either.
             yield True
             return
         try:
@@ -87,7 +87,7 @@ class Ownership:
                 os.close(lock)
 
     def remove(self) -> None:
-        """Remove the pointer if it is this daemon's, and the socket. The caller holds the lock."""
+        """Remove the socket, and the pointer if it belongs to this daemon. The caller must hold the lock."""
         with suppress(OSError):
             if self._has_pointer():
                 self._pointer.unlink()
@@ -95,7 +95,7 @@ class Ownership:
             self.socket_path.unlink()
 
     def retire(self) -> None:
-        """Make room for the pointer of the next daemon. `status` and `stop` still find this one."""
+        """Rename the pointer to make room for the next daemon's. `status` and `stop` still find it."""
         aside = self._pointer.with_name(f"{self._pointer.stem}-{self.socket_path.stem}{RETIRED}")
         with suppress(OSError):
             if self._has_pointer():
@@ -107,7 +107,7 @@ class Ownership:
         return pointer is not None and pointer.socket == self.socket_path
 
     async def give_up(self) -> None:
-        """Remove them as soon as the lock is free, or leave a pointer that is stale."""
+        """Remove the pointer and the socket once the lock is free. On a timeout, leave a stale pointer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOCK_SECONDS):
                 while True:
@@ -118,7 +118,7 @@ class Ownership:
                     await asyncio.sleep(_LOOK_SECONDS)
 
     def other_version_runs(self) -> bool:
-        """Whether a daemon of another version takes clients of this host and state directory; blocks."""
+        """Return whether a daemon of another version serves this host and state directory. Blocks."""
         return any(
             path.suffix != RETIRED and pointer.version != __version__ and _listens(pointer.socket)
             for path, pointer in all_pointers(self._pointer.parent)
@@ -138,7 +138,7 @@ class Ownership:
 
 
 def _listens(path: Path) -> bool:
-    """Whether a daemon of this user listens at the socket; one that hangs counts."""
+    """Return whether a daemon of this user, even one that hangs, listens at the socket."""
     try:
         connect(path, time.monotonic() + LOOK_AT_OTHERS_SECONDS).close()
     except CannotShareError:

@@ -1,4 +1,4 @@
-"""Passes the standard streams of `jumpseat attach` to the daemon, and waits for the exit code.
+"""Passes the standard streams of `jumpseat attach` to the daemon and waits for the exit code.
 
 No client data passes through this process.
 """
@@ -19,28 +19,28 @@ from typing import Any
 from jumpseat.hub.failures import CannotShareError, NoDaemonError
 
 END_SECONDS = 3
-"""How long the session may take to end after a signal."""
+"""The time limit for the session to end after a signal."""
 
 
 def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
-    """Have the daemon serve this client; returns the exit code of the session.
+    """Pass this client's streams to the daemon. Return the exit code of the session when it ends.
 
     Raises:
-        CannotShareError: no daemon serves it, and its streams are untouched.
+        CannotShareError: the daemon does not serve this client, whose streams are untouched.
     """
     from jumpseat.hub.client import find_or_start
     from jumpseat.hub.names import installation_stamp
     from jumpseat.system.paths import places_of_process
 
-    # Before the first socket is opened, which would get the number of a standard stream that is closed.
+    # Check this before opening a socket, which would get the number of a standard stream that is closed.
     blocking = _modes()
     try:
         directory = Path.cwd()
-    except OSError:  # It was removed after this process was started in it.
+    except OSError:  # The directory was removed after this process started in it.
         directory = Path("/")
     try:
         places = places_of_process()
-    except OSError as error:  # A variable names a place in the directory that was removed.
+    except OSError as error:  # A variable contains a path relative to the removed directory.
         raise CannotShareError(f"the working directory cannot be read ({error.strerror})") from None
     variables = dict(os.environ)
     hello = {
@@ -78,14 +78,14 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
     channel = find_or_start(places.state_dir, variables, use)
     _end_on_signals(channel)
     try:
-        # The daemon reads the client's stream only from here on, so there is no way back.
+        # From here on, the daemon reads the client's stream, so falling back is no longer possible.
         channel.send({"op": "go"}, None)
         end = channel.receive(None)
         if end is not None and isinstance(end.get("exitCode"), int):
             return int(end["exitCode"])
     except (OSError, GarbageError, _TooLateError):
         pass
-    # The daemon is gone or hangs; it may have left the descriptors in non-blocking mode.
+    # The daemon has died or hangs, and may have left the descriptors in non-blocking mode.
     for descriptor, mode in blocking.items():
         with suppress(OSError):
             os.set_blocking(descriptor, mode)
@@ -93,13 +93,13 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
 
 
 def _umask() -> int:
-    umask = os.umask(0o077)  # It can be read only by setting it.
+    umask = os.umask(0o077)  # The umask can be read only by setting it.
     os.umask(umask)
     return umask
 
 
 def _open_log(file: Path) -> int:
-    # Here, and not in the daemon: `/dev/stderr` and the umask are this process's.
+    # The daemon cannot open it: `/dev/stderr` and the umask belong to this process.
     from jumpseat.system.log_files import open_log
 
     try:
@@ -109,10 +109,10 @@ def _open_log(file: Path) -> int:
 
 
 def _modes() -> dict[int, bool]:
-    """Whether each standard stream blocks.
+    """Return whether each standard stream is in blocking mode.
 
     Raises:
-        CannotShareError: one is closed. A socket of ours would get its number.
+        CannotShareError: a stream is closed, so a new socket would get its number.
     """
     try:
         return {descriptor: os.get_blocking(descriptor) for descriptor in (0, 1, 2)}
@@ -125,7 +125,7 @@ class _TooLateError(Exception):
 
 
 def _end_on_signals(channel: Any) -> None:
-    """Have SIGTERM, SIGINT and SIGHUP end the session in order: the exit code then comes as always."""
+    """On SIGTERM, SIGINT or SIGHUP, end the session. The daemon then sends the exit code as usual."""
 
     def end(*_: object) -> None:
         import socket

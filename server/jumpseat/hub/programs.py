@@ -1,4 +1,4 @@
-"""`serve` and `attach`, which editors start, without the command line, whose import would delay them."""
+"""Runs `serve` and `attach` for editors without importing the command line, which would delay them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jumpseat.system.paths import NoHomeError
 
 
 def run_program(argv: Sequence[str]) -> None:
-    """Run `serve` or `attach` and exit with its code; return if the arguments name neither."""
+    """Run `serve` or `attach` and exit with its code. Return if the arguments name neither."""
     try:
         match argv:
             case ["attach", *arguments]:

@@ -1,4 +1,4 @@
-"""The directory of the daemon's socket: safe from other users, and the same for all clients of a user."""
+"""The directory of the daemon's socket, which is safe from other users and shared by a user's clients."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pathlib import Path
 from jumpseat.hub.failures import CannotShareError
 
 LONGEST_SOCKET_PATH = 100
-"""In bytes; macOS holds 103 and a zero."""
+"""The maximum length in bytes; macOS allows 103 and a terminating zero."""
 
 LONGEST_NAME = len("/") + 16 + len(".sock")
-"""Of a socket in the directory, with the separator."""
+"""The length of a socket's name in the directory, with the separator."""
 
-_DARWIN_USER_TEMP_DIR = 65537  # of <unistd.h>
+_DARWIN_USER_TEMP_DIR = 65537  # <unistd.h> defines this.
 
 
 def run_directory(variables: Mapping[str, str]) -> Path:
-    """The first usable place, made if it does not exist.
+    """Return the first usable directory, and create it if it does not exist.
 
     Raises:
-        CannotShareError: there is none.
+        CannotShareError: no directory is usable.
     """
     reasons = []
     for path in candidates(os.getuid(), variables):
@@ -38,7 +38,7 @@ def run_directory(variables: Mapping[str, str]) -> Path:
 
 
 def candidates(uid: int, variables: Mapping[str, str]) -> Iterator[Path]:
-    """Where the directory may be, best first. Never by `TMPDIR`, which some editors set for themselves."""
+    """Yield the possible paths, best first. `TMPDIR` is ignored because some editors set their own."""
     yield Path(f"/run/user/{uid}/jumpseat")
     named = variables.get("XDG_RUNTIME_DIR", "")
     if named.startswith("/"):
@@ -49,7 +49,7 @@ def candidates(uid: int, variables: Mapping[str, str]) -> Iterator[Path]:
 
 
 def fault_of(path: Path) -> str | None:
-    """Why this directory cannot be trusted; None if it can. A symbolic link is not followed."""
+    """Return why this directory cannot be trusted, or None if it can. Symbolic links are not followed."""
     try:
         status = path.lstat()
     except OSError as error:
@@ -66,7 +66,7 @@ def fault_of(path: Path) -> str | None:
 
 
 def _prepare(path: Path) -> str | None:
-    """Make the directory if it is missing; returns why it cannot be used."""
+    """Create the directory if it is missing. Return why it cannot be used, or None if it can."""
     if len(os.fsencode(path)) + LONGEST_NAME > LONGEST_SOCKET_PATH:
         return "the path is too long for a socket"
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""The clients that are attached to this daemon: their sessions, from `go` to the exit code."""
+"""The clients that are attached to this daemon, and their sessions from `go` to the exit code."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from jumpseat.system.shared import Shared
 logger = logging.getLogger(__name__)
 
 LEVELS = ("warning", "debug", "info", "error")
-"""Of `--log-level`, the default first."""
+"""The values of `--log-level`, the default first."""
 
 LONGEST_NAME = 100
-"""Of a client, in its status, which holds all clients in one message."""
+"""The maximum length of a client's name in the status, which lists all clients in one message."""
 
 
 @dataclass(slots=True, eq=False)
 class AttachedClient:
-    """One client, from its hello on."""
+    """A client that has sent its hello."""
 
     pid: int
     environment: Environment
@@ -44,10 +44,10 @@ class AttachedClient:
 
     @classmethod
     def of_hello(cls, message: Mapping[str, Any], shared: Shared) -> AttachedClient:
-        """The client that says this. Its texts may hold surrogates: bytes that are not UTF-8.
+        """Return the client for a hello. Its texts may contain surrogates for bytes that are not valid UTF-8.
 
         Raises:
-            GarbageError: it is not a hello; the message repeats nothing of it.
+            GarbageError: the message is not a hello; the error does not quote it.
         """
         match message:
             case {
@@ -69,12 +69,12 @@ class AttachedClient:
 
     @property
     def config_file(self) -> Path:
-        """Its configuration file, which may not exist."""
+        """The client's configuration file, which may not exist."""
         named = self.options.config_file
         return self.environment.places.config_file if named is None else self.environment.absolute(named)
 
     def status(self) -> dict[str, Any]:
-        """The client's entry in the daemon's status."""
+        """Return the client's entry in the daemon's status."""
         info = self.session.client_info if self.session is not None else None
         requests = self.session.in_flight.values() if self.session is not None else ()
         entry = {
@@ -87,9 +87,9 @@ class AttachedClient:
         return {key: value for key, value in entry.items() if value is not None}
 
     async def serve(self, connection: ControlConnection) -> int:
-        """Run the client's session on the streams that it has passed; returns the exit code.
+        """Run the client's session on the streams that it passed. Return the exit code.
 
-        The session also ends with the attach process, which closes its end of the connection.
+        The session also ends when the attach process does, because that closes the connection.
         """
         streams = connection.take_descriptors()
 
@@ -111,14 +111,14 @@ class AttachedClient:
             return 1
         finally:
             following.cancel()
-            await asyncio.wait([following])  # It watches the socket until then.
+            await asyncio.wait([following])  # The task watches the socket until it ends.
 
     def _begin(self, session: Session) -> None:
         self.session = session
 
 
 def _shown(text: str | None) -> str | None:
-    """A client's text for a terminal, of a bounded length."""
+    """Make a client's text safe for a terminal and limit its length."""
     return text and "".join(each if each.isprintable() else "?" for each in text[:LONGEST_NAME])
 
 

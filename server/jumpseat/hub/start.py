@@ -1,4 +1,4 @@
-"""Starts the daemon's process, which outlives its starter."""
+"""Starts the daemon's process, which outlives the process that starts it."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _MOST_REASON_BYTES = 4096
 INHERITED = frozenset(
     {
         *("HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"),
-        # The keyring and a browser's window are the user's, whichever client asks for them.
+        # The keyring and the browser belong to the user, whichever client needs them.
         *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
-        # Where Python finds jumpseat.
+        # Python needs these to find jumpseat.
         *("PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "SYSTEMROOT"),
     }
 )
-"""The variables of the first client that the daemon gets. All others are each client's own."""
+"""The first client's variables that the daemon inherits. All others are specific to each client."""
 
 
 def start_daemon(
     state_dir: Path, files: DaemonFiles, lock: int, variables: Mapping[str, str], deadline: float
 ) -> None:
-    """Start a daemon and return when it listens. The caller holds the lock.
+    """Start a daemon and wait until it listens. The caller must hold the lock.
 
     Raises:
-        CannotShareError: it cannot be started, or does not listen until the deadline.
+        CannotShareError: the daemon cannot be started or does not listen before the deadline.
     """
-    import subprocess  # Deferred: with a warm daemon nothing is started.
+    import subprocess  # Deferred: a running daemon is not started again.
 
     directory = run_directory(variables)
     if not sys.executable:
@@ -49,8 +49,8 @@ def start_daemon(
     try:
         log = open_log(files.log)
         try:
-            # The daemon holds the lock too until it listens, should this process be killed before that.
-            started = subprocess.Popen(  # noqa: S603 - this interpreter, with paths of ours
+            # The daemon holds the lock too until it listens, in case this process is killed before that.
+            started = subprocess.Popen(  # noqa: S603 - runs this interpreter with our own paths
                 [
                     *(sys.executable, "-P", "-m", "jumpseat.hub.daemon"),
                     *map(str, (state_dir, directory, lock, writer)),
@@ -68,7 +68,7 @@ def start_daemon(
         os.close(writer)
         writer = -1
         answer = _read_all(reader, deadline)
-        # It forks at once, so that the daemon is no child of this process.
+        # It forks immediately so that the daemon is not a child of this process.
         started.wait(max(0.1, deadline - time.monotonic()))
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise CannotShareError(f"the daemon cannot be started ({error})") from None
@@ -82,9 +82,9 @@ def start_daemon(
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """What the daemon gets of the first client's variables."""
+    """Return the daemon's environment, which consists of some of the first client's variables."""
     kept = {name: value for name, value in variables.items() if name in INHERITED or name.startswith("LC_")}
-    # The locale of the first client must not decide how the paths of all are encoded.
+    # The first client's locale must not determine how the paths of all clients are encoded.
     kept["PYTHONUTF8"] = "1"
     # A project's own search path could replace modules of the daemon for all clients.
     package = Path(__file__).parents[2]
