@@ -1,6 +1,7 @@
 """The wire formats of model APIs: pure functions that encode requests and decode answers.
 
-Public and stable for plug-ins. A new dialect needs only `Decoder`, `BlockAssembler` and `render_context`.
+This is a stable, public API for plug-ins. A new dialect only needs `Decoder`, `BlockAssembler` and
+`render_context`.
 """
 
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ __all__ = [
     "render_context",
 ]
 
-# A daemon that has read no answer starts without them.
+# These are imported on first use, because the daemon does not need them to start.
 __getattr__ = deferred(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""The arguments of a tool call: from the model's text to an object, and back."""
+"""Converts the arguments of a tool call from the model's text to an object, and back."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pydantic_core
 from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
 
-# Matches in every number that is too large for a double, and in some others.
+# This matches every number that is too large for a double, and some others.
 _LONG_NUMBER = re.compile(r"\d[eE]\+?\d{3}|\d{200}")
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Returns the arguments and None, or None and a sentence about the fault."""
+    """Return the arguments and None, or None and a sentence that describes the error."""
     # Malformed JSON is not repaired: a guess could run a tool with arguments that the model did not write.
     text = raw.strip()
     if text in ("", "null"):  # Many servers send these for a call without arguments.
         return {}, None
     try:
-        # Short texts are read strictly: an unpaired surrogate is an error that the model should see.
+        # Short texts are parsed strictly: the model should see that it wrote an unpaired surrogate.
         is_large = len(text) > LARGE_JSON_BYTES
         arguments = read_large_json(text) if is_large else _read(text)
     except ValueError as error:
@@ -40,10 +40,10 @@ def _read(text: str) -> Any:
 
 
 def arguments_text(value: Any) -> str:
-    """The arguments as JSON text, from a server that sends either an object or text."""
+    """Return the arguments as JSON text, whether the server sent an object or text."""
     if value is None or isinstance(value, str):
         return value or ""
-    # `1e400` was parsed as infinity. It becomes `Infinity`, which `parse_arguments` rejects.
+    # `1e400` was parsed as infinity and is written as `Infinity`, which `parse_arguments` rejects.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

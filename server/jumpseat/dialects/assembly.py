@@ -1,7 +1,7 @@
-"""Builds the events of an answer for every dialect, and keeps the laws of `jumpseat.chat.events`.
+"""Builds the events of an answer for every dialect, according to the rules in `jumpseat.chat.events`.
 
-A decoder passes in text, thinking and pieces of tool calls. The assembler numbers blocks in first-seen
-order, opens and closes them, and makes the finished blocks.
+A decoder passes in text, thinking and pieces of tool calls. The assembler opens and closes the blocks,
+numbers them in first-seen order, and builds the finished ones.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from jumpseat.dialects.stop_reasons import stop_reason_of
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
 MAX_WHITESPACE = 4096
-"""Consecutive white space in arguments. JSON escapes line ends in strings, so valid arguments have less."""
+"""The most consecutive whitespace characters in arguments. Valid JSON has fewer: it escapes line ends."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call that is not complete. `block` is None until the start event is emitted."""
+    """An incomplete tool call. `block` is None until the start event is emitted."""
 
     ordinal: int
     id: str = ""
-    """The id in the conversation; empty until the call is started."""
+    """The id in the conversation; empty until the start event is emitted."""
 
     provider_id: str = ""
     name: str = ""
@@ -67,30 +67,30 @@ class _Call:
 
 
 def suffix_of(response_id: str) -> str:
-    """A `mint_suffix` that differs between answers, and does not depend on how the answer was cut."""
+    """Return a `mint_suffix` that differs between answers, but does not depend on how they are chunked."""
     tail = re.sub(r"[^a-zA-Z0-9]", "", response_id)[-8:]
     return f"_{tail}" if tail else ""
 
 
 class BlockAssembler:
-    """Collects the events of one answer; `take` returns the new ones.
+    """A builder of one answer's events; `take` returns the new ones.
 
-    At most one block of text or thinking is open; any other block closes it. Tool calls have keys that the
-    decoder chooses, and may overlap.
+    At most one block of text or thinking is open; any other block closes it. Tool calls may overlap, and are
+    identified by keys that the decoder chooses.
     """
 
     def __init__(self, provider: str, model: str, *, thinking_opaque: OpaqueSource | None = None) -> None:
         """
         Args:
             provider: the provider's id, for the blocks' origin.
-            model: the model as the request names it, for the blocks' origin.
-            thinking_opaque: called for the opaque data of a thinking block when the block is closed.
+            model: the model's name in the request, for the blocks' origin.
+            thinking_opaque: called when a thinking block is closed; returns its opaque data.
         """
         self.mint_suffix = ""
-        """Appended to generated call ids, so that they differ between answers."""
+        """The suffix of generated call ids, so that they differ between answers."""
 
         self.endless_whitespace = False
-        """A tool call exceeded `MAX_WHITESPACE`: the decoder should end the answer here."""
+        """Whether a tool call exceeded `MAX_WHITESPACE`, so that the decoder should end the answer."""
 
         self._origin = Origin(provider, model)
         self._left_out: str | None = None
@@ -109,7 +109,7 @@ class BlockAssembler:
         self._ids: set[str] = set()
 
     def take(self) -> list[StreamEvent]:
-        """The events since the last call."""
+        """Return the events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -118,10 +118,10 @@ class BlockAssembler:
         self._events.append(event)
 
     def leave_out(self, data: str) -> None:
-        """Skip an event that is not JSON, such as a proxy's keep-alive, with one warning for each answer.
+        """Skip an event that is not JSON, such as a proxy's keep-alive, with one warning per answer.
 
         Raises:
-            ProtocolError: it began as an object, so a part of the answer is lost.
+            ProtocolError: the event began as an object, so a part of the answer is lost.
         """
         excerpt = plain_words(data[:80])
         provider = self._origin.provider
@@ -133,14 +133,14 @@ class BlockAssembler:
             self._events.append(WarningEvent("unreadable_event", message))
 
     def early_end(self) -> ProtocolError:
-        """The error for an answer that ended before its end mark; it quotes the first skipped event."""
+        """Create the error for an answer without an end mark; it quotes the first skipped event."""
         provider = self._origin.provider
         suffix = f" after an event that is not JSON: {self._left_out}" if self._left_out else "."
         return ProtocolError(f"{provider} ended its answer early{suffix}", provider=provider)
 
     @property
     def calls_seen(self) -> int:
-        """The number of tool calls that were started; a call without a name is not."""
+        """The number of tool calls whose start event was emitted; a call without a name does not count."""
         return self._calls_started
 
     @property
@@ -168,7 +168,7 @@ class BlockAssembler:
                 self._events.append(ThinkingDeltaEvent(self._open_block, piece))
 
     def sign_thinking(self, signature: str) -> None:
-        """Add to the signature of the thinking block; opens one if none is open."""
+        """Add to the signature of the thinking block, and open one if necessary."""
         self._begin_thinking()
         self._signature = (self._signature or "") + signature
 
@@ -178,7 +178,7 @@ class BlockAssembler:
             self._stamp = opaque
 
     def close_prose(self) -> None:
-        """Close the open block of text or thinking; more of either begins a new block."""
+        """Close the open block of text or thinking; more of either starts a new block."""
         self._close_open()
 
     def touch_thinking(self) -> None:
@@ -186,7 +186,7 @@ class BlockAssembler:
         self._begin_thinking()
 
     def whole(self, block: RedactedThinkingBlock | OtherBlock | ImageBlock) -> None:
-        """Add a complete block that has no deltas; its origin is set here."""
+        """Add a complete block that has no deltas, and set its origin."""
         self._close_open()
         number = self._number()
         self._events.append(BlockDoneEvent(number, replace(block, origin=self._origin)))
@@ -200,13 +200,14 @@ class BlockAssembler:
         arguments: str | None = None,
         opaque: str | None = None,
     ) -> None:
-        """Add to a tool call; a new key begins one. The first id and name that are not empty are kept."""
+        """Add to a tool call, or start one if the key is new. The first non-empty id and name are used."""
         call = self._calls.get(key)
         if call is None:
-            self._start_pending()  # Before the new one, whose number is higher.
+            self._start_pending()  # This must run before the new call starts, because its number is higher.
             self._calls_begun += 1
             call = self._calls[key] = _Call(self._calls_begun)
-        # Not joined: Kimi repeats id and name in every delta, and Alibaba sends them empty after the first.
+        # Id and name are not concatenated: Kimi repeats them in every delta, and Alibaba sends them empty
+        # after the first one.
         call.provider_id = call.provider_id or id or ""
         call.name = call.name or name or ""
         call.opaque = call.opaque or opaque
@@ -219,7 +220,7 @@ class BlockAssembler:
                 self._events.append(ToolUseDeltaEvent(call.block, arguments))
 
     def _watch_for_whitespace(self, call: _Call, piece: str) -> None:
-        """Detect a model that writes whitespace until its token limit, as some do behind Copilot."""
+        """Detect a model that writes whitespace until its token limit, as some models behind Copilot do."""
         trailing = len(piece) - len(piece.rstrip())
         call.whitespace = call.whitespace + trailing if trailing == len(piece) else trailing
         if call.whitespace > MAX_WHITESPACE and not self.endless_whitespace:
@@ -229,12 +230,12 @@ class BlockAssembler:
             self._events.append(WarningEvent("endless_whitespace", message))
 
     def holds_arguments(self, key: Hashable) -> bool:
-        """Whether an open call already has a complete, non-empty object of arguments."""
+        """Whether the arguments of an open call are already a complete, non-empty object."""
         call = self._calls.get(key)
         return call is not None and bool(parse_arguments("".join(call.pieces))[0])
 
     def close_tool_call(self, key: Hashable) -> None:
-        """Complete a call. A key that is not open is ignored; a call without a name is dropped."""
+        """Complete a call. Unknown keys are ignored; a call without a name is dropped."""
         call = self._calls.pop(key, None)
         if call is None:
             return
@@ -249,7 +250,7 @@ class BlockAssembler:
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
         opaque = call.opaque
-        # The id was replaced because another call of the answer has it; requests still need the provider's.
+        # If the id was replaced because another call of the answer has it, requests still need the original.
         if call.provider_id not in ("", call.id):
             opaque = write_opaque({**read_opaque(opaque), CALL_ID: call.provider_id})
         block = ToolUseBlock(
@@ -264,7 +265,7 @@ class BlockAssembler:
         self._events.append(ToolUseDoneEvent(block_number, block))
 
     def close_all(self) -> None:
-        """Close every open block, in the order in which they began."""
+        """Close all open blocks, in the order in which they began."""
         self._close_open()
         for key in tuple(self._calls):
             self.close_tool_call(key)
@@ -277,13 +278,13 @@ class BlockAssembler:
         refused: bool = False,
         known: StopReason | None = None,
     ) -> None:
-        """Close every open block, and end the answer.
+        """Close all open blocks, and end the answer.
 
         Args:
-            raw: the provider's stop reason; None or empty if it reports none.
-            usage: the tokens; None if the provider reports none.
-            refused: the text is a refusal.
-            known: the stop reason if `raw` is unknown. Without it such an answer gets a warning.
+            raw: the provider's stop reason; None or empty if it does not report one.
+            usage: the token counts; None if the provider does not report them.
+            refused: whether the text is a refusal.
+            known: the stop reason to use if `raw` is unknown; None to add a warning instead.
         """
         self.close_all()
         stop = (stop_reason_of(raw) or known) if raw else "end_turn"
@@ -295,7 +296,7 @@ class BlockAssembler:
             self._events.append(WarningEvent("unknown_stop_reason", message))
         stop = stop or "end_turn"
         if stop in ("end_turn", "tool_use"):
-            # Many servers report "stop" after calls, or "tool_calls" without any.
+            # Many servers report "stop" after calls, or "tool_calls" without a call.
             stop = "tool_use" if self._calls_started else "refusal" if refused else "end_turn"
         self._events.append(DoneEvent(stop, usage, raw or None))
 
@@ -332,7 +333,7 @@ class BlockAssembler:
         self._events.append(ThinkingDoneEvent(self._open_block, thinking))
 
     def _start_pending(self) -> None:
-        # A call waits for its id only until another block starts, because block numbers are emitted in order.
+        # A call waits for its id only until another block starts, because block numbers must be ascending.
         for call in self._calls.values():
             if call.block is None and call.name:
                 self._start_call(call)

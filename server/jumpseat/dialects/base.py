@@ -1,4 +1,4 @@
-"""The interface of decoders, and a reader for the JSON of an answer.
+"""Defines the interface of decoders, and parses the JSON of answers.
 
 A dialect is `encode(request, facts) -> dict` and a decoder; each answer has its own decoder.
 """
@@ -20,7 +20,7 @@ from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 def read_answer(text: bytes | str) -> Any:
     """Parse the JSON of an answer, or of one event.
 
-    A string that begins or ends with an unpaired surrogate is a `CutText`. U+0000 becomes U+FFFD.
+    A string that begins or ends with an unpaired surrogate becomes a `CutText`. U+0000 becomes U+FFFD.
 
     Raises:
         ValueError: the text is not complete JSON.
@@ -33,7 +33,8 @@ def read_answer(text: bytes | str) -> Any:
         return from_json(text, allow_inf_nan=True)
     except ValueError:
         value = read_json(text, allow_inf_nan=True)
-    with contextlib.suppress(ValueError, RecursionError):  # The standard library reads less than `read_json`.
+    # The standard library accepts less than `read_json`.
+    with contextlib.suppress(ValueError, RecursionError):
         return with_cut_texts(text)
     return value
 
@@ -58,27 +59,27 @@ def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:
 
 
 class Decoder(Protocol):
-    """Turns one answer, as it arrives, into events that keep the laws of `jumpseat.chat.events`.
+    """A converter of one answer into events that follow the rules in `jumpseat.chat.events`.
 
-    The methods raise a `ChatError` if the answer is an error, or violates the dialect; events that
-    earlier calls returned stay valid. After `complete` they return nothing.
+    The methods raise a `ChatError` if the answer is an error or violates the dialect; events that earlier
+    calls returned stay valid. After `complete`, they return no events.
     """
 
     @property
     def complete(self) -> bool:
-        """The end mark of the dialect was read; the rest of the connection is not."""
+        """Whether the dialect's end mark was read; the rest of the answer is ignored."""
         ...
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one server-sent event (or one line of NDJSON, with the name `message`)."""
+        """Decode one server-sent event (or one line of NDJSON, with the name `message`)."""
         ...
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the complete body of an answer that was not streamed."""
+        """Decode the complete body of an answer that was not streamed."""
         ...
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input.
+        """Return the remaining events when the input has ended.
 
         Raises:
             ProtocolError: the answer was not complete.

@@ -1,4 +1,4 @@
-"""Marks in a request up to which a provider caches the prompt.
+"""Adds the marks to a request up to which a provider caches the prompt.
 
 Source: the anthropic-messages reference, "Request"; the copilot-api reference, `copilot_cache_control`.
 """
@@ -17,10 +17,10 @@ _UNMARKABLE = ("thinking", "redacted_thinking")
 
 
 def mark_part(message: MutableMapping[str, Any], key: str = "content") -> None:
-    """Mark the last part of a message that can be marked; a plain text becomes one part.
+    """Mark the last part of a message that can be marked; a plain text is first converted to a part.
 
     Args:
-        message: a message whose content is a text or parts.
+        message: a message whose content is a text or a list of parts.
         key: the member with the content.
     """
     content = message[key]
@@ -34,7 +34,7 @@ def mark_part(message: MutableMapping[str, Any], key: str = "content") -> None:
 
 
 def mark_last(rows: MutableSequence[dict[str, Any]]) -> None:
-    """Mark the last tool; one that is loaded only when it is needed cannot be marked."""
+    """Mark the last tool, apart from tools with deferred loading, which cannot be marked."""
     for index in reversed(range(len(rows))):
         if not rows[index].get("defer_loading"):
             rows[index] = {**rows[index], NAME: MARK}
@@ -42,7 +42,7 @@ def mark_last(rows: MutableSequence[dict[str, Any]]) -> None:
 
 
 def ends_of_user_turns(messages: Sequence[dict[str, Any]], roles: Sequence[str]) -> list[dict[str, Any]]:
-    """The last message of each of the last two runs of messages with these roles."""
+    """Return the last message of each of the last two runs of messages with these roles."""
     followers = [*messages[1:], {"role": "end"}]
     ends = [
         message

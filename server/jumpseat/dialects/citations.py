@@ -1,4 +1,4 @@
-"""Reads citations: `url_citation` and others of OpenAI's dialects, the locations of Anthropic's."""
+"""Reads citations: `url_citation` and others in OpenAI's dialects, locations in Anthropic's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from jumpseat.chat import CitationEvent
 from jumpseat.dialects.loose_values import count_in, text_in
 
-# By the unit: the members of Anthropic's locations that hold a place in the source.
+# The members of Anthropic's locations with the start and the end of the cited passage, by unit.
 _PLACES = {
     "character": ("start_char_index", "end_char_index"),
     "page": ("start_page_number", "end_page_number"),
@@ -17,15 +17,16 @@ _PLACES = {
 
 
 def citation_of(source: Mapping[str, Any], block: int | None) -> CitationEvent:
-    """The event of a citation in the form of any provider.
+    """Create the event for a citation in any provider's format.
 
     Args:
-        source: The citation, the annotation or the search result.
-        block: The number of the text that cites it, if it is known.
+        source: the citation, the annotation or the search result.
+        block: the number of the text block that cites it, if known.
     """
     titles = (source.get(name) for name in ("title", "document_title", "filename"))
     passages = (source.get(name) for name in ("cited_text", "content", "snippet"))
-    index = count_in(source.get("index"))  # Of `file_citation`; those with a URL count sources by it.
+    # In `file_citation`, `index` is a position in the text; citations with a URL number their sources by it.
+    index = count_in(source.get("index"))
     start = count_in(source.get("start_index"))
     return CitationEvent(
         block,

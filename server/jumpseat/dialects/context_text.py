@@ -1,4 +1,4 @@
-"""Context blocks as text for the model: path, label, line numbers, and a fence that the text cannot close."""
+"""Renders context blocks for the model: path, label, line numbers, and a fence that the text cannot close."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from jumpseat.chat import ContextBlock, Range
 from jumpseat.chat.fence import fence_for
 
 MAX_NAME = 300
-"""Characters of a name: enough for a path, too few for an injected prompt."""
+"""The most characters of a name: enough for a path, too few for an injected prompt."""
 
 _NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029`]+")
 _LANGUAGE = re.compile(r"[^\w+#.-]")
 
 
 def render_context(block: ContextBlock) -> str:
-    """The block as a heading and a fenced text, without a trailing line end."""
-    # A label that repeats the name is written once.
+    """Return the block as a heading and a fenced text, without a trailing line end."""
+    # `dict.fromkeys` drops a label that repeats the name.
     names = dict.fromkeys(filter(None, (_plain(_name_of(block.uri)), _plain(block.label or ""))))
     heading = ", ".join(filter(None, (*(f"`{name}`" for name in names), _place(block.range)))) or "Context"
     fence = fence_for(block.text)
@@ -43,12 +43,12 @@ def path_of(uri: str | None) -> str | None:
     if parts.scheme != "file":
         return None
     path = unquote(parts.path)
-    # A Windows path is /C:/… in a URI.
+    # A Windows path in a URI starts with `/C:/`.
     return path[1:] if re.match(r"/[A-Za-z]:", path) else path
 
 
 def _place(span: Range | None) -> str:
-    """The lines of a range, counted from 1; the last one is included."""
+    """Return the line numbers of a range, counted from 1, including the last line."""
     if span is None:
         return ""
     first, last = span.start.line + 1, span.end.line + 1

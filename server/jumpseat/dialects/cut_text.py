@@ -1,6 +1,6 @@
-"""Joins texts that a provider cut within a character.
+"""Joins texts that a provider split within a character.
 
-JSON writes a character beyond U+FFFF as two escapes (a surrogate pair), and some providers cut their deltas
+JSON writes a character beyond U+FFFF as two escapes (a surrogate pair), and some providers split their deltas
 between them. A piece that begins or ends with such a half is a `CutText`. As a `str` it has U+FFFD in place
 of the half, because a lone surrogate cannot be encoded. `joined` and `Joiner` use the half itself.
 """
@@ -20,7 +20,7 @@ REPLACEMENT = "\ufffd"
 
 
 class CutText(str):
-    """A text whose first or last character is a half; `cut` is the text with the half."""
+    """A text whose first or last character is a half; `cut` is the text that still contains the half."""
 
     __slots__ = ("cut",)
 
@@ -33,22 +33,22 @@ class CutText(str):
 
 
 def with_cut_texts(text: bytes | str) -> Any:
-    """Parse JSON whose strings may begin or end with a half; those become `CutText`."""
+    """Parse JSON, and convert strings that begin or end with a half to `CutText`."""
     return _marked(json.loads(text))
 
 
 def halves_of(piece: str) -> str:
-    """The piece with the halves at its ends, if it has any."""
+    """Return the piece, including any halves at its ends."""
     return piece.cut if isinstance(piece, CutText) else piece
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """The pieces as one text, which may be a `CutText` itself."""
+    """Join the pieces to one text, which may be a `CutText` itself."""
     return _text(_PAIR.sub(_whole, "".join(map(halves_of, pieces))))
 
 
 class Joiner:
-    """Joins the pieces of one text as they arrive."""
+    """An incremental joiner of the pieces of one text."""
 
     __slots__ = ("_half",)
 
@@ -56,7 +56,7 @@ class Joiner:
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """Returns the text that is complete now; a half at the end waits for the next piece."""
+        """Return the text that is complete now; a half at the end waits for the next piece."""
         piece = halves_of(piece)
         if not self._half and (piece.isascii() or not _HALF.search(piece)):
             return piece
@@ -65,7 +65,7 @@ class Joiner:
         return _HALF.sub(REPLACEMENT, text[: len(text) - len(self._half)])
 
     def finish(self) -> str:
-        """Returns U+FFFD if the other half of a character did not arrive."""
+        """Return U+FFFD if the other half of a character did not arrive."""
         half, self._half = self._half, ""
         return REPLACEMENT if half else ""
 

@@ -1,4 +1,4 @@
-"""Efforts, with which most dialects express a thinking level: the nearest one that a model has."""
+"""Chooses the effort for a thinking level: most dialects express levels as efforts."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Collection
 from jumpseat.chat import ThinkingLevel, WarningEvent
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""Every effort of any dialect, lowest first; `none` turns thinking off."""
+"""The efforts of all dialects, lowest first; `none` turns thinking off."""
 
 COMMON = ("none", "low", "medium", "high")
-"""The efforts of a model that is not known."""
+"""The efforts to assume for an unknown model."""
 
 _SUPPORTED = re.compile(r"(?<!un)supported values?(.*)", re.IGNORECASE | re.DOTALL)
 _QUOTED = re.compile(rf"['\"`]({'|'.join(EFFORTS)})['\"`]")
 
 
 def nearest_effort(level: ThinkingLevel, efforts: Collection[str]) -> str | None:
-    """The effort for a level: the nearest, or the lowest for `off` if the model always thinks.
+    """Return the effort for a level: the nearest, or the lowest for `off` if the model always thinks.
 
     Args:
         level: the requested level.
-        efforts: the efforts of the model.
+        efforts: the efforts that the model accepts.
 
     Returns:
-        None if the model has no effort for the level.
+        The effort, or None if the model has none for the level.
     """
     wanted = "none" if level == "off" else level
     if wanted in efforts:
@@ -36,7 +36,7 @@ def nearest_effort(level: ThinkingLevel, efforts: Collection[str]) -> str | None
 
 
 def effort_warning(model: str, level: ThinkingLevel, effort: str | None) -> WarningEvent | None:
-    """The warning for a level that the model does not have.
+    """Create the warning for a level that the model does not support, if necessary.
 
     Args:
         model: the model's name.
@@ -57,18 +57,18 @@ def effort_warning(model: str, level: ThinkingLevel, effort: str | None) -> Warn
 
 
 def efforts_after_refusal(message: str, sent: str, efforts: Collection[str]) -> Collection[str] | None:
-    """The efforts that remain after an endpoint refused one; None if it refuses efforts altogether.
+    """Return the efforts that remain after an endpoint rejected one; None if it rejects efforts altogether.
 
     Args:
-        message: the text of the refusal; some list the supported values.
-        sent: the refused effort.
-        efforts: the efforts that the model was believed to have.
+        message: the endpoint's error message, which may list the supported values.
+        sent: the rejected effort.
+        efforts: the efforts that the model was assumed to accept.
     """
     match = _SUPPORTED.search(message)
     listed = _QUOTED.findall(match[1]) if match else []
     if listed and sent not in listed:
         return listed
-    # A refusal that quotes an unusual effort is about that value.
+    # An error message that quotes an unusual effort concerns that value.
     if sent not in ("low", "medium", "high") and sent in _QUOTED.findall(message):
         return [each for each in efforts if each != sent]
     return None

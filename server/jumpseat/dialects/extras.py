@@ -1,4 +1,4 @@
-"""The interface for additions of a provider to a dialect: price, sources, notices."""
+"""Defines the interface for a provider's additions to a dialect: price, sources, notices."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from jumpseat.chat import Cost, WarningEvent
 
 
 class Extras(Protocol):
-    """Reads the additions of one provider. Each method takes the object that may hold them."""
+    """A reader of one provider's additions. Each method takes the object that may contain them."""
 
     def cost_in(self, container: Mapping[str, Any]) -> Cost | None:
-        """The price of the answer so far."""
+        """Return the price of the answer so far."""
 
     def sources_in(self, container: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        """The sources of the answer as (url, title); either may be empty."""
+        """Return the answer's sources as (url, title); either may be empty."""
         ...
 
     def notices_in(self, container: Mapping[str, Any]) -> Iterable[WarningEvent]:
-        """Warnings of the provider that do not end the answer."""
+        """Return the provider's warnings that do not end the answer."""
         ...

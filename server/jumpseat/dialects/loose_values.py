@@ -1,6 +1,7 @@
-"""Reads values from a provider's JSON; a value of the wrong type counts as absent.
+"""Reads values from a provider's JSON, treating a value of the wrong type as absent.
 
-Compatible servers send null, numbers in strings and objects instead of text; a chat must not fail for that.
+Compatible servers send null, numbers in strings and objects instead of text. A chat must not fail because of
+that.
 """
 
 from __future__ import annotations
@@ -14,46 +15,46 @@ _MAX_COUNT = 2**53
 
 
 def text_in(value: Any) -> str:
-    """The text, or ""."""
+    """Return the text, or ""."""
     return value if isinstance(value, str) else ""
 
 
 def texts_in(value: Any) -> list[str]:
-    """The texts in a list; other items are skipped."""
+    """Return the texts in a list; other items are skipped."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def mapping_in(value: Any) -> Mapping[str, Any]:
-    """The object, or an empty one."""
+    """Return the object, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def mappings_in(value: Any) -> list[Mapping[str, Any]]:
-    """The objects in a list; other items are skipped."""
+    """Return the objects in a list; other items are skipped."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def number_in(value: Any) -> float | None:
-    """The number; None also for NaN and infinity (`1e999`)."""
+    """Return the number, or None, which includes NaN and infinity (`1e999`)."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_COUNT
     return value if is_number else None
 
 
 def count_in(value: Any) -> int | None:
-    """The number as an integer of at least 0, or None."""
+    """Return the number as an integer of at least 0, or None."""
     number = number_in(value)
     return None if number is None else max(0, int(number))
 
 
 def limit_in(value: Any) -> int | None:
-    """The integer if it is at least 1, or None."""
+    """Return the integer if it is at least 1, or None."""
     return value if type(value) is int and value > 0 else None
 
 
 def moment_in(value: Any) -> datetime | None:
-    """A date, an RFC 3339 time or Unix seconds, in UTC; a time without a zone is UTC.
+    """Convert a date, an RFC 3339 time or Unix seconds to UTC; a time without a zone is assumed to be UTC.
 
-    None for anything else, and for a time that `datetime` cannot represent in UTC.
+    Return None for anything else, and for a time that `datetime` cannot represent in UTC.
     """
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):

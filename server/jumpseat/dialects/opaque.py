@@ -1,7 +1,7 @@
-"""Reads and writes `opaque`: the text of a JSON object, whose keys belong to the dialect that made it.
+"""Reads and writes `opaque`: the text of a JSON object whose keys belong to the dialect that wrote it.
 
-All dialects share the key `CALL_ID`: the provider's id of a tool call, if the conversation has another id for
-it because the provider used the same one twice. Requests send the provider's id.
+All dialects share the key `CALL_ID`: the provider's id of a tool call, if its id in the conversation is
+different because the provider used the same id twice. Requests send the provider's id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CALL_ID = "call_id"
 
 
 def read_opaque(opaque: str | None) -> dict[str, Any]:
-    """The object of an `opaque` text; empty if it is not one."""
+    """Parse an `opaque` text; return an empty object if it is not valid."""
     if opaque is None:
         return {}
     try:
@@ -29,12 +29,12 @@ def read_opaque(opaque: str | None) -> dict[str, Any]:
 
 
 def write_opaque(values: Mapping[str, Any]) -> str | None:
-    """The `opaque` text of an object; None if it is empty."""
+    """Return the `opaque` text of an object; None if it is empty."""
     return json.dumps(values, ensure_ascii=False, separators=(",", ":")) if values else None
 
 
 def own_id(call: ToolUseBlock, origin: Origin) -> str:
-    """The id of a call as the provider at `origin` knows it."""
+    """Return the id that the provider at `origin` uses for a call."""
     if call.origin != origin or CALL_ID not in (call.opaque or ""):
         return call.id
     own = read_opaque(call.opaque).get(CALL_ID)
@@ -42,7 +42,7 @@ def own_id(call: ToolUseBlock, origin: Origin) -> str:
 
 
 def own_ids(messages: Iterable[Message], origin: Origin) -> dict[str, str]:
-    """Maps the id of every call in a conversation to the id that the provider at `origin` knows."""
+    """Map the id of every call in a conversation to the id that the provider at `origin` uses."""
     return {
         block.id: own_id(block, origin)
         for message in messages

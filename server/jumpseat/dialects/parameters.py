@@ -1,6 +1,6 @@
-"""The parameters of a request's body: merging them, leaving one out, and the warning for that.
+"""Merges the parameters of a request's body, and leaves out some with a warning.
 
-`jumpseat.config` refuses the names that a table cannot set, such as `messages`.
+`jumpseat.config` rejects the names that a table cannot set, such as `messages`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 from jumpseat.chat import WarningEvent
 
 _APPENDED = frozenset({"include", "tools"})
-"""Lists of the body that gain items, as an added tool does not replace the tools of a chat."""
+"""The lists that are extended, not replaced: an added tool does not replace the tools of a chat."""
 
 _THINKING = frozenset({"reasoning", "reasoning_effort", "think"})
 
 
 def merge_parameters(parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The configured parameters, overridden by the settings of a chat.
+    """Return the configured parameters, overridden by the settings of a chat.
 
-    Objects are merged; `tools` and `include` are joined.
+    Objects are merged; the lists `tools` and `include` are concatenated.
     """
     result = dict(parameters)
     for name, value in settings.items():
@@ -33,16 +33,16 @@ def merge_parameters(parameters: Mapping[str, Any], settings: Mapping[str, Any])
 
 
 def joined_lists(known: Iterable[Any], added: Iterable[Any]) -> list[Any]:
-    """The items of both lists; an item that the first one has is not repeated."""
+    """Concatenate both lists, without the added items that are already in the first one."""
     first = list(known)
     return [*first, *(item for item in added if item not in first)]
 
 
 def dropped_parameter(name: str, reason: str) -> WarningEvent:
-    """The warning for a parameter that is left out of a request.
+    """Create the warning for a parameter that is left out of a request.
 
     Args:
-        name: the parameter; `reasoning.effort` is a member of one.
+        name: the parameter, or a member of one such as `reasoning.effort`.
         reason: a sentence without a full stop.
     """
     code = "thinking_dropped" if name.partition(".")[0] in _THINKING else "parameter_dropped"
@@ -50,7 +50,10 @@ def dropped_parameter(name: str, reason: str) -> WarningEvent:
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The body without these parameters; a dotted name removes a member, and an object that is then empty."""
+    """Return the body without these parameters.
+
+    A dotted name removes a member, and then its object if that has become empty.
+    """
     kept = dict(body)
     for name in names:
         outer, _, inner = name.partition(".")

@@ -1,8 +1,7 @@
-"""Reads a provider's error bodies, classifies them, and writes the error message.
+"""Parses a provider's error bodies, classifies them, and writes the error message.
 
-Used for HTTP error bodies (by `http/failures.py`, which adds statuses and headers) and for errors in
-mid-stream (by the decoders). Source of shapes and patterns: the openai-chat reference, "Error bodies as
-really seen".
+`http/failures.py` uses this for HTTP error bodies (and adds statuses and headers), the decoders for errors in
+mid-stream. Source of shapes and patterns: the openai-chat reference, "Error bodies as really seen".
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.system.secrets import redact
 
 MAX_WORDS = 240
-"""The most characters of the provider's text in a message, which must fit into an echo area."""
+"""The most characters of the provider's text in an error message, which must fit into an echo area."""
 
 _CONTEXT = re.compile(
     r"prompt is too long|exceeds? the context (window|length)|context_length_exceeded|context_window_exceeded"
@@ -63,7 +62,7 @@ _BAD_KEY = re.compile(
 )
 _RATE = re.compile(r"rate[ _-]?limit|too many requests", re.IGNORECASE)
 
-# Errors in mid-stream have no status; it is derived from their code or type.
+# Errors in mid-stream do not have a status; it is derived from their code or type.
 _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
     (_RATE, 429),
     (re.compile(r"authentication|unauthorized|invalid_api_key", re.IGNORECASE), 401),
@@ -74,7 +73,7 @@ _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
 )
 
 _PAGE = re.compile(r"^\s*<|<(!doctype|html|body|head)\b", re.IGNORECASE)
-# The first line of a stack trace of Python, JavaScript and Java, Go, or Rust.
+# This matches the first line of a stack trace in Python, JavaScript and Java, Go, or Rust.
 _STACK = re.compile(
     r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]{1,300}\", line \d"
     r"|^\s+at [^\n]{1,300}[:(][^\n]{0,300}\)?$|\bgoroutine \d+ \[|\bthread '[^'\n]{0,80}' panicked at",
@@ -82,13 +81,13 @@ _STACK = re.compile(
 )
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _ESCAPE = re.compile(r"(\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(\x07|\x1b\\|$)", re.DOTALL)
-# C0, C1, and the characters that reorder or break a line.
+# This matches C0, C1, and the characters that reorder or break a line.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFault:
-    """A parsed error body. Fields other than `message` are None if the body does not have them."""
+    """A parsed error body. Fields other than `message` are None if they are absent from the body."""
 
     message: str = ""
     code: str | None = None
@@ -97,12 +96,12 @@ class ProviderFault:
 
     @property
     def words(self) -> str:
-        """All text that may identify the failure."""
+        """The text that may identify the failure."""
         return " ".join(filter(None, (self.code, self.type, self.message)))
 
 
 def read_fault(body: bytes | Any) -> ProviderFault:
-    """Parse an error body of any known shape; the texts of any other body become the message.
+    """Parse an error body of any known shape; the texts in an unknown shape become the message.
 
     Args:
         body: the bytes of an answer, or parsed JSON.
@@ -120,13 +119,13 @@ def read_fault(body: bytes | Any) -> ProviderFault:
     if not isinstance(inner, dict):
         # Ollama, xAI and Venice send `error` as text; Mistral sends `message` without `error`.
         text = inner if isinstance(inner, str) else body.get("message")
-        if text is None:  # Mistral's 401, and servers with FastAPI.
+        if text is None:  # Mistral's 401 and FastAPI servers have `detail`.
             text = _detail(body.get("detail"))
         return _fault(body, text)
     text = inner.get("message")
     metadata = inner.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):
-        # OpenRouter's message is only "Provider returned error"; the upstream body has the cause.
+        # OpenRouter's message is only "Provider returned error"; the upstream body contains the cause.
         upstream = read_fault(metadata["raw"].encode())
         text = f"{text}: {upstream.message}" if upstream.message else text
     nested = inner.get("innererror")
@@ -138,20 +137,20 @@ def read_fault(body: bytes | Any) -> ProviderFault:
 def _fault(source: dict[str, Any], text: Any) -> ProviderFault:
     def word(key: str) -> str | None:
         value = source.get(key)
-        # An integer from llama.cpp, OpenRouter and Perplexity.
+        # llama.cpp, OpenRouter and Perplexity send an integer.
         return str(value) if isinstance(value, str | int) and value != "" else None
 
     code = word("code")
     details = source.get("details")
     if code is None and isinstance(details, dict) and isinstance(details.get("error_code"), str):
-        code = details["error_code"]  # Anthropic's; more exact than its type.
+        code = details["error_code"]  # Anthropic's code is more exact than its type.
     fault = ProviderFault("" if text is None else str(text), code, word("type"), word("param"))
-    # The shape of a dialect that is not known here: its texts say more than a status alone.
+    # If the shape is unknown, its texts are more informative than a status alone.
     return fault if fault.words else replace(fault, message="\n".join(_texts_in(source)))
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """The strings of a JSON value in order."""
+    """Yield the strings of a JSON value in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -169,9 +168,9 @@ def _detail(detail: Any) -> str | None:
 
 
 def plain_words(text: str) -> str:
-    """The text made fit for a message: one line without markup, stack trace, control characters or secrets.
+    """Clean up a text for a message: one line without markup, stack trace, control characters or secrets.
 
-    At most `MAX_WORDS` characters; empty for an HTML page.
+    The result has at most `MAX_WORDS` characters, and is empty for an HTML page.
     """
     if _PAGE.search(text):
         return ""
@@ -183,12 +182,13 @@ def plain_words(text: str) -> str:
 
 
 def classify(fault: ProviderFault, status: int | None, *, may_retry_soon: bool = False) -> type[ChatError]:
-    """The class of the error.
+    """Return the class of the error.
 
     Args:
         fault: the parsed body.
         status: the HTTP status; None for an error in mid-stream.
-        may_retry_soon: the answer has a time to wait, so "quota" in its text means a rate limit.
+        may_retry_soon: whether the answer names a time to wait, so that "quota" in its text means a rate
+            limit.
     """
     words = fault.words
     if status is None:
@@ -234,7 +234,7 @@ def _implied_status(fault: ProviderFault) -> int:
 def error_from_fault(
     fault: ProviderFault, provider: str, *, status: int | None = None, **facts: Any
 ) -> ChatError:
-    """The error to raise for an error body.
+    """Create the error to raise for an error body.
 
     Args:
         fault: the parsed body.

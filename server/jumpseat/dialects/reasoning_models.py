@@ -1,7 +1,7 @@
-"""The parameters that OpenAI's reasoning models refuse, by model name.
+"""Lists the parameters that OpenAI's reasoning models reject, by model name.
 
-For a name that the table does not have, the adapter learns from the refusals of the endpoint. Source: the
-openai-chat reference, "Request".
+For names that are not in the table, the adapter learns from the endpoint's errors. Source: the openai-chat
+reference, "Request".
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from jumpseat.dialects.efforts import COMMON
 
 @dataclass(frozen=True, slots=True)
 class ReasoningHabit:
-    """When a model reasons."""
+    """The conditions under which a model reasons."""
 
     by_default: bool
-    """It reasons without an effort in the request."""
+    """Whether it reasons if the request does not set an effort."""
 
     may_be_off: bool
-    """It accepts the effort `none`."""
+    """Whether it accepts the effort `none`."""
 
     ever: bool = True
-    """False for a model of the family that never reasons, and accepts no effort."""
+    """False for a model of the family that never reasons, and does not accept an effort."""
 
     efforts: Sequence[str] = COMMON
     """The efforts that the model accepts."""
@@ -69,7 +69,7 @@ HABITS: tuple[tuple[str, ReasoningHabit], ...] = (
     ("gpt-5", _always("minimal", *_LEVELS)),
     *((f"o{number}", _always(*_LEVELS)) for number in range(1, 10)),
 )
-"""By prefix of the name; the first match wins."""
+"""The habits by prefix of the model name; the first match wins."""
 
 SAMPLING = (
     "temperature",
@@ -80,40 +80,40 @@ SAMPLING = (
     "logprobs",
     "top_logprobs",
 )
-"""Parameters that cause an error 400 while reasoning is on."""
+"""The parameters that cause an error 400 while reasoning is on."""
 
 
 @lru_cache(maxsize=64)
 def habit_of(model: str) -> ReasoningHabit | None:
-    """The row of the table for a model, or None."""
+    """Return the habit of a model, or None if it is unknown."""
     for prefix, habit in HABITS:
-        # `o1-mini` is an `o1`, `o1x` is not.
+        # The prefix `o1` includes `o1-mini`, but not `o1x`.
         if re.match(re.escape(prefix) + r"(?![a-z0-9])", model):
             return habit
     return None
 
 
 def efforts_of(model: str) -> Sequence[str]:
-    """The efforts of a model, by its name."""
+    """Return the efforts that a model accepts."""
     habit = habit_of(model)
     return COMMON if habit is None else habit.efforts
 
 
 def takes_only_max_completion_tokens(model: str) -> bool:
-    """Whether the model is known to refuse the deprecated `max_tokens`."""
+    """Whether the model is known to reject the deprecated `max_tokens`."""
     habit = habit_of(model)
     return habit is not None and habit.ever
 
 
 def refused_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of a body that the model is known to refuse, each with a reason.
+    """Return the parameters of a body that the model is known to reject, each with a reason.
 
     Args:
         model: the model's name in the request.
         body: the complete request.
 
     Returns:
-        By parameter the predicate of a sentence about the model: "does not reason".
+        The reasons by parameter; each is the predicate of a sentence about the model: "does not reason".
     """
     habit = habit_of(model)
     if habit is None:

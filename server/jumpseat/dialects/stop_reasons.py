@@ -1,7 +1,7 @@
-"""The stop reasons of all dialects, mapped to ours.
+"""Maps the stop reasons of all dialects to ours.
 
-There is one table, because gateways send the words of one dialect in another. Sources: the references of the
-dialects; for Gemini `FinishReason` of its API reference.
+The dialects share one table, because gateways send the words of one dialect in another. Sources: the
+references of the dialects; for Gemini, `FinishReason` in its API reference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "eos_token": "end_turn",
     "complete": "end_turn",
     "completed": "end_turn",
-    # Ollama's answers to requests without messages, which load or unload a model.
+    # Ollama answers with these to requests without messages, which load or unload a model.
     "load": "end_turn",
     "unload": "end_turn",
     "tool_use": "tool_use",
@@ -41,7 +41,8 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "content_filtered": "content_filter",
     "guardrail_intervened": "content_filter",
     "sensitive": "content_filter",
-    # Gemini's, besides `STOP` and `MAX_TOKENS`. In all of these cases the service withheld the model's text.
+    # These are Gemini's, besides `STOP` and `MAX_TOKENS`. In all these cases, the service withheld the
+    # model's text.
     "safety": "content_filter",
     "recitation": "content_filter",
     "language": "content_filter",
@@ -61,22 +62,22 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "missing_thought_signature": "content_filter",
     "other": "content_filter",
 }
-"""In lower case, because servers differ in case."""
+"""Our stop reasons by the providers' words, in lower case because servers differ in case."""
 
 _WHOLE = ("end_turn", "tool_use", "stop_sequence")
 
 
 def stop_reason_of(word: str) -> StopReason | None:
-    """Our stop reason for a provider's word; None if the word is unknown."""
+    """Return our stop reason for a provider's word; None if the word is unknown."""
     return STOP_REASONS.get(word.lower())
 
 
 def weightier(known: str | None, word: Any) -> str | None:
-    """Of two stop reasons of one answer the one to report: one for a cut-off answer wins.
+    """Return the stop reason to report if an answer has two: one for a truncated answer wins.
 
     Args:
         known: the provider's word so far.
-        word: the next value; ignored unless it is text and not empty.
+        word: the next value; ignored unless it is a non-empty string.
     """
     if not isinstance(word, str) or not word:
         return known

@@ -1,4 +1,4 @@
-"""Parts of a user's message that several dialects encode in the same way."""
+"""Encodes the parts of a user's message that are the same in several dialects."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ from jumpseat.chat.media import document_type
 
 
 def image_url(block: ImageBlock) -> str:
-    """The URL of an image for OpenAI's dialects; base64 becomes a `data:` URL."""
+    """Return an image's URL for OpenAI's dialects; base64 becomes a `data:` URL."""
     if block.source.startswith(("data:", "https:")):
         return block.source
     return f"data:{block.media_type or 'image/png'};base64,{block.source}"
 
 
 def document_url(block: DocumentBlock) -> str:
-    """The URL of a document for OpenAI's dialects; base64 becomes a `data:` URL."""
+    """Return a document's URL for OpenAI's dialects; base64 becomes a `data:` URL."""
     if block.source.startswith(("data:", "https:")):
         return block.source
     return f"data:{block.media_type or 'application/pdf'};base64,{block.source}"
 
 
 def document_name(block: DocumentBlock) -> str:
-    """The name of a document, which OpenAI's API requires."""
+    """Return a document's file name, which OpenAI's API requires."""
     return block.name or f"document.{document_type(block).rpartition('/')[2]}"
 
 
 def result_text(block: ToolResultBlock) -> str:
-    """The text of a tool's result, for dialects without a flag for a failed tool."""
+    """Return a tool result as text, for dialects without a flag for failed tools."""
     text = block.text or ("The user message after this one has the result." if block.media else "")
     return f"Error: {text}" if block.is_error and not text.lower().startswith("error") else text
 
 
 def media_after_results(blocks: Iterable[ContentBlock]) -> list[ContentBlock]:
-    """The images and documents of tool results as blocks of a user message, each result's after a line.
+    """Return the images and documents of tool results as blocks of a user message.
 
-    For dialects whose results are text.
+    Dialects whose tool results are plain text need this. The blocks of each result follow a line that names
+    its tool call.
     """
     media: list[ContentBlock] = []
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Anthropic's Messages dialect, as Anthropic and compatible endpoints speak it."""
+"""Anthropic's Messages dialect, including the variants of compatible endpoints."""
 
 from jumpseat.dialects.anthropic_messages.decode import AnthropicMessagesDecoder
 from jumpseat.dialects.anthropic_messages.encode import MessagesFacts, encode, encode_with_warnings

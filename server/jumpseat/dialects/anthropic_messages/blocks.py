@@ -1,10 +1,10 @@
-"""Encodes the blocks of assistant messages, with the provider's data that they carry.
+"""Encodes the blocks of assistant messages, including the provider's opaque data.
 
-Owns the keys of `opaque`, which the decoder writes and the encoder reads:
+This module owns the keys of `opaque`, which the decoder writes and the encoder reads:
 
 - text: `citations`, as received.
-- tool call: the members besides `type`, `id`, `name` and `input` (`caller`).
-- `other`: the complete block, its deltas joined.
+- tool call: the members other than `type`, `id`, `name` and `input` (`caller`).
+- `other`: the complete block, with its deltas joined.
 
 Source: `ContentBlockParam` of Anthropic's API reference; the anthropic-messages reference, "Round trip".
 """
@@ -36,23 +36,23 @@ _ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tool_id(call_id: str) -> str:
-    """The id of a call without the characters that the API refuses; other providers use them."""
+    """Replace the characters in a call's id that the API rejects, but other providers use."""
     return _ID.sub("_", call_id)
 
 
 def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) -> dict[str, Any] | None:
-    """A block of an assistant message as the API takes it; None if it is left out.
+    """Encode a block of an assistant message; return None if it is left out.
 
     Args:
         block: the block.
-        origin: the destination of the request: data of another provider or model is left out.
+        origin: the destination of the request; data of another provider or model is left out.
         keep_thinking: False if the turn was changed, which invalidates its signatures.
     """
     ours = block.origin is None or block.origin == origin
     match block:
         case TextBlock():
             if not block.text.strip():
-                return None  # The API refuses a text block that is only whitespace.
+                return None  # The API rejects a text block that is only whitespace.
             return {"type": "text", "text": block.text, **(read_opaque(block.opaque) if ours else {})}
         case ToolUseBlock():
             extra = read_opaque(block.opaque) if ours else {}
@@ -60,7 +60,7 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
             call_id = tool_id(own_id(block, origin))
             return {"type": "tool_use", "id": call_id, "name": block.name, "input": _input(block), **extra}
         case ThinkingBlock():
-            # Compatible endpoints send thinking without a signature; its origin shows that it is theirs.
+            # Compatible endpoints send thinking without a signature; the origin identifies theirs.
             if not (ours and keep_thinking and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
@@ -70,7 +70,7 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
             whole = read_opaque(block.opaque) if ours else {}
             return whole if isinstance(whole.get("type"), str) else None
         case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():
-            return None  # Only in a user's message.
+            return None  # These occur only in a user's message.
         case _:
             assert_never(block)
 
@@ -78,7 +78,7 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
 def without_cut_off_calls(
     messages: Sequence[dict[str, Any]], warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """The wire messages without calls of server tools that have no result, as after a cancel."""
+    """Remove calls of server tools without a result, as after a cancel, from the wire messages."""
     answered = {
         part.get("tool_use_id")
         for message in messages
@@ -93,7 +93,7 @@ def without_cut_off_calls(
         ]
         # After `pause_turn`, or while the client runs its own tools, the API still produces the result.
         waits = number == len(messages) - 1 or any(part["type"] == "tool_use" for part in parts)
-        if cut_off and not waits:  # The API refuses such a call in any other place.
+        if cut_off and not waits:  # The API rejects such a call in any other place.
             # The signature of a turn covers its calls, so the thinking is left out with them.
             thinking = ("thinking", "redacted_thinking")
             parts = [part for part in parts if part not in cut_off and part["type"] not in thinking]
@@ -107,7 +107,7 @@ def without_cut_off_calls(
 
 
 def _input(block: ToolUseBlock) -> dict[str, Any]:
-    """The arguments as the model wrote them; malformed text is wrapped in an object."""
+    """Return the arguments as the model wrote them; malformed text is wrapped in an object."""
     arguments, _ = parse_arguments(block.raw)
     if arguments is not None and block.raw.strip() not in ("", "null"):
         return arguments

@@ -1,7 +1,7 @@
-"""Decodes answers of the Messages dialect.
+"""Decodes answers in the Messages dialect.
 
-A body that was not streamed is decoded like the `message_start` of a stream, whose `content` may have blocks
-too. Source of the deviations from Anthropic's API reference: the anthropic-messages reference.
+A body that was not streamed is decoded like the `message_start` of a stream, whose `content` may also contain
+blocks. The anthropic-messages reference documents the deviations from Anthropic's API reference.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OWN_KEYS = frozenset({"type", "id", "name", "input"})
 
 @dataclass(slots=True)
 class _Open:
-    """A block without its stop event yet. `whole` is the block of its start event."""
+    """A block whose stop event has not arrived. `whole` is the block in its start event."""
 
     kind: str
     whole: dict[str, Any]
@@ -52,14 +52,14 @@ class _Open:
 
 
 class AnthropicMessagesDecoder:
-    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+    """A decoder of one answer; implements `jumpseat.dialects.Decoder`."""
 
     def __init__(self, provider: str, model: str, extras: Extras | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
-            model: the model as the request names it.
-            extras: reads what the provider adds to this dialect.
+            model: the model's name in the request.
+            extras: the reader of the provider's additions to this dialect.
         """
         self._extras = extras
         self.complete = False
@@ -80,7 +80,7 @@ class AnthropicMessagesDecoder:
         self._stop_details: Mapping[str, Any] = {}
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one server-sent event."""
+        """Decode one server-sent event."""
         if self.complete or not data or data.isspace():
             return []
         if data.strip() == "[DONE]":
@@ -92,7 +92,7 @@ class AnthropicMessagesDecoder:
             return self._blocks.take()
         if not isinstance(event, dict):
             raise ProtocolError(f"{self._provider} sent an event that is not a JSON object.")
-        # From the data, because some servers send no `event:` line.
+        # The type is read from the data, because some servers omit the `event:` line.
         kind = text_in(event.get("type")) or name
         if kind == "error" or (event.get("error") and "type" not in event):
             raise self._failure(event)
@@ -100,7 +100,7 @@ class AnthropicMessagesDecoder:
         return self._blocks.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the whole body of an answer that was not streamed."""
+        """Decode the whole body of an answer that was not streamed."""
         answer = read_whole_answer(body, self._provider)
         if answer.get("type") == "error" or answer.get("error"):
             raise self._failure(answer)
@@ -110,7 +110,7 @@ class AnthropicMessagesDecoder:
         return self._ended()
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input."""
+        """Return the remaining events when the input has ended."""
         if self.complete:
             return []
         # Some gateways omit `message_stop`; the stop reason is enough.
@@ -126,7 +126,7 @@ class AnthropicMessagesDecoder:
         return error
 
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
-        """Take one event of the stream; `ping` and unknown types are ignored."""
+        """Decode one event of the stream; `ping` and unknown types are ignored."""
         index = event.get("index")
         key: Hashable = index if isinstance(index, int | str) else 0
         match kind:
@@ -152,8 +152,8 @@ class AnthropicMessagesDecoder:
                 pass  # Anthropic adds event types within a version of the API.
 
     def _begin(self, message: Mapping[str, Any]) -> None:
-        """Take the start of the answer, or of one that replaces the answer so far."""
-        # Gateways that try again upstream send a second `message_start`.
+        """Start the answer, or another one that replaces the answer so far."""
+        # Gateways that retry upstream send a second `message_start`.
         if self._has_content:
             self._reset()
             self._sent_response = None
@@ -193,7 +193,7 @@ class AnthropicMessagesDecoder:
                 opened.citations += citations if isinstance(citations, list) else []
                 self._add_text(opened, text_in(block.get("text")))
             case "thinking":
-                # A block may have a signature, which is needed for the replay, and no text.
+                # Open the block even without text: it may have a signature, which is needed for the replay.
                 self._blocks.touch_thinking()
                 self._blocks.thinking(text_in(block.get("thinking")))
                 opened.signature = text_in(block.get("signature"))
@@ -212,7 +212,7 @@ class AnthropicMessagesDecoder:
         kind = text_in(delta.get("type"))
         opened = self._open.get(key)
         if opened is None:
-            # Some gateways omit `content_block_start`; the delta's type gives the block's.
+            # Some gateways omit `content_block_start`; the delta's type determines the block's type.
             if kind not in _TEXT_OF_DELTA or not delta.get(_TEXT_OF_DELTA[kind]):
                 return
             self._start_block(key, {"type": _TEXT_OF_DELTA[kind]})
@@ -223,7 +223,7 @@ class AnthropicMessagesDecoder:
             case "thinking_delta", "thinking":
                 self._blocks.thinking(text_in(delta.get("thinking")))
             case "signature_delta", "thinking":
-                # One delta has the whole signature.
+                # The delta contains the whole signature.
                 opened.signature = text_in(delta.get("signature"))
             case "input_json_delta", "tool_use":
                 piece = text_in(delta.get("partial_json"))
@@ -299,7 +299,7 @@ class AnthropicMessagesDecoder:
 
 
 def _other(kind: str, opened: _Open) -> OtherBlock:
-    """A block of a type that we do not have, its deltas joined, as it is replayed."""
+    """Return a block of an unknown type for replay, with its deltas joined."""
     whole = opened.whole
     if any(opened.json):
         raw = joined(opened.json)

@@ -1,7 +1,7 @@
-"""Encodes requests of the Messages dialect.
+"""Encodes requests in the Messages dialect.
 
-Source: POST /v1/messages in Anthropic's API reference, and the anthropic-messages reference for what models
-and compatible endpoints refuse.
+Source: POST /v1/messages in Anthropic's API reference; the anthropic-messages reference for the limits of
+models and compatible endpoints.
 """
 
 from __future__ import annotations
@@ -48,37 +48,37 @@ from jumpseat.dialects.parameters import joined_lists, merge_parameters
 JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
 
 GO_ON = "Go on."
-"""The user message after an assistant message, for a model that does not continue its own message."""
+"""The user message to append for a model that does not continue its own message."""
 
 _THINKING = ("thinking", "redacted_thinking")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesFacts:
-    """What the encoder must know of the endpoint."""
+    """The properties of the endpoint that the encoder depends on."""
 
     provider: str
     """The configured provider's id; data that another origin signed is left out."""
 
     rules: ModelRules | None = None
-    """What the model accepts; None for the rules of its name."""
+    """The rules of the model; None to derive them from its name."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body: `tools` are added, others override the request."""
+    """Further parameters of the body: `tools` are appended, others override the request."""
 
     marks_cache: bool = False
-    """Whether the request is marked for the prompt cache, unless `parameters` sets marks."""
+    """Whether to mark the request for the prompt cache, unless `parameters` sets marks."""
 
 
 def encode(request: ChatRequest, facts: MessagesFacts) -> dict[str, Any]:
-    """The JSON body of the request, without the warnings."""
+    """Return the JSON body of the request, without the warnings."""
     return encode_with_warnings(request, facts)[0]
 
 
 def encode_with_warnings(
     request: ChatRequest, facts: MessagesFacts
 ) -> tuple[dict[str, Any], list[WarningEvent]]:
-    """The JSON body of the request, and a warning for each part that the model does not accept."""
+    """Return the JSON body of the request, and a warning for each part that the model does not accept."""
     rules = facts.rules or rules_of(request.model)
     warnings: list[WarningEvent] = []
     body: dict[str, Any] = {
@@ -116,7 +116,7 @@ def encode_with_warnings(
 
 
 def _is_marked(body: Mapping[str, Any]) -> bool:
-    """Whether configured parameters have marks; the API counts all of them against its limit of four."""
+    """Whether configured parameters contain marks, all of which count towards the API's limit of four."""
     rows = [body, *body.get("tools", ())]
     if isinstance(body.get("system"), list):
         rows += body["system"]
@@ -160,7 +160,7 @@ def _choose_tool(
 def _ask_for_json(
     body: dict[str, Any], request: ChatRequest, rules: ModelRules, warnings: list[WarningEvent]
 ) -> None:
-    """Request a schema in `output_config.format` if the model accepts that, else in the system prompt."""
+    """Request JSON in `output_config.format` if the model takes a schema there, else in the system prompt."""
     mode = request.output_mode
     if isinstance(mode, JsonSchemaOutput) and rules.takes_schemas:
         form = {"type": "json_schema", "schema": _closed(mode.schema)}
@@ -176,7 +176,7 @@ def _ask_for_json(
 
 
 def _closed(schema: Any) -> Any:
-    """The schema with `additionalProperties: false` in every object, which the API requires."""
+    """Return the schema with `additionalProperties: false` in every object, which the API requires."""
     if isinstance(schema, Mapping):
         closed = {name: _closed(value) for name, value in schema.items()}
         if closed.get("type") == "object" and "additionalProperties" not in closed:
@@ -188,7 +188,7 @@ def _closed(schema: Any) -> Any:
 def _messages(
     request: ChatRequest, facts: MessagesFacts, rules: ModelRules, warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """The conversation; consecutive messages of one role are merged, as the API does itself."""
+    """Return the wire messages; consecutive messages of one role are merged, as the API would do."""
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
     runs: list[list[Message]] = []
@@ -214,7 +214,7 @@ def _messages(
             text = f"{request.model} cannot continue its own message; a user message {GO_ON!r} was added."
             warnings.append(WarningEvent("prefill_replaced", text))
         elif parts[-1]["type"] == "text":
-            # The API refuses a prefill that ends in white space.
+            # The API rejects a prefill that ends in whitespace.
             parts[-1]["text"] = parts[-1]["text"].rstrip()
     return messages
 
@@ -236,7 +236,7 @@ def _user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]
 def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | None:
     match block:
         case TextBlock():
-            # The API refuses a text block that is only whitespace.
+            # The API rejects a text block that is only whitespace.
             return {"type": "text", "text": block.text} if block.text.strip() else None
         case ContextBlock():
             return {"type": "text", "text": render_context(block)}
@@ -257,14 +257,14 @@ def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | 
                 part |= {"content": part.get("content", "Error"), "is_error": True}
             return part
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
-            return None  # Only in an assistant's message.
+            return None  # These occur only in an assistant's message.
         case _:
             assert_never(block)
 
 
 def _document_source(block: DocumentBlock) -> dict[str, Any]:
     if takes_document(block, ("text/",)) and not block.source.startswith("https:"):
-        # The API takes plain text as it is, and no other type of text.
+        # The API accepts plain text unencoded, and no other text type.
         text = base64.b64decode(block.source.rpartition(",")[2]).decode("utf-8", "replace")
         return {"type": "text", "media_type": "text/plain", "data": text}
     return _source(block, "application/pdf")
@@ -298,7 +298,7 @@ def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEve
     if lost:
         message = f"Reasoning that {origin.model} cannot accept was left out of the request ({lost} blocks)."
         warnings.append(WarningEvent("foreign_data_dropped", message))
-    # The API refuses thinking at the end of a message, as in an answer that was cut off.
+    # The API rejects thinking at the end of a message, as in a truncated answer.
     while kept and kept[-1]["type"] in _THINKING:
         kept.pop()
     if last := sent - len(kept):

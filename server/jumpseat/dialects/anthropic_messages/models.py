@@ -1,7 +1,7 @@
-"""What each family of models accepts: thinking, sampling, forced tools, schemas.
+"""Describes what each model family accepts: thinking, sampling, forced tools, schemas.
 
-A list of models overrides this table. Source: the anthropic-messages reference, "Thinking" and "Headers";
-for lists of models `ModelCapabilities` of Anthropic's API reference.
+The endpoint's list of models overrides this table. Source: the anthropic-messages reference, "Thinking" and
+"Headers"; for lists of models, `ModelCapabilities` in Anthropic's API reference.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ ThinkingForm: TypeAlias = Literal["adaptive", "enabled", "none"]
 OffForm: TypeAlias = Literal["disabled", "between_tools", "low_effort", "absent"]
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
-"""Every effort of the dialect."""
+"""The efforts of the dialect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRules:
-    """What one model accepts. The defaults are for an unknown model."""
+    """The features that one model accepts. The defaults are for an unknown model."""
 
     thinking: ThinkingForm = "enabled"
-    """`adaptive` with an effort, `enabled` with a budget, or no thinking at all."""
+    """The form of thinking: `adaptive` with an effort, `enabled` with a budget, or `none`."""
 
     off: OffForm = "disabled"
-    """How thinking is turned off; `low_effort` if it can only be reduced."""
+    """The way to turn thinking off; `low_effort` if it can only be reduced."""
 
     hides_thinking: bool = False
-    """Thinking comes without its text unless `display` asks for it."""
+    """Whether the text of thinking is omitted unless `display` asks for it."""
 
     takes_sampling: bool = True
     """Whether `temperature`, `top_p` and `top_k` are accepted at all."""
 
     strict_thinking: bool = False
-    """While the model thinks, most sampling values and (with a budget) a forced tool are refused."""
+    """Whether most sampling values and (with a budget) a forced tool are rejected while the model thinks."""
 
     takes_forced_tools: bool = True
     takes_prefill: bool = True
-    """Whether the model continues a last message of its own; otherwise it is refused."""
+    """Whether the model continues a final message of its own; otherwise such a message is rejected."""
 
     takes_schemas: bool = False
     """Whether `output_config.format` is accepted."""
 
     effort_levels: frozenset[str] = frozenset({"low", "medium", "high"})
     max_output_tokens: int | None = None
-    """The maximum of `max_tokens`, if it is known."""
+    """The maximum of `max_tokens`, if known."""
 
 
 _AFTER = re.compile(r"(opus|sonnet|haiku|fable|mythos)[-_ ]?v?(\d{1,2})(?:[-._](\d{1,2}))?(?!\d)")
@@ -55,7 +55,7 @@ _NAMED = re.compile(r"fable|mythos")
 
 
 def family_and_version(model: str) -> tuple[str, tuple[int, int]] | None:
-    """The family and version of a Claude model, in any gateway's spelling; None for other models."""
+    """Return the family and version of a Claude model, in any gateway's spelling; None for other models."""
     name = model.lower()
     if "claude" not in name:
         return None
@@ -69,7 +69,7 @@ def family_and_version(model: str) -> tuple[str, tuple[int, int]] | None:
 
 
 def rules_of(model: str) -> ModelRules:
-    """What a model accepts, by its name."""
+    """Return the rules for a model name."""
     known = family_and_version(model)
     if known is None:
         return ModelRules()
@@ -113,7 +113,7 @@ def _off_form(family: str, version: tuple[int, int]) -> OffForm:
 
 
 def with_listed(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
-    """The rules, overridden by a row of the list of models.
+    """Return the rules, overridden by a row of the endpoint's list of models.
 
     Args:
         rules: the rules without the row.
@@ -144,7 +144,7 @@ def with_listed(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
 
 
 def supported(row: Mapping[str, Any], *path: str) -> bool | None:
-    """The flag `supported` of a capability in a row of the list of models; None if it is absent."""
+    """Return the `supported` flag of a capability in a row of the list of models; None if it is absent."""
     value: Any = row.get("capabilities")
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None

@@ -28,11 +28,11 @@ def apply_thinking(
     """Write `thinking` and `output_config.effort` into the body.
 
     Args:
-        body: holds `max_tokens`, `messages`, and `tool_choice` if there is one.
+        body: the request body with `max_tokens`, `messages` and, if set, `tool_choice`.
         level: the requested level.
-        answer_tokens: as in `ChatRequest`.
-        rules: what the model accepts.
-        warnings: gets a warning for what is changed or left out.
+        answer_tokens: the field of `ChatRequest`.
+        rules: the rules of the model.
+        warnings: receives a warning for each part that is changed or left out.
     """
     model = body["model"]
     if level == "off":
@@ -85,7 +85,7 @@ def _set_budget(
     body: dict[str, Any], level: ThinkingLevel, answer_tokens: int | None, warnings: list[WarningEvent]
 ) -> None:
     limit = body["max_tokens"]
-    # A default limit has room for the answer besides the budget, unless the model's own limit is lower.
+    # A default limit leaves room for the answer besides the budget, unless the model's own limit is lower.
     most = limit // 2 if answer_tokens is None else max(limit // 2, limit - answer_tokens)
     budget = min(THINKING_ROOM[level], most)
     if budget < LEAST_BUDGET:
@@ -96,14 +96,14 @@ def _set_budget(
 
 
 def _in_a_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last message has tool results, and the message with the calls has no thinking."""
+    """Whether the last message has tool results, but the message with the calls has no thinking."""
     if len(messages) < 2 or not any(part["type"] == "tool_result" for part in messages[-1]["content"]):
         return False
     return not any(part["type"] in ("thinking", "redacted_thinking") for part in messages[-2]["content"])
 
 
 def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: list[WarningEvent]) -> None:
-    """Remove the sampling parameters that the model refuses, always or while it thinks."""
+    """Remove the sampling parameters that the model rejects, always or while it thinks."""
     thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive") and rules.strict_thinking
     for name in SAMPLING:
         if name not in body:
@@ -123,7 +123,7 @@ def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: lis
 
 
 def drop_refused_effort(body: dict[str, Any], warnings: list[WarningEvent]) -> None:
-    """Remove a configured effort that is refused while thinking is off (Opus 5)."""
+    """Remove a configured effort that is rejected while thinking is off (Opus 5)."""
     config = body.get("output_config")
     if not isinstance(config, dict) or body.get("thinking") != {"type": "disabled"}:
         return

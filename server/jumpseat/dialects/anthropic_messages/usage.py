@@ -1,8 +1,8 @@
 """Reads the token counts of this dialect.
 
 Source: `Usage` and `MessageDeltaUsage` of Anthropic's API reference: counts in a stream are cumulative, and
-`input_tokens` does not include cached tokens. `iterations` lists the usage of every sampling of the answer,
-including those that the totals beside it do not count, such as a compaction.
+`input_tokens` does not include cached tokens. `iterations` lists the usage of every sampling pass, including
+those that are not part of the totals beside it, such as a compaction.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cach
 
 
 class UsageCounter:
-    """The usage of one answer so far: each report overwrites the fields that it has."""
+    """The usage of one answer so far. Each report overwrites the fields that it contains."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._thinking: int | None = None
         self.cost: Cost | None = None
-        """The price beside the counts."""
+        """The price of the answer, if known."""
 
     def add(self, usage: Any) -> None:
-        """Take the `usage` of an event; a field that is absent or null keeps its value."""
+        """Apply the `usage` of an event; a field that is absent or null does not change."""
         if not isinstance(usage, Mapping):
             return
-        # Overwritten, not added. For server tools, and from gateways, `message_start` has 0.
+        # Counts are overwritten, not added. `message_start` has 0 with server tools and from gateways.
         iterations = mappings_in(usage.get("iterations"))
         for name in _FIELDS:
             count = count_in(usage.get(name))

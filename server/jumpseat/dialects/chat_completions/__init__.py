@@ -1,4 +1,4 @@
-"""OpenAI's chat-completions dialect, as OpenAI and compatible servers speak it."""
+"""OpenAI's chat-completions dialect, including the variants of compatible servers."""
 
 from jumpseat.dialects.chat_completions.decode import ChatCompletionsDecoder
 from jumpseat.dialects.chat_completions.encode import EndpointFacts, encode

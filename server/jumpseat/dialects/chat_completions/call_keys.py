@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CallKeys:
-    """Finds the call that a delta belongs to: servers omit and repeat indices and ids."""
+    """A finder of the call that a delta belongs to, although servers omit and repeat indices and ids."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -19,16 +19,16 @@ class CallKeys:
     def key_of(
         self, index: Any, call_id: str, name: str, begins_again: Callable[[int], bool], *, whole: bool
     ) -> int:
-        """The key of the call; a new one if the delta begins a call.
+        """Return the key of the call; a new one if the delta begins a call.
 
         Args:
             index: the index in the delta; anything but an integer is ignored.
             call_id: the id in the delta; may be empty.
             name: the name in the delta; may be empty.
             begins_again: whether a delta with a name cannot continue the call with this key.
-            whole: the delta is a complete call.
+            whole: whether the delta is a complete call.
         """
-        # A key, not a position: the indices of some proxies begin with 1. Mistral and Gemini send none.
+        # The index is a key, not a position: some proxies count from 1. Mistral and Gemini omit it.
         if isinstance(index, int):
             key = self._by_index.get(index)
         elif call_id and call_id in self._by_id:
@@ -48,7 +48,7 @@ class CallKeys:
         return key
 
     def _is_another(self, key: int, call_id: str, name: str) -> bool:
-        # Gateways to Gemini give all calls the index 0, and some servers give them one id too.
+        # Gateways to Gemini use the index 0 for all calls, and some servers also use one id for all of them.
         known_id, known_name = self._known[key]
         both = known_id != "" and call_id != ""
         return both and (call_id != known_id or (known_name != "" and name != known_name))

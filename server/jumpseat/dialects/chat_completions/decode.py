@@ -1,6 +1,6 @@
-"""Decodes answers of the chat-completions dialect.
+"""Decodes answers in the chat-completions dialect.
 
-Source of the deviations from OpenAI's API reference: the openai-chat reference.
+The openai-chat reference documents the deviations from OpenAI's API reference.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from jumpseat.dialects.provider_errors import error_from_fault, plain_words, rea
 from jumpseat.dialects.stop_reasons import weightier
 
 IMAGE_OPAQUE = write_opaque({"field": "images"})
-"""Marks an image that goes back in the field of the message in which OpenRouter sends it."""
+"""The opaque data of an image that must be sent back in the message field in which OpenRouter sends it."""
 
 FAILED_REASONS = frozenset({"error", "insufficient_system_resource", "network_error"})
 
 
 class ChatCompletionsDecoder:
-    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+    """A decoder of one answer; implements `jumpseat.dialects.Decoder`."""
 
     def __init__(self, provider: str, model: str, extras: Extras | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
-            model: the model as the request names it.
-            extras: reads what the provider adds to this dialect.
+            model: the model's name in the request.
+            extras: the reader of the provider's additions to this dialect.
         """
         self._extras = extras
         self.complete = False
@@ -76,11 +76,11 @@ class ChatCompletionsDecoder:
         self._has_audio = False
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one server-sent event."""
+        """Decode one server-sent event."""
         if self.complete or not data or data.isspace():
             return []
         self._raise_failure()
-        # Complete now: some servers keep the connection open after it.
+        # The answer is complete here: some servers do not close the connection after `[DONE]`.
         if data.strip() == "[DONE]":
             if not self._begun:
                 raise ProtocolError(f"{self._provider} sent an empty answer.")
@@ -105,8 +105,8 @@ class ChatCompletionsDecoder:
         return events
 
     def _feed_lines(self, name: str, data: str) -> list[StreamEvent]:
-        """Take several events without blank lines between them."""
-        # Not valid in server-sent events, but clients that read line by line accept it, so servers send it.
+        """Decode several events without blank lines between them."""
+        # This is not a valid event stream, but clients that read line by line accept it, so servers send it.
         events: list[StreamEvent] = []
         for line in data.split("\n"):
             try:
@@ -114,12 +114,12 @@ class ChatCompletionsDecoder:
             except ChatError as error:
                 if not events:
                     raise
-                self._failure = self._failure or error  # Raised after these events are returned.
+                self._failure = self._failure or error  # It is raised after these events were returned.
                 break
         return events
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the whole body of an answer that was not streamed."""
+        """Decode the whole body of an answer that was not streamed."""
         answer = read_whole_answer(body, self._provider)
         self._content = ThinkTagSplitter(may_lack_opening=True)
         self._take_chunk(answer, whole=True)
@@ -131,11 +131,11 @@ class ChatCompletionsDecoder:
         return self._ended()
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input."""
+        """Return the remaining events when the input has ended."""
         if self.complete:
             return []
         self._raise_failure()
-        # Perplexity, Copilot, and Azure after a content filter send no `[DONE]`; the finish reason is enough.
+        # Perplexity, Copilot, and Azure after a content filter omit `[DONE]`; the finish reason is enough.
         if self._finish_reason is None:
             raise self._blocks.early_end()
         return self._ended()
@@ -146,19 +146,19 @@ class ChatCompletionsDecoder:
             raise self._failure
 
     def _take_chunk(self, chunk: Mapping[str, Any], *, whole: bool = False) -> None:
-        # In mid-stream, for example from Groq and OpenRouter; OpenRouter's may also have choices.
+        # Groq and OpenRouter, among others, send errors in mid-stream; OpenRouter's may also have choices.
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
         # Azure's first chunk has an empty id and model.
         self._response_id = self._response_id or text_in(chunk.get("id"))
         if not self._response_model:
             self._response_model = text_in(chunk.get("model"))
-            # The request may name an alias; the answer has the model, which tells the template.
+            # The request may name an alias; the answer names the model, which determines the template.
             self._content.may_lack_opening |= opened_by_the_template(self._response_model)
         choice = _first_choice(chunk.get("choices"))
         usage = usage_in(chunk, choice)
         if usage is not None:
-            self._usage = usage  # Not added: some servers report the total so far in every chunk.
+            self._usage = usage  # Some servers report the total so far in every chunk, so do not add it up.
         if self._extras is not None and (cost := self._extras.cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:
@@ -235,7 +235,7 @@ class ChatCompletionsDecoder:
                 self._add(kind, piece)
 
     def _take_parts(self, parts: list[Any]) -> None:
-        # Mistral's reasoning models send a list of parts, some of them with thinking.
+        # Mistral's reasoning models send a list of parts, some of which are thinking.
         for part in parts:
             if isinstance(part, str):
                 self._take_content(part)
@@ -286,12 +286,12 @@ class ChatCompletionsDecoder:
             self._add(kind, piece)
 
     def _take_call(self, call: Mapping[str, Any], taken: Set[Hashable], *, whole: bool) -> Hashable:
-        """Take one entry of a list of calls, and return its key.
+        """Decode one entry of a list of calls, and return its key.
 
         Args:
             call: the entry.
-            taken: the keys of the entries before it.
-            whole: the list is that of a complete answer, in which every entry is a call.
+            taken: the keys of the preceding entries.
+            whole: whether the answer is complete, so that every entry is a separate call.
         """
         function = mapping_in(call.get("function"))
         custom = mapping_in(call.get("custom"))
@@ -314,7 +314,7 @@ class ChatCompletionsDecoder:
         return key
 
     def _take_sources(self, chunk: Mapping[str, Any]) -> None:
-        """Take the sources of Perplexity and xAI, and what the provider adds."""
+        """Add the sources of Perplexity and xAI, and the provider's own additions."""
         for result in mappings_in(chunk.get("search_results")):
             self._cite(result)
         if self._extras is not None:
@@ -329,7 +329,7 @@ class ChatCompletionsDecoder:
     def _cite(self, source: Mapping[str, Any]) -> None:
         citation = citation_of(source, self._blocks.text_block)
         place = (citation.url, citation.text_start, citation.text_end)
-        # Many servers repeat all sources in every chunk, and list them again as addresses alone.
+        # Many servers repeat all sources in every chunk, and list them again as bare URLs.
         if (
             citation.url is None
             or place in self._cited
@@ -358,7 +358,7 @@ class ChatCompletionsDecoder:
         self._send_response()
         self._flush_content()
         if self._reasoning.pending:
-            # Encrypted reasoning may arrive last and without text; it needs a block that carries it.
+            # Encrypted reasoning may arrive last and without text; it still needs a block.
             self._blocks.touch_thinking()
         for block in self._executed.blocks():
             self._blocks.whole(block)
@@ -369,7 +369,7 @@ class ChatCompletionsDecoder:
 
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:
-    # Mistral sends several choices unrequested; only the one with index 0 is the answer.
+    # Mistral sends several choices without being asked; only the one with index 0 is the answer.
     for choice in mappings_in(choices):
         if not choice.get("index"):
             return choice
@@ -377,7 +377,7 @@ def _first_choice(choices: Any) -> Mapping[str, Any]:
 
 
 def _further_messages(choices: Any) -> list[Mapping[str, Any]]:
-    # Claude behind Copilot puts text and calls into two choices of one answer, neither with an index.
+    # Copilot splits the text and the calls of Claude's answer into two choices, both without an index.
     parts = mappings_in(choices)
     if any(choice.get("index") is not None for choice in parts):
         return []

@@ -1,6 +1,6 @@
-"""Encodes requests of the chat-completions dialect.
+"""Encodes requests in the chat-completions dialect.
 
-Source: POST /chat/completions in OpenAI's API reference; for compatible servers the openai-chat reference.
+Source: POST /chat/completions in OpenAI's API reference; the openai-chat reference for compatible servers.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from jumpseat.dialects.user_parts import (
 )
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""Members of the body that are never dropped."""
+"""The members of the body that are never dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointFacts:
-    """What the encoder must know of the endpoint."""
+    """The properties of the endpoint that the encoder depends on."""
 
     provider: str
     """The configured provider's id; opaque data of another origin is left out."""
@@ -59,40 +59,40 @@ class EndpointFacts:
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
     include_usage: bool = True
-    """Request the usage of a streamed answer; some servers refuse `stream_options`."""
+    """Whether to request the usage of a streamed answer; some servers reject `stream_options`."""
 
     roles: Mapping[str, str] = field(default_factory=dict)
-    """The endpoint's names of the roles `system`, `user`, `assistant` and `tool`, if it has others."""
+    """The endpoint's names for the roles `system`, `user`, `assistant` and `tool`, if they differ."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body: `tools` are added, others override the request."""
+    """Further parameters of the body: `tools` are appended, others override the request."""
 
     dropped: Collection[str] = ()
-    """Parameters that the endpoint refuses."""
+    """The parameters that the endpoint rejects."""
 
     efforts: Collection[str] = COMMON
     """The efforts that the model accepts."""
 
     tool_ids: Literal["any", "nine_characters"] = "any"
-    """The ids of tool calls that the endpoint accepts; Mistral's have exactly nine letters and digits."""
+    """The form of tool call ids that the endpoint accepts; Mistral's have exactly nine letters and digits."""
 
     takes_text_parts: bool = True
-    """The endpoint accepts several texts in one message. If false, they are joined."""
+    """Whether the endpoint accepts several texts in one message; otherwise they are joined."""
 
     wants_reasoning_content: bool = False
-    """The endpoint refuses an assistant's tool calls without `reasoning_content`, as DeepSeek does while it
-    thinks. It is sent empty if the conversation does not have it."""
+    """Whether the endpoint rejects an assistant's tool calls without `reasoning_content`, as DeepSeek does
+    while it thinks. An empty text is sent if the conversation does not have it."""
 
     cache_marks: Literal["none", "parts", "messages"] = "none"
     """The form of marks for the prompt cache: `cache_control` in a part of the content, as gateways to Claude
-    take it, or Copilot's `copilot_cache_control` in a message."""
+    accept it, or Copilot's `copilot_cache_control` in a message."""
 
 
 def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
-    """The JSON body of the request.
+    """Return the JSON body of the request.
 
-    Blocks that the dialect does not have (`redacted_thinking`, `other`) and opaque data of another provider
-    or model are left out.
+    Blocks that the dialect does not support (`redacted_thinking`, `other`) and opaque data of another
+    provider or model are left out.
     """
     body: dict[str, Any] = {"model": request.model, "messages": _messages(request, facts)}
     if request.stream:
@@ -115,7 +115,7 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
         if effort is not None:
             body["reasoning_effort"] = effort
     if isinstance(request.output_mode, JsonSchemaOutput):
-        # Not `strict`: the API refuses that for schemas with an optional property.
+        # `strict` is not set, because the API rejects it for schemas with an optional property.
         schema = {"name": "output", "schema": dict(request.output_mode.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.output_mode == "json":
@@ -141,7 +141,7 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
     sent = [message for message in request.messages if message.role == "user" or _can_be_sent(message)]
-    # Some chat templates refuse two messages of one role in a row.
+    # Some chat templates reject consecutive messages of one role.
     for role, group in groupby(sent, lambda message: message.role):
         run = list(group)
         is_user = role == "user"
@@ -155,7 +155,7 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
     if facts.cache_marks != "none":
         _mark(messages, facts)
     if facts.roles:
-        # Last, because the code above uses the dialect's own names.
+        # Rename the roles last, because the code above uses the dialect's own names.
         for message in messages:
             role = "system" if message["role"] == "developer" else message["role"]
             message["role"] = facts.roles.get(role, message["role"])
@@ -173,7 +173,7 @@ def _mark(messages: Sequence[dict[str, Any]], facts: EndpointFacts) -> None:
 
 
 def _can_be_sent(message: Message) -> bool:
-    """Whether an assistant's message has a tool call or a text that is not empty."""
+    """Whether an assistant's message has a tool call, an image or a non-empty text."""
     return any(_can_stand_alone(block) for block in message.content)
 
 
@@ -184,11 +184,11 @@ def _can_stand_alone(block: ContentBlock) -> bool:
         case TextBlock():
             return block.text != ""
         case ImageBlock():
-            return True  # The engine leaves only those that the endpoint generated.
+            return True  # The engine has removed images that the endpoint did not generate.
         case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
             return False
         case DocumentBlock() | ContextBlock() | ToolResultBlock():
-            return False  # Only in a user's message.
+            return False  # These occur only in a user's message.
         case _:
             assert_never(block)
 
@@ -230,9 +230,9 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
         case DocumentBlock():
             return {"type": "file", "file": _file(block)}
         case ToolResultBlock():
-            return None  # A message of its own.
+            return None  # It becomes a separate message.
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
-            return None  # Only in an assistant's message.
+            return None  # These occur only in an assistant's message.
         case _:
             assert_never(block)
 
@@ -263,14 +263,14 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
             case ImageBlock():
                 images.append({"type": "image_url", "image_url": {"url": image_url(block)}})
             case TextBlock():
-                pass  # In `text`.
+                pass  # It is part of `text`.
             case RedactedThinkingBlock() | OtherBlock():
-                pass  # The dialect has no form for these.
+                pass  # The dialect does not support these.
             case DocumentBlock() | ContextBlock() | ToolResultBlock():
-                pass  # Only in a user's message.
+                pass  # These occur only in a user's message.
             case _:
                 assert_never(block)
-    # Null is valid only with tool calls; `_can_be_sent` leaves out a message with neither.
+    # Null is valid only with tool calls; `_can_be_sent` drops a message that has neither text nor calls.
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if any(_is_part(block) for block in thoughts):
         message["content"] = _thinking_parts(blocks, origin)
@@ -287,7 +287,7 @@ def _is_part(block: ThinkingBlock) -> bool:
 
 
 def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict[str, Any]]:
-    """Thinking and text as parts of the content, in the form of Mistral's reasoning models."""
+    """Return thinking and text as parts of the content, in the format of Mistral's reasoning models."""
     parts: list[dict[str, Any]] = []
     for block in blocks:
         if isinstance(block, TextBlock) and block.text:
@@ -299,8 +299,8 @@ def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict
 
 
 def _call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
-    # The text as the model wrote it, also if it is malformed. "No arguments" becomes an empty object, because
-    # the templates of local servers require JSON.
+    # Arguments are sent as the model wrote them, even if they are malformed. Only absent ones become an empty
+    # object, because the templates of local servers require JSON.
     raw = block.raw
     if raw.strip() in ("", "null"):
         raw = json.dumps(block.arguments or {}, ensure_ascii=False)

@@ -3,9 +3,9 @@
 Owns the keys of `opaque`, which the decoder writes and the encoder reads. Each is present only if the
 provider sent it. Source: the openai-chat reference, "Reasoning in chat/completions".
 
-- `field`: the name of the message field that held the text (`reasoning_content`), or `content.thinking`
-  if it was a part of the content, as Mistral's is. The block has the text itself.
-- `reasoning_details`: OpenRouter's array, its fragments merged.
+- `field`: the name of the message field that contained the text (`reasoning_content`), or `content.thinking`
+  if the text was a part of the content, as in Mistral's answers. The text itself is in the block.
+- `reasoning_details`: OpenRouter's array, with its fragments merged.
 - `reasoning_opaque`: Copilot's encrypted text.
 - `extra_content`: Gemini's data of a tool call, with its thought signature.
 """
@@ -21,10 +21,10 @@ from jumpseat.dialects.opaque import read_opaque, write_opaque
 # `reasoning_content`: DeepSeek, Moonshot, llama.cpp, LM Studio, xAI. `reasoning`: OpenRouter, Groq, vLLM,
 # Cerebras. `reasoning_text`: Copilot.
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-"""The first one with text is used: servers that send two of them repeat the text."""
+"""The fields with reasoning text. The first non-empty one is used: servers that send two repeat the text."""
 
 SUMMARY_FIELD = "cot_summary"
-"""Copilot's summary of reasoning that the service keeps; it is not replayed."""
+"""The field with Copilot's summary of reasoning that the service stores; it is not replayed."""
 
 CONTENT_PART = "content.thinking"
 """The `field` of reasoning that is a part of the content."""
@@ -35,16 +35,16 @@ _CONCATENATED = ("text", "summary", "data")
 def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
     """Join the fragments of each item of OpenRouter's `reasoning_details`, in first-seen order.
 
-    Fragments of one item share type and index. Texts are concatenated; other members keep the last value that
-    is not null.
+    Fragments of one item share type and index. Texts are concatenated; for other members, the last value that
+    is not null is used.
     """
-    # OpenRouter refuses unmerged fragments: it reports an invalid signature.
+    # OpenRouter rejects unmerged fragments with the error that a signature is invalid.
     merged: dict[tuple[str, str], dict[str, Any]] = {}
     for number, fragment in enumerate(fragments):
         if not isinstance(fragment, dict):
             continue
         index = fragment.get("index")
-        # Without an index every fragment is an item of its own.
+        # Without an index, every fragment is a separate item.
         key = (str(fragment.get("type")), str(index) if index is not None else f"#{number}")
         known = merged.setdefault(key, {})
         for name, value in fragment.items():
@@ -56,7 +56,7 @@ def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 class ReasoningCollector:
-    """Collects the opaque data of the open thinking block."""
+    """The opaque data of the open thinking block."""
 
     def __init__(self) -> None:
         self._field: str | None = None
@@ -65,11 +65,11 @@ class ReasoningCollector:
 
     @property
     def pending(self) -> bool:
-        """Whether there is data for which a thinking block must be opened."""
+        """Whether there is data that needs a thinking block."""
         return bool(self._details or self._encrypted)
 
     def text_of(self, delta: Mapping[str, Any]) -> str:
-        """The reasoning text of a delta or message."""
+        """Return the reasoning text of a delta or message."""
         summary = delta.get(SUMMARY_FIELD)
         if isinstance(summary, str) and summary:
             return summary
@@ -85,7 +85,7 @@ class ReasoningCollector:
         self._field = CONTENT_PART
 
     def add(self, delta: Mapping[str, Any]) -> None:
-        """Take the data of a delta or message besides the text."""
+        """Collect the data other than text in a delta or message."""
         details = delta.get("reasoning_details")
         if isinstance(details, list):
             self._details += details
@@ -107,10 +107,10 @@ class ReasoningCollector:
 
 
 def replayed_reasoning(blocks: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
-    """The message fields that replay thinking blocks.
+    """Return the message fields that replay thinking blocks.
 
     Args:
-        blocks: text and `opaque` of each block, in order.
+        blocks: the text and `opaque` of each block, in order.
     """
     fields: dict[str, Any] = {}
     details: list[Any] = []

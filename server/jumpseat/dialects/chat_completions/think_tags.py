@@ -1,6 +1,6 @@
 """Splits reasoning from content that contains it between `<think>` and `</think>`.
 
-Older llama.cpp, vLLM and Groq's raw format send it that way (the openai-chat reference).
+Older versions of llama.cpp, vLLM and Groq's raw format send it that way (the openai-chat reference).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Literal
 OPENING, CLOSING = "<think>", "</think>"
 
 MAX_HELD = 256 * 1024
-"""The most characters that are held back for a closing tag; longer reasoning becomes text."""
+"""The most characters that are held back until a closing tag; longer reasoning becomes text."""
 
-# These templates write the opening tag into the prompt, so the answer has only the closing tag.
+# The templates of these models write the opening tag into the prompt, so the answer has only the closing tag.
 _OPENED_BY_THE_TEMPLATE = re.compile(r"deepseek-?r1|\bqwq\b|qwen3.*thinking|minimax-?m2", re.IGNORECASE)
 
 Part = tuple[Literal["text", "thinking"], str]
@@ -25,19 +25,20 @@ def opened_by_the_template(model: str) -> bool:
 
 
 class ThinkTagSplitter:
-    """Splits content into parts as it arrives; holds back what may be a part of a tag."""
+    """An incremental splitter that holds back characters that may belong to a tag."""
 
     def __init__(self, *, may_lack_opening: bool = False) -> None:
         """
         Args:
-            may_lack_opening: hold back content without an opening tag until a closing tag, or the end.
+            may_lack_opening: whether to hold back content without an opening tag until a closing tag or the
+                end.
         """
         self.may_lack_opening = may_lack_opening
         self._state: Literal["start", "unopened", "thinking", "after", "text"] = "start"
         self._held = ""
 
     def feed(self, piece: str) -> list[Part]:
-        """The parts that are complete now."""
+        """Return the parts that are complete now."""
         if self._state == "text":
             return [("text", piece)]
         self._held += piece
@@ -46,11 +47,11 @@ class ThinkTagSplitter:
             begun = self._held.lstrip()
             if OPENING.startswith(begun):
                 return parts
-            # A later tag is text that the model writes.
+            # Only a tag at the start counts: later ones are text that the model writes.
             if begun.startswith(OPENING):
                 self._state, self._held = "thinking", begun[len(OPENING) :]
             elif self.may_lack_opening:
-                # Holding back delays the text, so it is not done for every model.
+                # Holding back delays the text, so it is only done for some models.
                 self._state = "unopened"
             else:
                 return self._release()
@@ -73,7 +74,7 @@ class ThinkTagSplitter:
         return parts
 
     def finish(self) -> list[Part]:
-        """The parts that were held back; the content is complete."""
+        """Return the parts that were held back, when the content is complete."""
         if self._state == "unopened":
             return [*self._take_unopened(at_the_end=True), *self._release()]
         kind: Literal["text", "thinking"] = "thinking" if self._state == "thinking" else "text"
@@ -86,8 +87,8 @@ class ThinkTagSplitter:
             return self._release() if len(self._held) > MAX_HELD else []
         if not rest and not at_the_end:
             return []  # The next character decides whether this is a tag.
-        # A tag is at the end of a line or alone on one. Otherwise it is text that the model writes. So is a
-        # closing tag whose opening tag follows other words.
+        # A tag ends a line or is alone on a line. Anywhere else, it is text that the model writes, and so is
+        # a closing tag whose opening tag follows other words.
         is_apart = thought.endswith("\n") or not rest or rest[0] in "\r\n"
         if not is_apart or OPENING in thought or thought.count("`") % 2:
             return self._release()
@@ -102,5 +103,5 @@ class ThinkTagSplitter:
 
 
 def _overlap(text: str, tag: str) -> int:
-    """The number of characters at the end of the text that may begin the tag."""
+    """Return the number of characters at the end of the text that may begin the tag."""
     return next((size for size in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:size])), 0)

@@ -1,7 +1,7 @@
-"""Ids of tool calls for servers that accept only nine letters and digits.
+"""Converts the ids of tool calls for servers that require nine letters and digits.
 
 Mistral answers other ids with an error 400, code 3280 (the openai-chat reference, "Reasoning in
-chat/completions"). Only the request has the new ids; the conversation does not change.
+chat/completions"). Only the request uses the new ids; the conversation does not change.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _FITS = re.compile(rf"[a-zA-Z0-9]{{{LENGTH}}}")
 
 
 def nine_character_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Maps each id to one of nine letters and digits; an id that has this form is kept."""
-    # A digest, not a count: the ids of earlier calls must not change, or the server's prompt cache is lost.
+    """Map each id to one of nine letters and digits; an id that already has this form is unchanged."""
+    # Use a digest, not a count: the ids of earlier calls must not change, or the prompt cache is invalidated.
     unique = dict.fromkeys(ids)
     mapped = {each: each for each in unique if _FITS.fullmatch(each)}
     taken = set(mapped)

@@ -14,7 +14,7 @@ from jumpseat.dialects.loose_values import count_in, mapping_in, number_in
 
 
 def usage_in(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | None:
-    """The usage of a chunk or body, from any of the places where servers put it; None if there is none."""
+    """Return the usage in a chunk or body, from any of the places where servers put it; None if absent."""
     groq = chunk.get("x_groq")
     for source in (chunk, choice, groq if isinstance(groq, dict) else {}):
         usage = source.get("usage")
@@ -29,7 +29,7 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     completion = mapping_in(usage.get("completion_tokens_details"))
     input_tokens = count_in(usage.get("prompt_tokens")) or 0
     output_tokens = count_in(usage.get("completion_tokens")) or 0
-    # For Gemini, Copilot reports it outside of the details.
+    # Copilot reports it outside of the details for Gemini.
     reasoning = count_in(completion.get("reasoning_tokens", usage.get("reasoning_tokens")))
     # xAI, and Gemini behind Copilot, do not include reasoning in the completion; only the total shows it.
     if reasoning and count_in(usage.get("total_tokens")) == input_tokens + output_tokens + reasoning:

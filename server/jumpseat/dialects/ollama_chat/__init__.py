@@ -1,4 +1,4 @@
-"""Ollama's native dialect (`POST /api/chat`), not one of the three that it is compatible with."""
+"""Ollama's native dialect (`POST /api/chat`), as opposed to the three others that it also supports."""
 
 from jumpseat.dialects.ollama_chat.decode import OllamaChatDecoder
 from jumpseat.dialects.ollama_chat.encode import LEVELS, ServerFacts, encode, losses

@@ -1,6 +1,6 @@
-"""Decodes answers of Ollama's native dialect.
+"""Decodes answers in Ollama's native dialect.
 
-A line of a streamed answer (NDJSON) and the body of another answer have the same shape. Source:
+A line of a streamed answer (NDJSON) has the same shape as the body of an answer that is not streamed. Source:
 `api.ChatResponse` of the server, the ollama reference, and recorded streams.
 """
 
@@ -27,15 +27,15 @@ from jumpseat.dialects.provider_errors import error_from_fault, plain_words, rea
 
 
 class OllamaChatDecoder:
-    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+    """A decoder of one answer; implements `jumpseat.dialects.Decoder`."""
 
     def __init__(self, provider: str, model: str, *, mint_suffix: str | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
-            model: the model as the request names it.
-            mint_suffix: appended to generated call ids; random if None. Answers have no id, and the call
-                ids of one conversation must differ.
+            model: the model's name in the request.
+            mint_suffix: the suffix of generated call ids; None for a random one. It is needed because answers
+                do not have an id, and the call ids of one conversation must differ.
         """
         self.complete = False
         self._provider = provider
@@ -47,7 +47,7 @@ class OllamaChatDecoder:
         self._failure: ChatError | None = None
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one line."""
+        """Decode one line."""
         if self.complete or not data or data.isspace():
             return []
         try:
@@ -62,7 +62,7 @@ class OllamaChatDecoder:
         return self._blocks.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the complete body: one object, or NDJSON that a proxy labelled as JSON."""
+        """Decode the complete body: one object, or NDJSON that a proxy labelled as JSON."""
         try:
             read_answer(body)
         except ValueError:
@@ -74,11 +74,11 @@ class OllamaChatDecoder:
             for line in lines:
                 events += self.feed_event("message", line.decode("utf-8", "replace"))
         except ChatError as error:
-            self._failure = error  # Raised by `finish`, so that the events before it are not lost.
+            self._failure = error  # `finish` raises it, so that the preceding events are not lost.
         return events
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input; an answer is complete only after `done`."""
+        """Raise an error if the input has ended before `done`."""
         if self._failure is not None:
             raise self._failure
         if not self.complete:
@@ -86,7 +86,7 @@ class OllamaChatDecoder:
         return []
 
     def _take(self, part: Mapping[str, Any]) -> None:
-        if part.get("error"):  # In mid-stream too, after status 200.
+        if part.get("error"):  # This also occurs in mid-stream, after status 200.
             raise error_from_fault(read_fault(part), self._provider)
         if not self._response_sent:
             self._response_sent = True
@@ -99,7 +99,7 @@ class OllamaChatDecoder:
             for call in mappings_in(message.get("tool_calls")):
                 self._take_call(call)
         self._take_images(part)
-        # Last, because the last line may have content and calls too.
+        # End the answer last, because the last line may have content and calls too.
         if part.get("done") is True:
             self._end(part)
 
@@ -108,7 +108,7 @@ class OllamaChatDecoder:
             self._blocks.whole(generated_image(source))
 
     def _take_call(self, call: Mapping[str, Any]) -> None:
-        # A call is complete in one line. Its index counts within that line at best, so the order is used.
+        # A call is complete in one line. Its index is at best unique within that line, so the order is used.
         function = mapping_in(call.get("function"))
         name, raw = text_in(function.get("name")), arguments_text(function.get("arguments"))
         call_id = text_in(call.get("id"))
@@ -124,7 +124,7 @@ class OllamaChatDecoder:
         self._blocks.close_all()
         counts = count_in(part.get("prompt_eval_count")), count_in(part.get("eval_count"))
         usage = None
-        # The server omits a count of zero, such as that of a prompt that was cached completely.
+        # The server omits a count of zero, for example if the whole prompt was cached.
         if counts != (None, None):
             usage = Usage(counts[0] or 0, counts[1] or 0)
             self._blocks.emit(UsageEvent(usage))

@@ -1,4 +1,4 @@
-"""Encodes requests of Ollama's native dialect.
+"""Encodes requests in Ollama's native dialect.
 
 Source: POST /api/chat in Ollama's API reference, `api/types.go` of the server, and the ollama reference.
 """
@@ -38,7 +38,7 @@ from jumpseat.dialects.user_parts import media_after_results, result_text
 _B = TypeVar("_B")
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""Members of the body that are never dropped."""
+"""The members of the body that are never dropped."""
 
 LEVELS = ("low", "medium", "high")
 """The levels of models that think in levels (gpt-oss); they cannot turn thinking off."""
@@ -46,47 +46,47 @@ LEVELS = ("low", "medium", "high")
 TOP_LEVEL = frozenset(
     {"format", "keep_alive", "logprobs", "options", "shift", "think", "top_logprobs", "truncate"}
 )
-"""Parameters of the body itself; all others are members of `options`. Source: `api.ChatRequest`."""
+"""The parameters of the body itself; all others are members of `options`. Source: `api.ChatRequest`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """What the encoder must know of the server and the model."""
+    """The properties of the server and the model that the encoder depends on."""
 
     provider: str
     """The configured provider's id; thinking of another origin is left out."""
 
     num_ctx: int | None = None
-    """Tokens of context to request; None for the server's default, which may be 4096."""
+    """The context size to request, in tokens; None for the server's default, which may be 4096."""
 
     thinks_in_levels: bool = False
-    """`think` takes a level and cannot be turned off, as with gpt-oss; otherwise it is a boolean."""
+    """Whether `think` is a level and cannot be turned off, as for gpt-oss; otherwise it is a boolean."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body or of `options`: `tools` are added, others override the request."""
+    """Further parameters of the body or of `options`: `tools` are appended, others override the request."""
 
     dropped: Collection[str] = ()
-    """Parameters of the body that the model refuses."""
+    """The parameters of the body that the model rejects."""
 
 
 def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
-    """The JSON body of the request.
+    """Return the JSON body of the request.
 
-    Blocks that the dialect does not have (`redacted_thinking`, `other`) and thinking of another provider or
-    model are left out. `losses` returns a warning for anything else that is left out.
+    Blocks that the dialect does not support (`redacted_thinking`, `other`) and thinking of another provider
+    or model are left out. `losses` returns a warning for anything else that is left out.
 
     Raises:
-        RequestError: an image is a URL, which the server does not fetch, or not base64.
+        RequestError: an image is not base64, or is a URL, which the server does not fetch.
     """
     body: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request, facts),
-        # Always sent: the server's default is true.
+        # This must be sent, because the server's default is true.
         "stream": request.stream,
     }
     extra = merge_parameters(facts.parameters, request.settings)
     added = extra.pop("tools", ())
-    # The dialect has no `tool_choice`: a tool that must not be called is not offered.
+    # The dialect does not have `tool_choice`, so a tool that must not be called is not offered.
     if request.tool_choice != "none" and (tools := joined_lists(map(_tool, _offered_tools(request)), added)):
         body["tools"] = tools
     if request.thinking is not None:
@@ -96,8 +96,8 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
         body["format"] = dict(request.output_mode.schema)
     elif request.output_mode == "json":
         body["format"] = "json"
-    # Without these two a server with a full context drops the oldest messages, or the beginning of the
-    # answer, silently. With them it returns an error, and the done reason `length`.
+    # Without these two, a server with a full context silently drops the oldest messages, or the beginning of
+    # the answer. With them, it returns an error, or the done reason `length`.
     body["truncate"] = False
     body["shift"] = False
     options: dict[str, Any] = {"num_predict": request.max_tokens}
@@ -117,7 +117,7 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
 
 
 def losses(request: ChatRequest, facts: ServerFacts) -> list[WarningEvent]:
-    """A warning for each part of the request that the dialect or the model does not support."""
+    """Return a warning for each part of the request that the dialect or the model does not support."""
     model = f"{facts.provider} ({request.model})"
     warnings: list[WarningEvent] = []
     choice = request.tool_choice
@@ -155,7 +155,7 @@ def _messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str, Any]]:
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
     names = {block.id: block.name for block in _blocks(request.messages, ToolUseBlock)}
-    # Some chat templates refuse two messages of one role in a row.
+    # Some chat templates reject consecutive messages of one role.
     for role, group in groupby(request.messages, lambda message: message.role):
         run = list(group)
         messages += _user(run, names, ids, facts.provider) if role == "user" else _assistant(run, origin)
@@ -185,9 +185,9 @@ def _user(
             case ImageBlock():
                 images.append(_image(block, provider))
             case DocumentBlock():
-                pass  # The adapter's traits have no types of documents, so the engine refuses them.
+                pass  # The adapter's traits list no document types, so the engine rejects documents.
             case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
-                pass  # Only in an assistant's message.
+                pass  # These occur only in an assistant's message.
             case _:
                 assert_never(block)
     yield from results
@@ -199,7 +199,7 @@ def _user(
 
 
 def _image(block: ImageBlock, provider: str) -> str:
-    """The base64 text without a prefix."""
+    """Return the base64 text without a prefix."""
     if block.source.startswith(("https:", "http:")):
         raise RequestError(
             f"{provider} does not download images; the chat has an image as a URL.",
@@ -229,11 +229,11 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
             case ToolUseBlock():
                 calls.append(_call(len(calls), block, origin))
             case TextBlock():
-                pass  # In `text`.
+                pass  # It is part of `text`.
             case RedactedThinkingBlock() | OtherBlock():
-                pass  # The dialect has no form for these.
+                pass  # The dialect does not support these.
             case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():
-                pass  # Only in a user's message.
+                pass  # These occur only in a user's message.
             case _:
                 assert_never(block)
     if not text and not calls:
@@ -247,7 +247,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
 
 
 def _call(index: int, block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
-    # `arguments` is an object, not its text: the server refuses a string with 400.
+    # `arguments` must be an object, not its text: the server answers a string with an error 400.
     arguments = dict(block.arguments or {})
     call_id = own_id(block, origin)
     return {"id": call_id, "function": {"index": index, "name": block.name, "arguments": arguments}}

@@ -1,6 +1,6 @@
-"""Decodes answers of the Responses dialect.
+"""Decodes answers in the Responses dialect.
 
-A body that was not streamed has the shape of the last event of a stream, and is decoded like it. Source: the
+A body that was not streamed has the shape of a stream's last event, and is decoded like it. Source: the
 openai-responses reference.
 """
 
@@ -30,7 +30,7 @@ from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
 
-# By event: the kind of item, its field, the member with the part's number, the member with the whole text.
+# The rows by event: the kind of item, its field, and the members with the part's number and the whole text.
 _TEXTS: dict[str, tuple[str, str, str, str]] = {
     "output_text": ("message", "text", "content_index", "text"),
     "refusal": ("message", "refusal", "content_index", "refusal"),
@@ -44,14 +44,14 @@ _UNREADABLE_END = re.compile(r'\{\s*"type"\s*:\s*"response\.completed"')
 
 
 class ResponsesDecoder:
-    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+    """A decoder of one answer; implements `jumpseat.dialects.Decoder`."""
 
     def __init__(self, provider: str, model: str, extras: Extras | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
-            model: the model as the request names it.
-            extras: reads what the provider adds to this dialect.
+            model: the model's name in the request.
+            extras: the reader of the provider's additions to this dialect.
         """
         self._extras = extras
         self.complete = False
@@ -63,7 +63,7 @@ class ResponsesDecoder:
         self._failure: ChatError | None = None
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one server-sent event."""
+        """Decode one server-sent event."""
         if self.complete or not data or data.isspace():
             return []
         self._raise_failure()
@@ -84,7 +84,7 @@ class ResponsesDecoder:
         return events
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the whole body of an answer that was not streamed."""
+        """Decode the whole body of an answer that was not streamed."""
         answer = read_whole_answer(body, self._provider)
         if not isinstance(answer.get("output"), list):
             if answer.get("error") or answer.get("type") == "error":
@@ -100,14 +100,14 @@ class ResponsesDecoder:
         return None if self._extras is None else self._extras.cost_in(container)
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input."""
+        """Raise an error if the input has ended before the answer was complete."""
         if self.complete:
             return []
         self._raise_failure()
         raise self._blocks.early_end()
 
     def _raise_failure(self) -> None:
-        """Raise the failure that an event reported, after the events from it were returned."""
+        """Raise the failure that an event reported, after the events that it produced were returned."""
         if self._failure is not None:
             raise self._failure
 
@@ -123,7 +123,7 @@ class ResponsesDecoder:
             self._take_item_event(action, event)
 
     def _take_item_event(self, action: str, event: Mapping[str, Any]) -> None:
-        # Events of hosted tools match nothing here: `output_item.done` has their complete item.
+        # Events of hosted tools are ignored here, because `output_item.done` has their complete item.
         text, _, step = action.rpartition(".")
         if text in _TEXTS and step in ("delta", "done"):
             self._send_response({})
@@ -159,7 +159,7 @@ class ResponsesDecoder:
         self._items.complete(item, slot, whole)
 
     def _take_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
-        """Take the response of the terminal event; its status overrides the name of the event."""
+        """Decode the response in the terminal event; its status overrides the event's name."""
         status = text_in(response.get("status")).lower()
         if status not in _ENDS:
             if status in ("queued", "in_progress") and not response.get("output"):
@@ -189,12 +189,12 @@ class ResponsesDecoder:
         return error_from_fault(read_fault({"error": response.get("error") or {}}), self._provider)
 
     def _end(self, raw: str | None, usage: Usage | None, *, reached: bool = False) -> None:
-        """End the answer. The items tell whether tools were called, or the model refused.
+        """End the answer. The items determine whether tools were called or the model refused.
 
         Args:
-            raw: the provider's stop reason, if there is one.
-            usage: the tokens, if the provider reports them.
-            reached: the answer is as long as the request allowed.
+            raw: the provider's stop reason, if any.
+            usage: the token counts, if the provider reports them.
+            reached: whether the answer is as long as the request allowed.
         """
         self.complete = True
         self._blocks.close_all()
@@ -212,7 +212,7 @@ class ResponsesDecoder:
 
     def _unreadable(self, name: str, data: str) -> list[StreamEvent]:
         """Skip an event that is not a JSON object."""
-        # If it is a delta, the end of its part repeats the text, so `lossy` items detect what is missing.
+        # If it is a delta, the event that ends its part repeats the text, so `lossy` items detect a loss.
         if not self._items.lossy:
             self._items.lossy = True
             message = f"{self._provider} sent an event that is not a JSON object: {plain_words(data[:80])}"
@@ -225,7 +225,7 @@ class ResponsesDecoder:
         return self._blocks.take()
 
     def _send_response(self, response: Mapping[str, Any]) -> None:
-        # Once: a second event would mean that the answer restarts.
+        # Emit it only once: a second event would mean that the answer restarts.
         if self._response_sent:
             return
         self._response_sent = True

@@ -1,4 +1,4 @@
-"""Encodes requests of the Responses dialect.
+"""Encodes requests in the Responses dialect.
 
 Source: POST /responses in OpenAI's API reference, and the openai-responses reference.
 """
@@ -20,28 +20,28 @@ ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponsesFacts:
-    """What the encoder must know of the endpoint."""
+    """The properties of the endpoint that the encoder depends on."""
 
     provider: str
     """The configured provider's id; opaque data of another origin is left out."""
 
     obfuscates: bool = False
-    """The endpoint pads streamed deltas by default, as OpenAI's own does."""
+    """Whether the endpoint pads streamed deltas by default, as OpenAI's own endpoint does."""
 
     takes_unfollowed: bool = True
-    """The endpoint accepts reasoning at the end of an earlier answer; OpenAI's own does not."""
+    """Whether the endpoint accepts reasoning at the end of an earlier answer; OpenAI's own does not."""
 
     efforts: Collection[str] = COMMON
     """The efforts that the model accepts."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body: `tools` and `include` are joined, others override the request."""
+    """Further parameters of the body: `tools` and `include` are appended, others override the request."""
 
 
 def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
-    """The JSON body of the request, with the complete conversation: the provider stores nothing.
+    """Return the JSON body of the request, with the complete conversation: the provider does not store it.
 
-    Stop sequences (see `unsupported`), blocks that the dialect does not have, and opaque data of another
+    Stop sequences (see `unsupported`), blocks that the dialect does not support, and opaque data of another
     provider or model are left out.
     """
     origin = Origin(facts.provider, request.model)
@@ -53,7 +53,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         if facts.obfuscates:
             body["stream_options"] = {"include_obfuscation": False}
     body["store"] = False
-    if may_reason(request.model):  # The API refuses it for other models.
+    if may_reason(request.model):  # The API rejects `include` for other models.
         body["include"] = [ENCRYPTED_REASONING]
     extra = merge_parameters(facts.parameters, request.settings)
     tools = joined_lists(map(_tool, request.tools), extra.pop("tools", ()))
@@ -69,7 +69,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         summary = {} if request.thinking == "off" else {"summary": "auto"}
         body["reasoning"] = {"effort": effort, **summary}
     if isinstance(request.output_mode, JsonSchemaOutput):
-        # Not `strict`: the API refuses that for schemas with an optional property.
+        # `strict` must be false, because the API rejects it for schemas with an optional property.
         schema = {"name": "output", "schema": dict(request.output_mode.schema), "strict": False}
         body["text"] = {"format": {"type": "json_schema", **schema}}
     elif request.output_mode == "json":
@@ -80,7 +80,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         body["include"] = include
     for name, value in extra.items():
         known = body.get(name)
-        # A configuration may add members to the `text` and `reasoning` of the request.
+        # The configuration may add members to the request's `text` and `reasoning`.
         both = isinstance(known, dict) and isinstance(value, Mapping)
         body[name] = {**known, **value} if both and known is not None else value
     return body
@@ -91,7 +91,7 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
         "type": "function",
         "name": tool.name,
         "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
-        # Always sent: a server may default to true, and then refuse schemas with an optional property.
+        # This must be sent: a server may default to true, and then reject schemas with an optional property.
         "strict": False,
     }
     if tool.description:

@@ -1,4 +1,4 @@
-"""Encodes a conversation as the input items of this dialect.
+"""Encodes a conversation as input items of the Responses dialect.
 
 Source: POST /responses in OpenAI's API reference, "Input item list", and the openai-responses reference,
 "Round-trip rules".
@@ -41,13 +41,13 @@ from jumpseat.dialects.user_parts import document_name, document_url, image_url,
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 MAX_CALL_ID = 64
-"""The most characters of a `call_id`; the ids of other providers may be longer."""
+"""The most characters of a `call_id`; other providers may use longer ids."""
 
 
 def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
-    """The items, in order.
+    """Return the input items for a conversation.
 
-    Blocks that the dialect does not have, and opaque data of another origin, are left out.
+    Blocks that the dialect does not support, and opaque data of another origin, are left out.
 
     Args:
         messages: the conversation, oldest first.
@@ -70,7 +70,7 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
 
 
 def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
-    """The request without encrypted reasoning, which only its endpoint can read; None if it has none."""
+    """Return the request without encrypted reasoning, which only its endpoint can read; None if unchanged."""
     messages = [
         Message(message.role, tuple(block for block in message.content if not _is_bound(block)))
         for message in request.messages
@@ -79,8 +79,8 @@ def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
 
 
 def without_item_ids(request: ChatRequest) -> ChatRequest | None:
-    """The request without the ids of reasoning items; None if it has none."""
-    # Some gateways issue ids that are valid for one connection, and refuse those of another.
+    """Return the request without the ids of reasoning items; None if unchanged."""
+    # Some gateways issue ids that are valid for one connection, and reject those of another.
     messages = [
         Message(message.role, tuple(without_id(block) for block in message.content))
         for message in request.messages
@@ -89,7 +89,7 @@ def without_item_ids(request: ChatRequest) -> ChatRequest | None:
 
 
 def without_unfollowed(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items without reasoning at the end of an answer, which some endpoints refuse."""
+    """Return the items without reasoning that ends an answer, which some endpoints reject."""
     kept: list[dict[str, Any]] = []
     is_followed = False
     for item in reversed(items):
@@ -108,18 +108,18 @@ def _is_bound(block: ContentBlock) -> bool:
         case ThinkingBlock():
             return block.signature is not None
         case OtherBlock() | ImageBlock():
-            # Items of hosted tools refer to their reasoning by id, and are refused without it.
+            # Items of hosted tools refer to their reasoning by id, and are rejected without it.
             return block.opaque is not None
         case TextBlock() | DocumentBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
             return False
         case RedactedThinkingBlock():
-            return False  # Not of this dialect.
+            return False  # This dialect does not have them.
         case _:
             assert_never(block)
 
 
 def call_id_of(call_id: str) -> str:
-    """The id, hashed if it is longer than the dialect accepts."""
+    """Return the id, hashed if it is longer than the dialect accepts."""
     if len(call_id) <= MAX_CALL_ID:
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
@@ -166,9 +166,9 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
             file = {"filename": document_name(block), "file_data": document_url(block)}
             return {"type": "input_file", **file}
         case ToolResultBlock():
-            return None  # An item of its own.
+            return None  # It becomes a separate item.
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
-            return None  # Only in an assistant's message.
+            return None  # These occur only in an assistant's message.
         case _:
             assert_never(block)
 
@@ -176,7 +176,8 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
 def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for message in run:
-        previous: tuple[Any, ...] | None = None  # Identifies the message item of the text before, if any.
+        # `previous` identifies the message item of the preceding text, if any.
+        previous: tuple[Any, ...] | None = None
         for block in message.content:
             opaque = _own(block, origin)
             current: tuple[Any, ...] | None = None
@@ -206,9 +207,9 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
                     if image := image_item(block):
                         items.append(image)
                 case RedactedThinkingBlock():
-                    continue  # The dialect has no form for it.
+                    continue  # The dialect does not support it.
                 case DocumentBlock() | ContextBlock() | ToolResultBlock():
-                    continue  # Only in a user's message.
+                    continue  # These occur only in a user's message.
                 case _:
                     assert_never(block)
             previous = current
@@ -216,7 +217,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
 
 
 def _message_item(text: str, known: dict[str, Any]) -> dict[str, Any]:
-    # Without the item's id, which would bind it to the reasoning before it; that may be left out.
+    # The item's id is left out: it would require the preceding reasoning, which may be missing.
     item: dict[str, Any] = {"type": "message", "role": "assistant", "status": "completed"}
     if isinstance(known.get("phase"), str):
         item["phase"] = known["phase"]

@@ -1,4 +1,4 @@
-"""The state of one output item, and the texts of its fields.
+"""Stores the state of one output item, and reads the texts in its fields.
 
 Source: the openai-responses reference, "Events".
 """
@@ -15,7 +15,7 @@ from jumpseat.dialects.loose_values import mappings_in, text_in
 CALLS = frozenset({"function_call", "custom_tool_call"})
 
 Slot = tuple[str, int]
-"""A field of an item that holds text, and which part of it: `("summary", 0)`."""
+"""A text field of an item, and the number of a part in it: `("summary", 0)`."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Item:
     ids: set[str] = field(default_factory=set)
     fields: dict[str, Any] = field(default_factory=dict)
     texts: dict[Slot, list[str]] = field(default_factory=dict)
-    """The pieces of each part so far, emitted or waiting."""
+    """The pieces of each part so far, whether emitted or waiting."""
 
     whole: set[Slot] = field(default_factory=set)
     """The parts that are complete."""
@@ -38,23 +38,23 @@ class Item:
 
     cited: set[tuple[Any, ...]] = field(default_factory=set)
     waiting: list[Callable[[], None]] = field(default_factory=list)
-    """What to emit when the items before this one are complete."""
+    """The actions to run when the preceding items are complete."""
 
     begun: bool = False
-    """The event that begins it was received."""
+    """Whether the item's first event was received."""
 
     done: bool = False
     rotates: bool = False
-    """Its id differs between events, so the provider does not accept any of them."""
+    """Whether its id differs between events, in which case the provider accepts none of the ids."""
 
     @property
     def settled(self) -> bool:
-        """Whether it is a message whose parts are all complete."""
+        """Whether the item is a message whose parts are all complete."""
         return self.kind == "message" and bool(self.texts) and self.whole >= self.texts.keys()
 
 
 def parts_of(item: Item) -> Iterator[tuple[Slot, str]]:
-    """The texts in the fields of the item, in order."""
+    """Yield the texts in the item's fields, in order."""
     if item.kind in CALLS:
         yield ("arguments", 0), arguments_of(item.fields)
     elif item.kind == "reasoning":
@@ -72,7 +72,7 @@ def parts_of(item: Item) -> Iterator[tuple[Slot, str]]:
 
 
 def part_of(part: Mapping[str, Any], number: int) -> tuple[Slot, str]:
-    """The slot of a content or summary part, and its text."""
+    """Return the slot and the text of a content or summary part."""
     match part.get("type"):
         case "refusal":
             return ("refusal", number), text_in(part.get("refusal"))
@@ -85,12 +85,12 @@ def part_of(part: Mapping[str, Any], number: int) -> tuple[Slot, str]:
 
 
 def arguments_of(fields: Mapping[str, Any]) -> str:
-    """The text of a call's arguments, or of a custom tool's input."""
+    """Return the text of a call's arguments, or of a custom tool's input."""
     value = fields.get("input" if fields.get("type") == "custom_tool_call" else "arguments")
     # Some servers send an object instead of text.
     return arguments_text(value) if isinstance(value, dict) else text_in(value)
 
 
 def trusted_fields(item: Item) -> dict[str, Any]:
-    """The fields, without an id that differs between events."""
+    """Return the item's fields, without an id that differs between events."""
     return {name: value for name, value in item.fields.items() if name != "id" or not item.rotates}

@@ -1,4 +1,4 @@
-"""Turns the output items of one answer into blocks, in first-seen order.
+"""Converts the output items of one answer to blocks, in first-seen order.
 
 Source: the openai-responses reference, "Events" and "Divergences".
 """
@@ -34,7 +34,7 @@ from jumpseat.dialects.responses.replay import (
 
 
 class OutputItems:
-    """Collects the items of one answer, and passes their blocks to the assembler."""
+    """The items of one answer, whose blocks are passed to the assembler."""
 
     def __init__(self, provider: str, blocks: BlockAssembler) -> None:
         self._provider = provider
@@ -48,7 +48,7 @@ class OutputItems:
 
     @property
     def begun(self) -> bool:
-        """Whether there is any item."""
+        """Whether any item has begun."""
         return bool(self._items)
 
     @property
@@ -57,21 +57,21 @@ class OutputItems:
         return all(item.done for item in self._items)
 
     def find(self, event: Mapping[str, Any], kind: str) -> Item:
-        """The item that an event belongs to; a new one if it is unknown."""
+        """Return the item that an event belongs to; a new one if it is unknown."""
         index, name = _index(event.get("output_index")), text_in(event.get("item_id"))
         return self._known(index, name, kind) or self._new(kind, index, name)
 
     def begin(self, index: Any, fields: Mapping[str, Any]) -> Item:
-        """Take an item that begins; earlier events may belong to it already."""
+        """Start an item; earlier events may already belong to it."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._known(_index(index), name, kind)
         if known is not None and known.ids and name and name not in known.ids:
-            # Another item at the same index. Calls may overlap; any other item is complete then.
+            # This is another item at the same index. Calls may overlap; any other item is then complete.
             if kind not in CALLS:
                 self._finish(known, {})
             known = None
         if known is not None and known.begun and _is_elsewhere(known, index):
-            known = None  # The same id at another index.
+            known = None  # This is another item, because the same id occurs at another index.
         item = known or self._new(kind, _index(index), name)
         item.begun = True
         item.fields.update(fields)
@@ -81,7 +81,7 @@ class OutputItems:
         return item
 
     def end(self, index: Any, fields: Mapping[str, Any]) -> None:
-        """Take an item that is complete; a repetition is ignored."""
+        """Complete an item; a repetition is ignored."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._known(_index(index), name, kind)
         if known is not None and known.done and kind in CALLS and _is_elsewhere(known, index):
@@ -91,20 +91,20 @@ class OutputItems:
         self._finish(item, fields)
 
     def add(self, item: Item, slot: Slot, piece: str) -> None:
-        """Add to a part."""
+        """Add a piece of text to a part."""
         if not piece or item.done:
             return
         item.texts.setdefault(slot, []).append(piece)
         self._do(item, lambda: self._emit_piece(item, slot, piece))
 
     def complete(self, item: Item, slot: Slot, whole: str) -> None:
-        """Take the complete text of a part; adds what the deltas did not have."""
+        """Complete a part, and add the text that the deltas omitted."""
         if not item.done:
             self._rest(item, slot, whole)
             item.whole.add(slot)
 
     def cite(self, item: Item, annotation: Any) -> None:
-        """Take a source of a text."""
+        """Emit the citation in an annotation of a text, once."""
         if not isinstance(annotation, dict) or item.done:
             return
         nested = annotation.get("url_citation")
@@ -116,9 +116,9 @@ class OutputItems:
             self._do(item, lambda: self._blocks.emit(replace(citation, block=self._blocks.text_block)))
 
     def end_all(self, output: Any) -> None:
-        """Take the end of the answer, with the list of its items, which may be absent or incomplete."""
-        # Its ids and indices may differ from those of the events, so items are matched by position within
-        # each kind.
+        """Complete all items, with the final list of items, which may be absent or incomplete."""
+        # Ids and indices in the list may differ from those in the events, so items are matched by position
+        # within each kind.
         unmatched: dict[str, Iterator[Item]] = {}
         for fields in output if isinstance(output, list) else ():
             if not isinstance(fields, dict):
@@ -140,12 +140,12 @@ class OutputItems:
         )
 
     def _known(self, index: int | None, name: str, kind: str) -> Item | None:
-        # The index goes before the id, because Copilot changes the id in each event.
+        # The index takes precedence over the id, because Copilot changes the id in each event.
         alike = [item for item in reversed(self._items) if item.kind == kind]
         placed = next((item for item in alike if index is not None and item.index == index), None)
         named = next((item for item in alike if name and name in item.ids), None)
         if placed is not None and (name in placed.ids or named is None):
-            # Some servers number every item 0: a new id at the index of a complete item is a new item.
+            # Some servers use index 0 for every item: a new id at the index of a complete item is a new item.
             return None if placed.done and name and name not in placed.ids else placed
         if named is not None:
             return named
@@ -179,8 +179,8 @@ class OutputItems:
         self._run_waiting()
 
     def _do(self, item: Item, action: Callable[[], None]) -> None:
-        """Run the action now, or when the items before this one are complete."""
-        # The events of items may overlap, but those of blocks must not, except for tool calls.
+        """Run the action now, or as soon as the preceding items are complete."""
+        # Items may overlap, but blocks must not, except for tool calls.
         for earlier in self._items[: item.number]:
             if earlier.settled and not earlier.done:
                 self._finish(earlier, {})
@@ -209,7 +209,7 @@ class OutputItems:
             self._call(item, piece)
         elif name in ("summary", "reasoning"):
             if before is not None and before[0] != name:
-                item.open = before  # The summary and the reasoning repeat each other; the first one is kept.
+                item.open = before  # Summary and reasoning repeat each other; use the first.
                 return
             separator = PART_SEPARATOR if before not in (None, slot) else ""
             self._blocks.thinking(separator)
@@ -245,7 +245,7 @@ class OutputItems:
             self._blocks.whole(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
 
     def _close_reasoning(self, item: Item) -> None:
-        # Of the complete item: in `output_item.added` the encrypted content may be incomplete.
+        # Use the complete item: in `output_item.added`, the encrypted content may be incomplete.
         signature = thinking_signature(item.fields)
         if signature:
             self._blocks.sign_thinking(signature)

@@ -1,6 +1,6 @@
-"""The parameters that this dialect, or a model by its name, does not accept.
+"""Lists the parameters that this dialect, or a model with a known name, does not accept.
 
-The adapter learns other parameters from the refusals of the endpoint. Source: the openai-responses and
+The adapter learns about other parameters from the endpoint's errors. Source: the openai-responses and
 openai-chat references, "Request".
 """
 
@@ -13,20 +13,20 @@ from typing import Any
 from jumpseat.chat import ChatRequest
 from jumpseat.dialects.reasoning_models import SAMPLING, habit_of
 
-# Families without reasoning; they refuse a request that includes encrypted reasoning.
+# These families do not reason, and reject a request that asks for encrypted reasoning.
 _NEVER_REASONS = re.compile(r"(gpt-[34]|chatgpt-|gpt-5-chat)")
 
 
 def may_reason(model: str) -> bool:
-    """False for a model that is known not to reason."""
+    """Whether the model may reason; False if it is known not to."""
     return _NEVER_REASONS.match(model) is None
 
 
 def unsupported(request: ChatRequest) -> dict[str, str]:
-    """The parameters of the request that the dialect does not have, each with a reason.
+    """Return the parameters of the request that the dialect does not support, each with a reason.
 
     Returns:
-        By parameter the predicate of a sentence about the model, as in `refused_by_model`.
+        The reasons by parameter, in the same form as those of `refused_by_model`.
     """
     if not request.stop_sequences:
         return {}
@@ -34,15 +34,15 @@ def unsupported(request: ChatRequest) -> dict[str, str]:
 
 
 def refused_by_model(model: str, body: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of a body that the model is known to refuse, each with a reason.
+    """Return the parameters of a body that the model is known to reject, each with a reason.
 
     Args:
         model: the model's name in the request.
         body: the complete request.
 
     Returns:
-        By parameter, dotted for a member (`reasoning.effort`), the predicate of a sentence about the model:
-        "does not reason".
+        The reasons by parameter, which is dotted for a member (`reasoning.effort`). Each reason is the
+        predicate of a sentence about the model: "does not reason".
     """
     reasoning = body.get("reasoning")
     effort = reasoning.get("effort") if isinstance(reasoning, Mapping) else None

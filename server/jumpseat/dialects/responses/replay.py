@@ -1,13 +1,14 @@
-"""The data of an output item that a block carries, and the input item for replay.
+"""Stores the data of output items in blocks, and builds input items from it to replay them.
 
-Owns the keys of `opaque`, which the decoder writes and the encoder reads. Source: the openai-responses
-reference, "Round-trip rules".
+This module owns the keys of `opaque`, which the decoder writes and the encoder reads. Source: the
+openai-responses reference, "Round-trip rules".
 
 - `text`: `phase`, and `refusal: true` for a refusal; texts with the same `id` are parts of one item.
-- `thinking`: the item's `id`, and its `summary` unless it is the block's text. The block's `signature` is the
-  encrypted content; or, for signed plain reasoning, the item's `signature`. `opaque` then has the `signature`
-  too, and the item's `content` unless it is the block's text. Other members are kept (OpenRouter's `format`).
-- `tool_use`: the members besides id, name and arguments; `type` unless it is `function_call`.
+- `thinking`: the item's `id`, and its `summary` unless it equals the block's text. The block's `signature` is
+  the encrypted content or, for signed plain reasoning, the item's `signature`. In that case, `opaque` also
+  contains the `signature`, and the item's `content` unless it equals the block's text. Other members are
+  copied (OpenRouter's `format`).
+- `tool_use`: all members except id, name and arguments, and except `type` if it is `function_call`.
 - `image`: the item that generated it, without its `result`, which is the image.
 - `other`: the complete item.
 """
@@ -27,23 +28,23 @@ _REASONING_FIELDS = frozenset({"type", "summary", "content", "encrypted_content"
 _CALL_FIELDS = frozenset({"call_id", "name", "arguments", "input", "status"})
 
 PART_SEPARATOR = "\n\n"
-"""Separates the parts of a summary: each is a paragraph with a heading."""
+"""The separator between the parts of a summary, each of which is a paragraph with a heading."""
 
 
 def text_opaque(item: Mapping[str, Any], *, refusal: bool) -> str | None:
-    """The `opaque` of a text of a message item."""
+    """Return the `opaque` of a text in a message item."""
     kept = {name: item[name] for name in ("id", "phase") if isinstance(item.get(name), str) and item[name]}
     return write_opaque({**kept, "refusal": True} if refusal else kept)
 
 
 def thinking_signature(item: Mapping[str, Any]) -> str:
-    """The text by which the API accepts a reasoning item in a replay; empty if it cannot be replayed."""
+    """Return the text that makes the API accept a replayed reasoning item; empty if replay is impossible."""
     # Compatible servers send an empty `encrypted_content`, which counts as absent.
     return text_in(item.get("encrypted_content")) or text_in(item.get("signature"))
 
 
 def thinking_opaque(item: Mapping[str, Any], thinking: str) -> str | None:
-    """The `opaque` of the thinking of a reasoning item with a signature.
+    """Return the `opaque` of a thinking block, for a reasoning item with a signature.
 
     Args:
         item: the item's trusted fields.
@@ -63,7 +64,7 @@ def thinking_opaque(item: Mapping[str, Any], thinking: str) -> str | None:
 
 
 def call_opaque(item: Mapping[str, Any]) -> str | None:
-    """The `opaque` of a tool call; it includes members that later versions of the API add."""
+    """Return the `opaque` of a tool call, including members that later versions of the API add."""
     kept = {name: value for name, value in item.items() if name not in _CALL_FIELDS and value is not None}
     if kept.get("type") == "function_call":
         del kept["type"]
@@ -71,20 +72,20 @@ def call_opaque(item: Mapping[str, Any]) -> str | None:
 
 
 def reasoning_item(thinking: str, signature: str, opaque: str | None) -> dict[str, Any]:
-    """The input item for a thinking block."""
+    """Return the input item for a thinking block."""
     kept = read_opaque(opaque)
     summary = kept.pop("summary", _texts_of(thinking))
     content = kept.pop("content", _texts_of(thinking))
-    # The summary is required, empty or not.
+    # The API requires `summary`, even if it is empty.
     item = {"type": "reasoning", **kept, "summary": _parts("summary_text", summary)}
     if kept.get("signature") == signature:
         return {**item, "content": _parts("reasoning_text", content)}
-    # The API refuses encrypted and plain content together.
+    # The API rejects a combination of encrypted and plain content.
     return {**item, "encrypted_content": signature}
 
 
 def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str, Any]:
-    """The input item for a tool call; without the item's id, which would bind it to a reasoning item."""
+    """Return the input item for a tool call, without its id, which would tie it to a reasoning item."""
     kept = {key: value for key, value in read_opaque(opaque).items() if key not in ("id", CALL_ID)}
     kind = kept.pop("type", "function_call")
     if kind == "custom_tool_call":
@@ -94,7 +95,7 @@ def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str
 
 
 def without_id(block: ContentBlock) -> ContentBlock:
-    """A thinking block without its item's id; any other block unchanged."""
+    """Return a thinking block without its item's id, and any other block unchanged."""
     known = read_opaque(block.opaque)
     if not isinstance(block, ThinkingBlock) or "id" not in known:
         return block
@@ -102,7 +103,7 @@ def without_id(block: ContentBlock) -> ContentBlock:
 
 
 def generated_image_of(item: Mapping[str, Any]) -> ImageBlock | OtherBlock | None:
-    """The block of an item that generated an image; None if it has no image."""
+    """Return the block for an item that generated an image; None if the item has no image."""
     result = text_in(item.get("result"))
     if item.get("type") != "image_generation_call" or not result:
         return None
@@ -110,13 +111,13 @@ def generated_image_of(item: Mapping[str, Any]) -> ImageBlock | OtherBlock | Non
 
 
 def image_item(block: ImageBlock) -> dict[str, Any] | None:
-    """The input item for a generated image; None if no item generated it."""
+    """Return the input item for a generated image; None if no item generated it."""
     item = read_opaque(block.opaque)
     return {**item, "result": block.source} if item else None
 
 
 def is_custom_call(opaque: str | None) -> bool:
-    """Whether the input of a call is free text; its result then has another type."""
+    """Whether the input of a call is free text, which also changes the type of its result."""
     return read_opaque(opaque).get("type") == "custom_tool_call"
 
 
