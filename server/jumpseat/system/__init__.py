@@ -1,4 +1,4 @@
 """Services of the operating system: paths, state files, watching, child processes, the keyring, secrets.
 
-Imports no other package of the server.
+This package does not import any other package of the server.
 """

@@ -1,6 +1,6 @@
-"""Child processes: started in a process group of their own, watched, and ended with what they started.
+"""Child processes, which run in their own process groups and are ended with their descendants.
 
-A user subclasses `Child` and overrides its `on_` methods.
+To use it, subclass `Child` and override its `on_` methods.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ from pathlib import Path
 from typing import Any
 
 LAST_OUTPUT_SECONDS = 0.5
-"""How long output is read after the process ended: a process that it left running may hold its streams."""
+"""How long to read output after the process has ended. A descendant may keep the streams open for longer."""
 
 KILLED_SECONDS = 5.0
-"""How long a killed process may take to end: a busy machine ends it late, a broken device perhaps never."""
+"""How long to wait for the end of a killed process, which a busy machine or a broken device may delay."""
 
 MAX_LINE_BYTES = 12_000
-"""Of one line of stderr; the rest of a longer line is dropped."""
-# Far more than any caller shows: `redact` does not recognise half a secret.
+"""The maximum length of a line of stderr. The rest of a longer line is dropped."""
+# This is far more than any caller shows, because `redact` does not recognise a truncated secret.
 
 MAX_LINES_AT_ONCE = 1000
-"""Of one read of stderr; of more, only the last are passed on, so that the event loop stays free."""
+"""The maximum number of lines to report per read of stderr, to keep the event loop free. The last ones are
+reported."""
 
 KEPT_LINES = 5
 
 PR_SET_PDEATHSIG = 1
-"""Of Linux's prctl(2): the signal that a process gets when the thread that started it ends."""
+"""The option of Linux's prctl(2) for the signal that a process receives when its parent thread ends."""
 
 _NOT_TEXT = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-"""Terminal escape sequences and control characters."""
+"""Matches terminal escape sequences and control characters."""
 
 
 class Child(asyncio.SubprocessProtocol):
-    """One run of a program. Belongs to the event loop in which it is created."""
+    """One run of a program. Belongs to the event loop that created it."""
 
     def __init__(
         self,
@@ -52,16 +53,16 @@ class Child(asyncio.SubprocessProtocol):
     ) -> None:
         """
         Args:
-            closed_seconds: how long the process may run on after it closed its stdin or stdout.
-            ends_its_group: kill what it leaves running when it ends by itself.
-            kept_lines: how many lines of stderr `last_lines` keeps.
+            closed_seconds: seconds that the process may continue to run after it closed its stdin or stdout.
+            ends_its_group: whether to kill the descendants that are left when the process ends by itself.
+            kept_lines: the maximum number of lines in `last_lines`.
         """
         self.pid = 0
         self.return_code: int | None = None
-        """The exit code, negative for a signal on POSIX; None while it runs."""
+        """The exit code, which is negative for a signal on POSIX; None while the process runs."""
 
         self.last_lines: deque[str] = deque(maxlen=kept_lines)
-        """The last lines of its stderr, as it wrote them, secrets included."""
+        """The last lines of stderr, which may contain secrets."""
 
         self._closed_seconds = closed_seconds
         self._ends_its_group = ends_its_group
@@ -79,16 +80,16 @@ class Child(asyncio.SubprocessProtocol):
     # -- overridden by users
 
     def on_output(self, data: bytes) -> None:
-        """A piece of its stdout."""
+        """Handle a chunk of stdout."""
 
     def on_line(self, line: str) -> None:
-        """A line of its stderr: bounded, without its end and without escape sequences."""
+        """Handle a line of stderr, which has a maximum length and no line end or escape sequences."""
 
     def on_unusable(self, why: str) -> None:
-        """It has ended or is being ended; called once, with what `why` says."""
+        """Handle that the process ended or is ending. Called once, with the value of `why`."""
 
     def on_ended(self) -> None:
-        """It is gone and its output has been read; called once, after `on_unusable`."""
+        """Handle that the process ended and its output was read. Called once, after `on_unusable`."""
 
     # -- used by users
 
@@ -102,20 +103,20 @@ class Child(asyncio.SubprocessProtocol):
         stdin: int = subprocess.PIPE,
         stderr: int = subprocess.PIPE,
     ) -> None:
-        """Start the program; called once.
+        """Start the program without a shell. Call it only once.
 
         Args:
-            argv: program and arguments; there is no shell.
-            env: its whole environment.
-            directory: its working directory; None for ours.
-            umask: its umask; -1 for ours.
+            argv: the program and its arguments.
+            env: all of the program's environment variables.
+            directory: the working directory; None for the working directory of this process.
+            umask: the program's umask; -1 for the umask of this process.
             stdin: a pipe, or `subprocess.DEVNULL`.
             stderr: a pipe, or `subprocess.DEVNULL`.
 
         Raises:
-            OSError: it cannot be started.
+            OSError: the program cannot be started.
         """
-        # A group of its own: what it starts can be ended with it, and Ctrl-C in a terminal does not reach it.
+        # In its own group, it can be ended with its descendants, and Ctrl-C in a terminal does not reach it.
         group: dict[str, Any] = {"start_new_session": True, "umask": umask}
         if sys.platform == "win32":
             group = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -124,34 +125,34 @@ class Child(asyncio.SubprocessProtocol):
                 lambda: self, *argv, env=dict(env), cwd=directory, stdin=stdin, stderr=stderr, **group
             )
         except ValueError as error:
-            # A null character, which no argument and no variable can hold.
+            # Arguments and variables cannot contain null characters.
             raise OSError(str(error)) from error
 
     @property
     def running(self) -> bool:
-        """Whether it can be used: it has not ended and is not being ended."""
+        """Whether the process can be used: it has not ended and is not being ended."""
         return self._why is None
 
     @property
     def why(self) -> str | None:
-        """What ended it or is ending it, as a clause: "it ended with exit code 3"; None while it runs."""
+        """Why the process ended or is ending, as a clause ("it ended with exit code 3"); None before."""
         return self._why
 
     async def ended(self) -> str:
-        """Wait until it is gone and its output has been read; returns `why`."""
+        """Wait until the process has ended and its output has been read, and return `why`."""
         return await asyncio.shield(self._ended)
 
     def write(self, data: bytes) -> None:
-        """Send to its stdin, without waiting; dropped if it can no longer be used."""
+        """Write to stdin without waiting. The data is dropped if the process can no longer be used."""
         if self._stdin is not None and self._why is None and not self._stdin.is_closing():
             self._stdin.write(data)
 
     async def stop(self, seconds: float) -> None:
-        """End it: the end of its input, then SIGTERM, then SIGKILL, for its whole process group.
+        """End the process group: close stdin, then send SIGTERM, then SIGKILL.
 
         Args:
-            seconds: how long it may take to end by itself, half of it without a signal. If the caller is
-                cancelled meanwhile, it is killed at once.
+            seconds: how long to wait before SIGKILL, half of it before SIGTERM. If the caller is cancelled
+                meanwhile, the process group is killed immediately.
         """
         self._set_unusable("it was stopped")
         if self._transport is None or self._ended.done():
@@ -165,19 +166,19 @@ class Child(asyncio.SubprocessProtocol):
         finally:
             self.kill()
         if not await self._ends_within(KILLED_SECONDS):
-            # The event loop may end before the process, and must leave no stream open.
+            # The event loop may end before the process does, and must not leave streams open.
             self._transport.close()
 
     def kill(self, why: str = "it was stopped") -> None:
-        """Kill its whole process group at once, unless it has ended."""
+        """Kill the process group immediately, unless the process has ended."""
         if not self._ended.done():
             self._set_unusable(why)
             self._kill_group()
 
-    # -- what asyncio reports
+    # -- callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The process runs."""
+        """Handle the start of the process."""
         assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101 - narrows for the type checker
         self._transport = transport
         self.pid = transport.get_pid()
@@ -186,18 +187,18 @@ class Child(asyncio.SubprocessProtocol):
         self._stdin = stdin
         self._outputs = {fd for fd in (1, 2) if transport.get_pipe_transport(fd) is not None}
         if not self.running:
-            # It was stopped while it was being started.
+            # It was stopped while it was starting.
             self._kill_group()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It wrote something."""
+        """Handle output of the process."""
         if fd == 1:
             self.on_output(data)
         else:
             self._take_stderr(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """One of its streams is closed."""
+        """Handle the end of one of the streams."""
         self._outputs.discard(fd)
         if self._exited:
             self._settle_if_read()
@@ -205,11 +206,11 @@ class Child(asyncio.SubprocessProtocol):
             self._set_deadline(self._closed_seconds, f"it closed its {'output' if fd else 'input'}")
 
     def process_exited(self) -> None:
-        """The process is gone; what it started may run on, and its last output may be unread."""
+        """Handle the exit of the process. Descendants may still run, and output may be unread."""
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         self._exited = True
         self.return_code = self._transport.get_returncode()
-        # A group that was being ended is killed once more, for what it has started meanwhile.
+        # Kill a group that was being ended once more, because it may have started other processes meanwhile.
         self._spares_group = self.running and not self._ends_its_group
         self._kill_group()
         self._set_deadline(LAST_OUTPUT_SECONDS, "")
@@ -229,18 +230,18 @@ class Child(asyncio.SubprocessProtocol):
     def _overdue(self, why: str) -> None:
         self._deadline = None
         if self._exited:
-            # Another process holds its streams; its output is not for us.
+            # Another process has the streams open. Ignore its output.
             self._settle()
         elif not self._is_gone():
             self.kill(why)
 
     def _is_gone(self) -> bool:
-        """Whether it has exited while the event loop was busy; `process_exited` will be called."""
+        """Whether the process has exited but the event loop has not called `process_exited` yet."""
         is_gone = False
         if sys.platform == "linux":
             try:
                 is_gone = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-            except ChildProcessError:  # asyncio has its exit code already.
+            except ChildProcessError:  # asyncio has already collected the exit code.
                 is_gone = True
         return is_gone
 
@@ -254,7 +255,7 @@ class Child(asyncio.SubprocessProtocol):
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         assert self._why is not None  # noqa: S101 - set above
         if self._stdin is not None and self._stdin.get_write_buffer_size():
-            # Closing would wait until another process reads it.
+            # `close` would wait until another process reads the rest.
             self._stdin.abort()
         self._transport.close()
         self._ended.set_result(self._why)
@@ -277,9 +278,9 @@ class Child(asyncio.SubprocessProtocol):
         if sys.platform != "win32":
             self._signal_group(signal.SIGKILL)
         elif self._transport is not None and not self._exited:
-            # After the exit, Windows finds nothing by the parent's number and may have reused it.
+            # After the exit, Windows cannot find the children by the process id, which it may have reused.
             process = self._transport.get_extra_info("subprocess")
-            # In a thread: `taskkill` takes a moment, and this is the event loop.
+            # Use a thread, because `taskkill` takes a moment and this runs on the event loop.
             threading.Thread(target=_kill_tree, args=(process,), daemon=True).start()
 
     def _signal_group(self, number: signal.Signals) -> None:
@@ -309,9 +310,9 @@ class Child(asyncio.SubprocessProtocol):
 
 
 def end_with_parent() -> None:
-    """Called by a child of ours, on Linux: have it killed when its parent ends, even if it is stopped."""
+    """Make Linux kill this process, a child, when its parent ends, even if the child is stopped."""
     if sys.platform == "linux":
-        import ctypes  # Deferred: the parent, which imports this module, does not need it.
+        import ctypes  # Imported late because the parent, which also imports this module, does not need it.
 
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -324,7 +325,7 @@ def _exit_clause(code: int | None) -> str:
 
 
 def _kill_tree(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process of Windows with all that it started; blocks until it is gone."""
+    """Kill a Windows process with its descendants. Blocks until they have ended."""
     taskkill = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         subprocess.run(  # noqa: S603 - the system's own program, by its path

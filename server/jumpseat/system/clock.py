@@ -1,4 +1,4 @@
-"""The clocks in one object, which tests replace, and points in time."""
+"""Clocks, as an object that tests can replace, and points in time."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """A wall clock, a monotonic clock, and a sleep."""
+    """A wall clock and a monotonic clock, with a function to sleep."""
 
     def now(self) -> float:
-        """Seconds since 1970, from the wall clock."""
+        """Return the seconds since 1970 by the wall clock."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never decrease."""
+        """Return the seconds by a clock that never goes backwards."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return after this many seconds."""
+        """Sleep for this many seconds."""
         ...
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The clocks of the machine."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return the seconds since 1970 by the wall clock."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that never decrease."""
+        """Return the seconds by a clock that never goes backwards."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Return after this many seconds."""
+        """Sleep for this many seconds."""
         await asyncio.sleep(seconds)
 
 
@@ -52,9 +52,9 @@ class Moment:
 
     @classmethod
     def now(cls) -> Moment:
-        """The current time."""
+        """Return the current time."""
         return cls(time.monotonic(), time.time())
 
     def age(self) -> float:
-        """Seconds since then, by the clock that shows more."""
+        """Return the seconds since then by the clock that has advanced further."""
         return max(time.monotonic() - self.monotonic, time.time() - self.wall)

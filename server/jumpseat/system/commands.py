@@ -1,6 +1,6 @@
-"""The output of a program that the user configured as the source of a value.
+"""Runs programs that the user configured as sources of values, and returns their output.
 
-There is no shell, no standard input and no window.
+The programs run without a shell, without standard input and without a window.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.threads import run_blocking
 
 COMMAND_SECONDS = 10.0
-"""Long enough for a helper that asks a service for a token; too short for a prompt to a person."""
+"""The time limit: enough for a helper that requests a token from a service, not for a prompt."""
 
 MAX_OUTPUT_BYTES = 64 * 1024
 
@@ -24,19 +24,19 @@ _GITHUB_TOKENS = frozenset({"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"})
 
 
 class CommandError(Exception):
-    """The command gave no output. Says why, without its output."""
+    """The command failed. The message gives the reason, without any output of the command."""
 
 
 async def output_of(line: str, directory: Path, environment: Environment) -> str:
-    """What a command writes, without white space around it.
+    """Run a command and return its stdout without surrounding white space.
 
     Args:
-        line: program and arguments as a POSIX shell would split them; nothing in it is expanded.
-        directory: where it runs, and where a program with a relative path is.
-        environment: the client's.
+        line: the program and its arguments, split as in a POSIX shell, but without expansions.
+        directory: the working directory, which is also the base for a relative path of the program.
+        environment: the client's environment.
 
     Raises:
-        CommandError: it cannot be run, fails, takes too long, or writes too much.
+        CommandError: the command cannot be run, fails, takes too long, or writes too much.
     """
     try:
         words = shlex.split(line)
@@ -46,7 +46,7 @@ async def output_of(line: str, directory: Path, environment: Environment) -> str
         raise CommandError("there is no command")
 
     def located() -> tuple[str, Path]:
-        # Never the client's own directory, which is a workspace.
+        # Never search the client's working directory, which is a workspace.
         return _program(words[0], directory, environment), existing(directory)
 
     try:
@@ -63,29 +63,29 @@ async def output_of(line: str, directory: Path, environment: Environment) -> str
 
 
 def existing(directory: Path) -> Path:
-    """The directory, or the root where it does not exist: a program can start in it. Blocks."""
+    """Return the directory, or the root directory if it does not exist, as a working directory. Blocks."""
     return directory if directory.is_dir() else Path(directory.anchor)
 
 
 async def run(
     argv: Sequence[str], *, env: Mapping[str, str], directory: Path, umask: int, seconds: float
 ) -> str:
-    """What a program writes to its stdout, without white space around it.
+    """Run a program and return its stdout without surrounding white space.
 
-    What the program leaves running in the background, an agent for example, is not ended.
+    Background processes that the program leaves running, such as an agent, are not ended.
 
     Args:
-        argv: program and arguments.
-        env: its whole environment.
-        directory: where it runs.
-        umask: its umask; -1 for ours.
-        seconds: how long it may take.
+        argv: the program and its arguments.
+        env: all of the program's environment variables.
+        directory: the working directory.
+        umask: the program's umask; -1 for the umask of this process.
+        seconds: the time limit.
 
     Raises:
-        CommandError: it cannot be run, fails, takes too long, or writes too much.
+        CommandError: the program cannot be run, fails, takes too long, or writes too much.
     """
     command = _Command(seconds)
-    # Stderr is never read: it may hold the secret, which must not reach a log.
+    # Discard stderr: it may contain the secret, which must not reach a log.
     streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
         await command.start(argv, env=env, directory=directory, umask=umask, **streams)
@@ -126,7 +126,7 @@ def _program(name: str, directory: Path, environment: Environment) -> str:
 
 
 def environment_of_commands(environment: Environment) -> dict[str, str]:
-    """The client's variables without the keys of providers; a command may need any other variable."""
+    """Return the client's variables without providers' keys. A command may need any other variable."""
     return {
         name: value
         for name, value in environment.variables.items()

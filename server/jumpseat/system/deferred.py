@@ -1,4 +1,4 @@
-"""Packages that import their modules at the first use of a name, so that the daemon starts without them."""
+"""Lazy packages, which import a module when one of its names is first used: the daemon starts faster."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 
 def deferred(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package (PEP 562).
+    """Return a `__getattr__` for a package (PEP 562) that imports its modules lazily.
 
     Args:
         package: the package's name.
-        modules: the names of each module, separated by spaces, by the module's name in the package.
+        modules: the names that each module defines, separated by spaces, by the module's name in the package.
     """
     places = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -1,7 +1,7 @@
-"""What surrounds a client's process: environment variables, working directory, jumpseat's directories.
+"""The environment of a client's process: variables, working directory, jumpseat's directories.
 
-One daemon serves clients that were started in different places. Code below `rpc/` therefore reads this value,
-never `os.environ` or the current directory.
+One daemon serves clients with different environments. Code below `rpc/` therefore uses this value, never
+`os.environ` or the current directory.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ _ROOT = Path(Path(sys.prefix).anchor)
 
 _NULL = Path(rf"\\.\{os.devnull}" if sys.platform == "win32" else os.devnull)
 _NOWHERE = Places(_NULL / "config.toml", _NULL / "state", _NULL / "data")
-"""Below the null device no file can be read or created, by any user."""
+"""Paths below the null device, where no user can read or create files."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Environment:
-    """The surroundings of one client. The variables may hold credentials, so `repr` omits them."""
+    """The environment of one client. The variables may contain credentials, so `repr` omits them."""
 
     variables: Mapping[str, str] = field(repr=False)
     directory: Path
-    """The working directory, absolute."""
+    """The absolute path of the working directory."""
 
     places: Places
     shared: Shared = field(default_factory=Shared, repr=False)
-    """What this client has in common with other clients of the same daemon."""
+    """The values that this client shares with other clients of the same daemon."""
 
     umask: int = -1
-    """For files that the user's commands create; -1 for that of this process."""
+    """The umask for files that the user's commands create; -1 for the umask of this process."""
 
     kept_back: set[str] = field(default_factory=set)
-    """Names of variables that no command gets, because they hold providers' credentials. It only grows."""
+    """Names of variables with providers' credentials, which are withheld from commands. Only grows."""
 
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
-    """The credentials of this client. They are redacted in the conversations that it keeps."""
+    """The credentials of this client, to redact in its stored conversations."""
 
     def get(self, name: str, default: str = "") -> str:
-        """The value of an environment variable."""
-        # Windows ignores the case of names; `os.environ` has them in upper case there.
+        """Return the value of an environment variable."""
+        # Windows ignores the case of names, and `os.environ` has upper-case names there.
         return self.variables.get(name.upper() if sys.platform == "win32" else name, default)
 
     def keep_back(self, secret: Secret, *, short_lived: bool = False) -> None:
-        """Neither commands nor kept conversations get this credential from now on.
+        """Withhold a credential from commands and stored conversations from now on.
 
         Args:
             secret: the credential.
-            short_lived: as in `KnownSecrets.add`.
+            short_lived: see `KnownSecrets.add`.
         """
         self.secrets.add(secret, short_lived=short_lived)
         value = secret.reveal()
@@ -62,20 +62,20 @@ class Environment:
             self.kept_back.update(name for name, each in self.variables.items() if each.strip() == value)
 
     def which(self, program: str) -> str | None:
-        """The absolute path of a program on the `PATH`.
+        """Return the absolute path of a program on the `PATH`.
 
         Relative directories on the `PATH` are skipped.
         """
-        import shutil  # Deferred: it imports the modules of every kind of archive.
+        import shutil  # Imported late because it imports modules for every archive format.
 
         directories = self.get("PATH", os.defpath).split(os.pathsep)
-        # A relative directory may be in a workspace of another author.
+        # A relative directory may be in a workspace written by someone else.
         absolute = [each for each in directories if Path(each).is_absolute()]
-        # An empty path would make `which` read the process's.
+        # With an empty path, `which` would use the `PATH` of this process.
         return shutil.which(program, path=os.pathsep.join(absolute)) if absolute else None
 
     def expanded(self, path: str | Path) -> Path:
-        """A path that the user wrote, with `~` as the home directory; it may still be relative.
+        """Expand `~` in a path that the user wrote. The result may still be relative.
 
         `~name` is not expanded, because it depends on the machine's accounts and not on the client.
         """
@@ -86,19 +86,19 @@ class Environment:
         return Path(path)
 
     def absolute(self, path: str | Path) -> Path:
-        """The same, made absolute: a relative path starts at the working directory."""
+        """Expand `~` in a path, and make it absolute, relative to the working directory."""
         return self.directory / self.expanded(path)
 
 
 def environment_of_process() -> Environment:
-    """That of this process. Called when a process begins to serve, never for a single client."""
+    """Return the environment of this process. Call it when a process starts to serve, not per client."""
     try:
         directory = Path.cwd()
-    except OSError:  # It was removed after this process was started in it.
+    except OSError:  # The directory was removed after this process started.
         directory = _ROOT
     return Environment(dict(os.environ), directory, places_of_process())
 
 
 def empty_environment() -> Environment:
-    """No variables, and directories in which nothing can exist: the default of a `ProviderConfig`."""
+    """Return the default for `ProviderConfig`: no variables, and directories that cannot exist."""
     return Environment({}, _ROOT, _NOWHERE)

@@ -1,6 +1,6 @@
-"""The operating system's keyring, through the optional `keyring` package.
+"""Access to the operating system's keyring through the optional `keyring` package.
 
-A keyring may be missing, locked, or wait for user input, so every call runs in a thread and is bounded.
+A keyring may be missing, locked, or waiting for user input, so every call runs in a thread with a time limit.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from jumpseat.system.threads import run_blocking
 KEYRING_SECONDS = 3.0
 SERVICE = "jumpseat"
 LOWEST_PRIORITY = 1.0
-"""Backends with a lower priority store secrets in plain text, or prompt for a password of their own."""
+"""The minimum priority of a backend. Backends below it store plain text, or prompt for their own password."""
 
 T = TypeVar("T")
 
 
 class KeyringError(Exception):
-    """The keyring cannot be used now. The message gives the reason, without a secret."""
+    """The keyring cannot be used now. The message gives the reason and contains no secret."""
 
 
 class Keyring(Protocol):
-    """What jumpseat needs of a keyring. The methods block, and may raise any exception."""
+    """The required interface of a keyring. The methods block, and may raise any exception."""
 
     def get_password(self, service: str, username: str) -> str | None:
-        """The secret stored under this name."""
+        """Return the secret stored under this name."""
         ...
 
     def set_password(self, service: str, username: str, password: str) -> None:
@@ -39,19 +39,19 @@ class Keyring(Protocol):
 
 
 class BoundedKeyring:
-    """A keyring whose calls are bounded."""
+    """A keyring whose calls have a time limit."""
 
     def __init__(self, open_keyring: Callable[[], Keyring | None], seconds: float = KEYRING_SECONDS) -> None:
         """
         Args:
-            open_keyring: opens the keyring; returns None where the machine has none. Called in a thread.
-            seconds: how long each call may take.
+            open_keyring: opens the keyring, or returns None if the machine has none. Called in a thread.
+            seconds: the time limit for each call.
         """
         self._open = open_keyring
         self._seconds = seconds
 
     async def get(self, name: str, service: str = SERVICE) -> str | None:
-        """The secret stored under a name, by jumpseat or by another service.
+        """Return the secret stored under a name by jumpseat or another service.
 
         Raises:
             KeyringError: the keyring cannot be used.
@@ -62,7 +62,7 @@ class BoundedKeyring:
         """Store a secret.
 
         Raises:
-            KeyringError: the keyring cannot be used, or does not return what was stored.
+            KeyringError: the keyring cannot be used, or does not return the stored secret.
         """
 
         def store(keyring: Keyring) -> str | None:
@@ -73,7 +73,7 @@ class BoundedKeyring:
             raise KeyringError("it does not keep what is stored in it")
 
     async def delete(self, name: str) -> None:
-        """Delete a secret; a missing one is not an error.
+        """Delete a secret, if it exists.
 
         Raises:
             KeyringError: the keyring cannot be used.
@@ -94,7 +94,7 @@ class BoundedKeyring:
                 return work(keyring)
             except KeyringError:
                 raise
-            except BaseException as error:  # A backend passes on exceptions of D-Bus or of the Keychain.
+            except BaseException as error:  # Backends may raise exceptions from D-Bus or the Keychain.
                 raise KeyringError(type(error).__name__) from None
 
         try:
@@ -104,9 +104,9 @@ class BoundedKeyring:
 
 
 def system_keyring() -> Keyring | None:
-    """The machine's keyring; None without the `keyring` package, or without a safe backend."""
+    """Return the machine's keyring; None if the `keyring` package or a safe backend is missing."""
     try:
-        import keyring  # Deferred and optional: it loads every installed backend.
+        import keyring  # Optional, and imported late because it loads every installed backend.
     except ImportError:
         return None
     backend = keyring.get_keyring()
@@ -118,10 +118,10 @@ def system_keyring() -> Keyring | None:
 
 
 async def name_of_keyring() -> str | None:
-    """The module of the machine's keyring; None without one.
+    """Return the name of the module that implements the machine's keyring; None if there is none.
 
     Raises:
-        KeyringError: it cannot be opened, or not in time.
+        KeyringError: the keyring cannot be opened, or not in time.
     """
     try:
         keyring = await run_blocking(system_keyring, within=KEYRING_SECONDS)

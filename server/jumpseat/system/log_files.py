@@ -1,4 +1,4 @@
-"""Log files that users name, which would otherwise grow without end."""
+"""Opens log files that the user names, and bounds their size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 MOST_LOG_BYTES = 8 * 1024 * 1024
-"""A longer file is set aside as `NAME.1` when the next session opens it."""
+"""The size above which a file is renamed to `NAME.1` when the next session opens it."""
 
 # Without O_NONBLOCK, opening a named pipe waits for its reader.
 FLAGS = (
@@ -22,23 +22,23 @@ FLAGS = (
 
 
 def open_log(path: Path) -> int:
-    """Open a log for appending; a file that has become long is set aside first, in place of the last one.
+    """Open a log file for appending. A long file is renamed first, and replaces the previous `NAME.1`.
 
-    A session that still writes to the long file goes on in it under its new name.
+    Sessions that have the long file open continue to write to it under its new name.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
     descriptor = os.open(path, FLAGS, 0o666)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size <= MOST_LOG_BYTES:
         return descriptor
-    # A file that cannot be renamed, because Windows has it open, is continued.
+    # Windows cannot rename an open file. Append to it then.
     with suppress(OSError):
         real = path
-        while real.is_symlink():  # It could be opened, so its links end somewhere.
+        while real.is_symlink():  # This terminates: the file could be opened, so its links are not circular.
             real = real.parent / real.readlink()
-        if os.path.samestat(real.stat(), status):  # Else another session has just set it aside.
+        if os.path.samestat(real.stat(), status):  # Otherwise another session has just renamed it.
             real.replace(real.with_name(real.name + ".1"))
         new = os.open(path, FLAGS, 0o666)
         os.close(descriptor)

@@ -12,30 +12,30 @@ from jumpseat.system.unblocked import Unblocked
 
 
 class LogSink:
-    """One output for log lines: a file, a pipe, a socket, a terminal, or a device."""
+    """An output for log lines: a file, pipe, socket, terminal or device."""
 
     def __init__(self, descriptor: int) -> None:
-        """Take over the descriptor.
+        """Take ownership of the descriptor.
 
         Raises:
-            OSError: it is not open.
+            OSError: the descriptor is not open.
         """
         self._output = Unblocked(descriptor, os.O_WRONLY)
 
     def write(self, data: bytes) -> int:
-        """Write as much as is taken at once; returns the number of bytes.
+        """Write as many bytes as possible without blocking, and return their number.
 
         Raises:
-            BlockingIOError: nothing is taken now.
+            BlockingIOError: no data can be written now.
             OSError: the reader is gone, or the file cannot be written.
         """
-        # Windows cannot poll: there a write may block the thread of the log.
+        # Windows cannot poll descriptors, so a write may block the log's thread there.
         if self._output.may_block and sys.platform != "win32":
             poll = select.poll()
             poll.register(self._output.fileno, select.POLLOUT)
             if not poll.poll(0):
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-            # A pipe that is ready takes this much at once, if no other process writes to it in between.
+            # A ready pipe accepts this much without blocking, unless another process writes to it in between.
             data = data[: select.PIPE_BUF]
         return self._output.write(data)
 

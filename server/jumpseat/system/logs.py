@@ -1,7 +1,7 @@
-"""Logs of several sessions in one process: each has its own level and sink, and one thread writes all.
+"""Logs of several sessions in one process. Each has its own level and sink, and one thread writes them all.
 
-A record goes to the log of the context that wrote it (`log_to`). A record of no context, or of one whose log
-is closed, goes to the log of the process.
+A record goes to the log of its context (`log_to`). If the context has no log, or the log is closed, it goes
+to the log of the process.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 MAX_LINES = 1000
 MAX_BYTES = 1 << 20
-"""Lines and bytes that may wait for a sink; further lines are dropped."""
+"""The maximum number of lines and bytes that wait for a sink. Further lines are dropped."""
 
 CLOSE_SECONDS = 0.3
-"""How long the last lines of a log may take to be written."""
+"""The time limit for writing the last lines of a log."""
 
 RETRY_SECONDS = (0.02, 0.64)
-"""The first and the longest pause before a blocked sink is tried again."""
+"""The first and the longest pause before writing to a blocked sink again."""
 
 QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
-"""Loggers that write URLs, headers or bodies below the level of warnings."""
+"""Loggers that write URLs, headers or bodies at levels below warning."""
 
 _current: ContextVar[Log | None] = ContextVar("jumpseat_log", default=None)
 
 
 class Log:
-    """The lines of one session, or of the process, until they are written. Created by `open_log`."""
+    """The log of one session or of the process, with its unwritten lines. Created by `open_log`."""
 
     def __init__(self, level: int, sink: LogSink | None) -> None:
         self.level = level
         self.closing = False
         self.blocked = False
-        """Whether the sink took no more when it was tried last; the writing thread tries it again."""
+        """Whether the sink was blocked at the last attempt. The writing thread tries again."""
 
         self._sink = sink
         self._lock = threading.Lock()
-        # A number is a count of dropped lines.
+        # A number counts lines that were dropped in this place.
         self._lines: deque[bytes | int] = deque()
         self._bytes = 0
         self._rest = b""
@@ -56,7 +56,7 @@ class Log:
         self._on_closed: list[Callable[[], None]] = []
 
     def put(self, line: bytes) -> None:
-        """Queue a line, or count it if there is no room."""
+        """Queue a line, or count it as dropped if the queue is full."""
         with self._lock:
             full = len(self._lines) >= MAX_LINES or self._bytes + len(line) > MAX_BYTES
             dropped, self._lost = self._lost + full, 0
@@ -69,12 +69,12 @@ class Log:
                 self._bytes += len(line)
 
     async def aclose(self) -> None:
-        """Write the lines that wait, for at most `CLOSE_SECONDS`, and close the sink."""
+        """Write the queued lines within `CLOSE_SECONDS`, and close the sink."""
         loop = asyncio.get_running_loop()
         closed = asyncio.Event()
 
         def on_closed() -> None:
-            with suppress(RuntimeError):  # The event loop is closed.
+            with suppress(RuntimeError):  # The event loop may be closed.
                 loop.call_soon_threadsafe(closed.set)
 
         self._close(on_closed)
@@ -83,7 +83,7 @@ class Log:
                 await closed.wait()
 
     def close(self) -> None:
-        """As `aclose`, for a caller that may block."""
+        """Close the log as `aclose` does, but block."""
         closed = threading.Event()
         self._close(closed.set)
         closed.wait(2 * CLOSE_SECONDS)
@@ -96,9 +96,9 @@ class Log:
         _writer.wake()
 
     def write_some(self) -> bool:
-        """Write lines until the sink takes no more; True if it took any. For the writing thread only."""
+        """Write lines until the sink blocks; return whether it accepted any. For the writing thread only."""
         progress = self.blocked = False
-        # Bounded, so that a log that grows as fast as it is written leaves time for the others.
+        # Stop after some lines, so that a log that grows as fast as it is written leaves time for the others.
         for _ in range(MAX_LINES):
             line = self._rest or self._next()
             if not line:
@@ -111,17 +111,17 @@ class Log:
                 self.blocked = True
                 break
             except OSError:
-                # Counted with the next line: a line about it would fail too.
+                # Count the line as dropped. Writing a line about the error would fail too.
                 self._rest = b""
                 self._lost += 1
         return progress
 
     def is_empty(self) -> bool:
-        """Whether all lines are written."""
+        """Whether all lines have been written."""
         return not self._rest and not self._lines
 
     def is_due(self) -> bool:
-        """Whether the log is closing, and all is written or the time is up."""
+        """Whether to end a closing log, because all lines have been written or the time is up."""
         with self._lock:
             return self.closing and (self.is_empty() or time.monotonic() >= self._deadline)
 
@@ -146,7 +146,7 @@ class Log:
 
 
 class _Writer(logging.Handler):
-    """The handler of the root logger, with the thread that writes; both exist while a log is open."""
+    """The handler of the root logger, with the writing thread. Both are active while a log is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ class _Writer(logging.Handler):
         self._own: Log | None = None
         self._level_before = logging.WARNING
         self.addFilter(self._is_logged)
-        # After the level, because it searches the text for every secret.
+        # Check the level first, because this filter searches the text for every secret.
         self.addFilter(SecretFilter())
 
     def add(self, log: Log, *, of_process: bool) -> None:
@@ -174,7 +174,7 @@ class _Writer(logging.Handler):
             root.setLevel(min(each.level for each in self._logs))
 
     def wake(self) -> None:
-        """Have the thread look for lines."""
+        """Wake the writing thread to look for lines."""
         if not self._work:
             with self._changed:
                 self._work = True
@@ -190,7 +190,7 @@ class _Writer(logging.Handler):
 
     def _log_of_context(self) -> Log | None:
         log = _current.get()
-        # Work that sessions share outlives the session that began it.
+        # Shared work may outlive the session that started it.
         return self._own if log is None or log.closing else log
 
     def _is_logged(self, record: logging.LogRecord) -> bool:
@@ -216,7 +216,7 @@ class _Writer(logging.Handler):
                 self._work = False
 
     def _end(self, log: Log) -> bool:
-        """Close and forget a log; True if it was the last one, with which the thread ends."""
+        """Close and remove a log, and return whether it was the last one, so that the thread must end."""
         with self._changed:
             self._logs.remove(log)
             if self._own is log:
@@ -227,7 +227,7 @@ class _Writer(logging.Handler):
             else:
                 root.removeHandler(self)
                 root.setLevel(self._level_before)
-            # Under the lock: `add` starts a thread if it finds no log.
+            # Check this under the lock, because `add` starts a thread if there is no log.
             last = not self._logs
         log.end()
         return last
@@ -237,12 +237,12 @@ _writer = _Writer()
 
 
 def open_log(level: str, sink: LogSink | None, *, of_process: bool = False) -> Log:
-    """Open a log, which the caller closes.
+    """Open a log, which the caller must close.
 
     Args:
-        level: the lowest level that is logged: a name of `logging`'s, in any case.
-        sink: where the lines go, owned by the log from now on; None to drop them.
-        of_process: whether it takes the records that belong to no open log.
+        level: the lowest level to log: a level name of `logging`, in any case.
+        sink: the output, which the log owns from now on; None to drop all lines.
+        of_process: whether records go to this log if they do not belong to another open log.
     """
     log = Log(logging.getLevelNamesMapping()[level.upper()], sink)
     _writer.add(log, of_process=of_process)
@@ -251,7 +251,7 @@ def open_log(level: str, sink: LogSink | None, *, of_process: bool = False) -> L
 
 @contextmanager
 def log_to(log: Log) -> Iterator[None]:
-    """Log to this log in the current context, and in the tasks and callbacks that begin in it."""
+    """Use this log in the current context, and in the tasks and callbacks that are created in it."""
     token = _current.set(log)
     try:
         yield

@@ -14,7 +14,7 @@ _APP = "jumpseat"
 
 
 class NoHomeError(Exception):
-    """The user has no home directory and no variable names another place; the message says what to set."""
+    """There is no home directory, and no variable names another directory. The message names the remedy."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -24,43 +24,43 @@ class NoHomeError(Exception):
 
 
 class Places(NamedTuple):  # A dataclass would cost `attach` 5 ms of import.
-    """Where a user's files are; each path is absolute and may not exist yet."""
+    """The locations of a user's files. The paths are absolute and may not exist yet."""
 
     config_file: Path
-    """The configuration file to read if a client names no other."""
+    """The default configuration file, for clients that do not name one."""
 
     state_dir: Path
-    """Tokens and saved settings."""
+    """The directory of tokens and saved settings."""
 
     data_dir: Path
-    """Downloaded models."""
+    """The directory of downloaded models."""
 
 
 def make_private(directory: Path) -> None:
-    """Make a directory and its missing parents with mode 0700; an existing one is left as it is.
+    """Create a directory and its missing parents with mode 0700. Does not change an existing directory.
 
     Raises:
-        OSError: it cannot be made, or is no directory.
+        OSError: the directory cannot be created, or the path is not a directory.
     """
     try:
         directory.mkdir(0o700, exist_ok=True)
     except FileNotFoundError:
-        # `parents=True` would give them the default mode: files with secrets are then refused in them.
+        # `parents=True` would use the default mode, and `StateFile` rejects secrets in such directories.
         make_private(directory.parent)
         directory.mkdir(0o700, exist_ok=True)
 
 
 def places_of_process() -> Places:
-    """The places that this process's environment variables and working directory determine.
+    """Return the paths for this process, from its environment variables and working directory.
 
     Raises:
-        NoHomeError: a place depends on the home directory, and there is none.
+        NoHomeError: a path depends on the home directory, and there is none.
     """
     try:
         places = Places(_config_file(), _state_dir(), _data_dir())
-    except RuntimeError:  # From pathlib and platformdirs.
+    except RuntimeError:  # pathlib and platformdirs raise it if there is no home directory.
         raise NoHomeError from None
-    # Older releases of platformdirs leave the `~` of a user without a home directory as it is.
+    # Older releases of platformdirs leave `~` unexpanded if there is no home directory.
     if any(place.parts[:1] == ("~",) for place in places):
         raise NoHomeError
     return Places(*(place.absolute() for place in places))
@@ -78,7 +78,7 @@ def _config_file() -> Path:
     home = _home()
     if home is not None:
         return home / "config.toml"
-    import platformdirs  # Deferred: not needed with JUMPSEAT_HOME.
+    import platformdirs  # Imported late because JUMPSEAT_HOME makes it unnecessary.
 
     return platformdirs.user_config_path(_APP, appauthor=False) / "config.toml"
 

@@ -1,4 +1,4 @@
-"""Whether another process still runs."""
+"""Checks whether another process is still running."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reading a file that may be of any type: regular files only, bounded, and without waiting.
+"""Reads regular files without blocking and up to a maximum size, and rejects all other types of files.
 
-A pipe would wait for a writer, and `/dev/zero` never ends.
+Reading a pipe would wait for a writer, and reading `/dev/zero` would never end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # Opening a pipe returns at once; no effect on a regular file.
+    | getattr(os, "O_NONBLOCK", 0)  # Opening a pipe must not block; regular files ignore it.
 )
 
 
@@ -26,16 +26,16 @@ def read_regular(
     follow: bool = True,
     check: Callable[[os.stat_result], None] = lambda status: None,
 ) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
     Args:
         path: the file.
-        most_bytes: a larger file is refused.
+        most_bytes: the maximum size of the file.
         follow: whether `path` may be a symbolic link.
         check: called with the status of the opened file, before it is read.
 
     Raises:
-        OSError: it cannot be read; `strerror` ends the sentence "it cannot be read: …".
+        OSError: the file cannot be read. `strerror` completes the sentence "it cannot be read: …".
     """
     content = first_bytes(path, most_bytes + 1, follow=follow, check=check)
     if len(content) > most_bytes:
@@ -50,10 +50,10 @@ def first_bytes(
     follow: bool = True,
     check: Callable[[os.stat_result], None] = lambda status: None,
 ) -> bytes:
-    """The first bytes of a regular file; fewer if it is shorter. The arguments are those of `read_regular`.
+    """Return the first `count` bytes of a regular file. For the other arguments, see `read_regular`.
 
     Raises:
-        OSError: as `read_regular`.
+        OSError: see `read_regular`.
     """
     descriptor = open_regular(path, follow=follow, check=check)
     try:
@@ -68,13 +68,13 @@ def first_bytes(
 def open_regular(
     path: Path, *, follow: bool = True, check: Callable[[os.stat_result], None] = lambda status: None
 ) -> int:
-    """A descriptor of a regular file, for reading. The arguments are those of `read_regular`.
+    """Open a regular file for reading, and return its descriptor. For the arguments, see `read_regular`.
 
     Raises:
-        OSError: as `read_regular`.
+        OSError: see `read_regular`.
     """
     no_follow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
-    # The descriptor is checked, not the path: the file cannot be replaced in between.
+    # Check the descriptor instead of the path, because the file could be replaced in between.
     descriptor = os.open(path, _FLAGS | no_follow)
     try:
         status = os.fstat(descriptor)

@@ -1,4 +1,4 @@
-"""Secrets: values that are never shown, and their redaction in logs and errors."""
+"""Secret values, and their redaction in logs and errors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from weakref import WeakValueDictionary
 
 SHORTEST_HIDDEN = 12
-"""Shorter values occur in ordinary text, such as the key `ollama` for servers that need none."""
+"""The minimum length of a value to redact. Ordinary text contains shorter ones, such as the key `ollama` for
+servers that need no key."""
 
 SHORTEST_BEGINNING = 6
-"""Fewer characters of a secret tell nothing about it; many begin with `sk-`."""
+"""The minimum length of a secret's beginning to withhold. Fewer characters reveal nothing: many begin with
+`sk-`."""
 
 _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
 
 _WITH_SCHEME = re.compile(rf"[A-Za-z][\w-]* +(?P<credential>\S{{{SHORTEST_HIDDEN},}})")
-"""The value of an authorization header: `Bearer` and the credential, which may also occur alone."""
+"""Matches the value of an authorization header: `Bearer`, and a credential that may also occur alone."""
 
 RECENT = 100
-"""How many short-lived values that are not in use are still redacted."""
+"""The number of unused short-lived values that are still redacted."""
 
 
 class Secret:
-    """A value that must not be shown. Only `reveal` returns it; it cannot be pickled or serialised."""
+    """A value that must not be shown. Only `reveal` returns it, and it cannot be pickled or serialised."""
 
     __slots__ = ("__weakref__", "_value")
 
@@ -35,7 +37,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The value itself, for a request only."""
+        """Return the value. Use it in requests only."""
         return self._value
 
     def __repr__(self) -> str:
@@ -51,32 +53,32 @@ class Secret:
 
 
 def names_credential(name: str) -> bool:
-    """Whether the name of a key, a header, a parameter or a variable is that of a credential."""
+    """Whether a key, header, parameter or variable of this name usually contains a credential."""
     return _CREDENTIAL.search(name) is not None
 
 
 class KnownSecrets:
-    """Secrets to redact: those of this process in logs and errors, those of one client in what it keeps."""
+    """Secrets to redact: of this process in logs and errors, or of a client in its conversations."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forms: dict[str, frozenset[str]] = {}
         self._in_use: WeakValueDictionary[str, Secret] = WeakValueDictionary()
-        # Values that may be forgotten, the least recently added first.
+        # Values that may be dropped, least recently added first.
         self._short_lived: OrderedDict[str, None] = OrderedDict()
-        # The longest first. Replaced as a whole, because many threads redact.
+        # Sorted with the longest first. Replaced as a whole, because several threads use it without the lock.
         self._redacted: tuple[str, ...] = ()
 
     def add(self, secret: Secret, *, short_lived: bool = False) -> Secret:
-        """Redact a secret from now on, also URL-encoded and as a JSON string.
+        """Redact a secret from now on, including its URL-encoded and JSON forms.
 
         Args:
-            secret: the secret; a text of fewer than `SHORTEST_HIDDEN` characters is not redacted.
-            short_lived: it is replaced after some time. It is forgotten when no `Secret` holds it any longer
-                and `RECENT` others have been added since.
+            secret: the secret. A text of fewer than `SHORTEST_HIDDEN` characters is not redacted.
+            short_lived: whether the value is replaced after some time. It is then dropped once no `Secret`
+                object has the value any more and `RECENT` others have been added since.
 
         Returns:
-            The `Secret` that holds this value already, or this one.
+            An existing `Secret` with this value, or this one.
         """
         value = secret.reveal()
         if len(value) < SHORTEST_HIDDEN:
@@ -98,13 +100,13 @@ class KnownSecrets:
         return secret
 
     def redact(self, text: str) -> str:
-        """The text with every secret replaced by `***`."""
+        """Return the text with every secret replaced by `***`."""
         for secret in self._redacted:
             text = text.replace(secret, "***")
         return text
 
     def without_open_end(self, text: str) -> str:
-        """The text without the beginning of a secret at its end, which a later text may complete."""
+        """Return the text without any beginning of a secret at its end, which the next text may complete."""
         start = len(text)
         for secret in self._redacted:
             for length in range(min(len(secret) - 1, len(text)), SHORTEST_BEGINNING - 1, -1):
@@ -118,17 +120,17 @@ _of_process = KnownSecrets()
 
 
 def hidden(value: str, *, short_lived: bool = False) -> Secret:
-    """A credential that logs and errors redact from now on; `short_lived` as in `KnownSecrets.add`."""
+    """Redact a credential in logs and errors from now on. For `short_lived`, see `KnownSecrets.add`."""
     return _of_process.add(Secret(value), short_lived=short_lived)
 
 
 def redact(text: str) -> str:
-    """The text with every secret that this process knows replaced by `***`."""
+    """Return the text with every secret of this process replaced by `***`."""
     return _of_process.redact(text)
 
 
 def credentials_in_url(url: str) -> list[str]:
-    """The credentials in a URL or in the address of a proxy: a password, and parameters named like one."""
+    """Return the credentials in a URL or proxy address: the password, and parameters named like one."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
     except ValueError:
@@ -140,7 +142,7 @@ def credentials_in_url(url: str) -> list[str]:
 
 
 def _forms_of(value: str) -> frozenset[str]:
-    """The forms in which a value is redacted."""
+    """Return all forms of a value that must be redacted."""
     values = [value]
     if (scheme := _WITH_SCHEME.fullmatch(value)) is not None:
         values.append(scheme["credential"])
@@ -154,16 +156,16 @@ def _forms_of(value: str) -> frozenset[str]:
 class SecretFilter(logging.Filter):
     """Redacts every secret resolved so far in log records.
 
-    Add it to the handler: libraries log through loggers of their own.
+    Add it to the handler, because libraries log through their own loggers.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record if it holds a secret; never drop it."""
+        """Rewrite the record if it contains a secret. Never drops a record."""
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         try:
             message = record.getMessage()
-        except Exception:  # An exception of a filter reaches the caller of the logger.
+        except Exception:  # An exception in a filter would reach the code that logs.
             message = f"{record.msg} {record.args}"
             record.msg, record.args = message, None
         if (redacted := redact(message)) != message:

@@ -1,4 +1,4 @@
-"""Values that several users hold at the same time, by key: connection pools, tokens, processes."""
+"""Reference-counted values by key, for several users: connection pools, tokens, processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar, cast
 T = TypeVar("T")
 
 MOST_LINGERING = 64
-"""Of each kind, those in use included. A client that changes its keys all the time leaves no more behind."""
+"""The maximum number of values of a kind, including values in use. It bounds the values that a client with
+constantly changing keys leaves behind."""
 
 logger = logging.getLogger(__name__)
 
@@ -23,36 +24,36 @@ class _Entry:
     close: Callable[[Any], Awaitable[None]]
     holders: int = 0
     end: asyncio.TimerHandle | None = None
-    """Runs at the end of `linger`."""
+    """A timer that closes the value at the end of `linger`."""
 
 
 @dataclass(slots=True, eq=False)
 class Held(Generic[T]):
-    """One user's hold on a shared value."""
+    """One user's reference to a shared value."""
 
     value: T
     _release: Callable[[], Awaitable[None]] = field(repr=False)
     is_released: bool = False
 
     async def release(self) -> None:
-        """Give the value back; a second call has no effect. The last holder's release may close the value."""
+        """Release the value. The last holder's release may close it. A second call has no effect."""
         if not self.is_released:
             self.is_released = True
             await self._release()
 
 
 class Shared:
-    """Holds each value from its first use until some time after its last. Belongs to one event loop.
+    """Shared values, each from its first use until some time after its last. Belongs to one event loop.
 
-    A key contains everything that the value depends on, credentials included, so two users share a value only
-    if each of them would create an equal one. Keys are never shown.
+    A key contains everything that the value depends on, including credentials, so two users only share a
+    value if each of them would create an equal one. Keys are never shown.
     """
 
     def __init__(self, *, lingering: bool = False) -> None:
         """
         Args:
-            lingering: whether values are kept after their last holder, for the next client of a daemon. The
-                process of a single client closes each value with its last holder.
+            lingering: whether values stay open after their last release, for the next client of a daemon. If
+                False, as in a process with a single client, the last release closes the value.
         """
         self._lingering = lingering
         self._entries: dict[Hashable, _Entry] = {}
@@ -67,14 +68,15 @@ class Shared:
         linger: float = 0.0,
         most: int = MOST_LINGERING,
     ) -> Held[T]:
-        """The value of this key, created now if there is none.
+        """Return a reference to the value for this key, and create the value if there is none.
 
         Args:
-            key: begins with a text that names the type of the value, as in `("pool", proxy, tls)`.
-            make: creates the value, without blocking.
+            key: the key, which begins with the kind of the value, as in `("pool", proxy, tls)`.
+            make: creates the value without blocking.
             close: closes the value.
-            linger: seconds for which a lingering store keeps the value after its last holder.
-            most: with more values of the kind than this, those without a holder are closed, the oldest first.
+            linger: seconds that the value stays open after its last release, if `lingering` is set.
+            most: the maximum number of values of this kind. Surplus ones without a holder are closed, the
+                oldest first.
         """
         entry = self._entries.get(key)
         if entry is None:
@@ -91,7 +93,7 @@ class Shared:
             if entry.holders:
                 return
             if linger <= 0 or not self._lingering:
-                # Shielded: a cancelled holder must not leave the value half closed.
+                # Shield it, so that a cancelled holder does not leave the value half closed.
                 await asyncio.shield(self._end(key, entry))
             else:
                 entry.end = asyncio.get_running_loop().call_later(linger, self._end, key, entry)
@@ -100,7 +102,7 @@ class Shared:
         return Held(cast(T, entry.value), release)
 
     async def aclose(self) -> None:
-        """Close all values without a holder, and from now on each one with its last holder."""
+        """Close all values without a holder. From now on, the last release closes each of the others."""
         self._lingering = False
         for key, entry in list(self._entries.items()):
             if not entry.holders:
@@ -116,7 +118,7 @@ class Shared:
     def _end(self, key: Hashable, entry: _Entry) -> asyncio.Task[None]:
         if entry.end is not None:
             entry.end.cancel()
-        # First, so that the next user makes a new value and does not get one that is being closed.
+        # Delete the entry first, so that the next user creates a new value instead of using a closing one.
         del self._entries[key]
         task = asyncio.get_running_loop().create_task(_close(entry))
         self._closing.add(task)

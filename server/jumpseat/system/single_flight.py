@@ -1,4 +1,4 @@
-"""One run of some work at a time: all callers while it runs share its result, or its failure."""
+"""Runs some work once at a time: all callers during a run share its result or exception."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class WorkCancelled(asyncio.CancelledError):
-    """`aclose` cancelled the work; the caller itself is not cancelled."""
+    """`aclose` cancelled the work. The caller itself is not cancelled."""
 
 
 class SingleFlight(Generic[T]):
@@ -20,7 +20,7 @@ class SingleFlight(Generic[T]):
     def __init__(self, *, ends_with_its_callers: bool = False) -> None:
         """
         Args:
-            ends_with_its_callers: cancel the work when its last caller is cancelled.
+            ends_with_its_callers: whether to cancel the work when its last caller is cancelled.
         """
         self._task: asyncio.Task[T] | None = None
         self._callers = 0
@@ -28,22 +28,22 @@ class SingleFlight(Generic[T]):
 
     @property
     def is_running(self) -> bool:
-        """Whether work is under way."""
+        """Whether the work is running."""
         return self._task is not None and not self._task.done()
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
-        """The work under way; starts it if there is none."""
+        """Start the work unless it is already running, and return its task."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(work())
             self._task.add_done_callback(_mark_retrieved)
         return self._task
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of the work under way; starts it if there is none.
+        """Start the work unless it is already running, and return its result.
 
         Raises:
             WorkCancelled: `aclose` was called meanwhile.
-            Exception: whatever the work raises, for every caller.
+            Exception: any exception of the work, for every caller.
         """
         task = self.start(work)
         self._callers += 1
@@ -57,12 +57,12 @@ class SingleFlight(Generic[T]):
         finally:
             self._callers -= 1
             if self._ends_with_its_callers and not self._callers and not task.done():
-                # The next caller starts the work again, and does not join the cancelled run.
+                # Make the next caller start the work again instead of joining the cancelled run.
                 self._task = None
                 task.cancel()
 
     async def aclose(self) -> None:
-        """Cancel the work under way and wait for its end."""
+        """Cancel the work if it is running, and wait for its end."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -71,6 +71,6 @@ class SingleFlight(Generic[T]):
 
 
 def _mark_retrieved(task: asyncio.Task[Any]) -> None:
-    # All callers may be gone when it fails: asyncio would report "exception was never retrieved".
+    # If all callers are gone when it fails, asyncio would report "exception was never retrieved".
     if not task.cancelled():
         task.exception()

@@ -1,6 +1,6 @@
-"""A state file that several daemons share: one JSON object, versioned, private, never partly written.
+"""State files that several daemons share: one JSON object with a version, private, and replaced atomically.
 
-Everything here blocks; the event loop calls it through `run_blocking`.
+Everything here blocks, so call it on the event loop through `run_blocking`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from jumpseat.system.watch import stamp_of
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 10.0
-"""How long to wait for another process, which holds the lock while it writes one small file."""
+"""How long to wait for the lock, which other processes only hold while they write one small file."""
 
 LEFTOVER_SECONDS = 60.0
-"""An older temporary file does not belong to a write under way."""
+"""The age from which a temporary file cannot belong to a write that is still in progress."""
 
 UNFINISHED_SECONDS = 0.25
-"""How long a file may be incomplete: an editor that saves in place empties it before it writes."""
+"""How long a file may be incomplete: an editor that saves in place truncates the file before it writes."""
 
 MOST_BYTES = 16 * 1024 * 1024
-"""A larger file is neither read nor written."""
+"""The maximum size of a file, for reading and writing."""
 
 VERSION_KEY = "version"
 
@@ -43,7 +43,7 @@ Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class StateError(Exception):
-    """A state file cannot be used; `message` is a sentence, `hint` what the user can do."""
+    """A state file cannot be used. `message` is a sentence, and `hint` describes the remedy."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -52,10 +52,10 @@ class StateError(Exception):
 
 
 class StateFile:
-    """One file. Readers need no lock: they see the old content or the new content, never a part.
+    """One state file. Readers do not need the lock: they see either the old or the new content.
 
     On POSIX the directory is created with mode 0700 and the file with mode 0600.
-    On Windows both inherit the access list of the user's profile, which other users cannot read.
+    On Windows both inherit the access control list of the user's profile, which other users cannot read.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class StateFile:
     ) -> None:
         """
         Args:
-            path: the file; it and its directory may not exist yet.
+            path: the file. The file and its directory may not exist yet.
             version: the version that `write` stores in the file.
-            migrations: by the version of a file, the function that converts its content to the next version.
-            private: refuse a file or a directory that other users can open; for secrets.
+            migrations: functions that convert content to the next version, by the version that they convert.
+            private: whether to reject a file or directory that other users can open, because it has secrets.
         """
         self.path = path
         self.version = version
@@ -79,13 +79,13 @@ class StateFile:
         self._private = private
 
     def read(self) -> dict[str, Any]:
-        """The content without its version; empty where there is no file.
+        """Return the content without its version; empty if there is no file.
 
-        A file that is not a JSON object, also after `UNFINISHED_SECONDS`, is renamed and logged, and counts
-        as empty.
+        A file that still is not a JSON object after `UNFINISHED_SECONDS` is renamed and logged, and counts as
+        empty.
 
         Raises:
-            StateError: the file cannot be opened, or is private and others can open it.
+            StateError: the file cannot be opened, or is private and other users can open it.
         """
         content = self._read()
         if content is None:
@@ -96,14 +96,14 @@ class StateFile:
         return self._migrated(content or {})
 
     def write(self, content: Mapping[str, Any]) -> None:
-        """Replace the content atomically. A caller that changes what it read must hold the lock.
+        """Replace the content atomically. Hold the lock if the new content depends on the old one.
 
         Raises:
             StateError: the file belongs to a newer version, or cannot be written.
         """
         self._refuse_newer()
         body = _encoded({VERSION_KEY: self.version, **content})
-        if len(body) > MOST_BYTES:  # `read` would refuse it.
+        if len(body) > MOST_BYTES:  # `read` would reject the file.
             raise StateError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
         try:
             self._replace(body)
@@ -114,7 +114,7 @@ class StateFile:
         """Read, change and write under the lock, and return what was written.
 
         Raises:
-            StateError: as `read`, `write` and `locked` raise it.
+            StateError: see `read`, `write` and `locked`.
         """
         with self.locked():
             changed = dict(change(self.read()))
@@ -122,15 +122,15 @@ class StateFile:
             return changed
 
     def erase(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> list[Path]:
-        """Like `update`, for a change that removes a secret: removes the copies of the file too.
+        """Update the file to remove a secret from it, and remove all copies of the file as well.
 
-        If the disk has no room for a new file, the old one is overwritten.
+        If there is no disk space for a new file, the old one is overwritten.
 
         Returns:
             The copies that could not be removed.
 
         Raises:
-            StateError: the file is unchanged.
+            StateError: the file could not be changed.
         """
         with self.locked():
             changed = change(self.read())
@@ -149,20 +149,20 @@ class StateFile:
 
     @contextlib.contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-        """Lock the file against other processes and threads; may be nested within one thread.
+        """Lock the file against other processes and threads. Calls in one thread may be nested.
 
-        The operating system releases the lock if the holder dies.
+        The operating system releases the lock if its process dies.
 
         Raises:
-            StateError: another holder kept it for too long, or the lock file cannot be created.
+            StateError: the lock was not released in time, or the lock file cannot be created.
         """
-        from filelock import FileLock, Timeout  # Deferred: reading needs no lock.
+        from filelock import FileLock, Timeout  # Imported late because reading does not need the lock.
 
         lock_path = self.path.with_name(f"{self.path.name}.lock")
         self._refuse_linked_directory()
         try:
             make_private(self.path.parent)
-            # One object per path, so that a thread that holds the lock may take it again.
+            # Share one object per path, so that the thread that holds the lock can acquire it again.
             lock = FileLock(lock_path, mode=0o600, is_singleton=True)
             lock.acquire(timeout=seconds, poll_interval=0.01)
         except Timeout:
@@ -180,11 +180,11 @@ class StateFile:
             lock.release()
 
     def stamp(self) -> tuple[int, int, int] | None:
-        """Differs after the file was replaced; takes one `stat`. None without a file."""
+        """Return a value that changes when the file is replaced; None if there is no file."""
         return stamp_of(self.path)
 
     def _replace(self, body: bytes) -> None:
-        # A symbolic link of the user is followed, but never for secrets.
+        # Follow the user's symbolic links, but never for secrets.
         target = self.path if self._private else self.path.resolve()
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
         try:
@@ -198,7 +198,7 @@ class StateFile:
                 temporary.unlink(missing_ok=True)
 
     def _overwrite(self, body: bytes) -> None:
-        """Write over the old content, which needs no room; a crash during the write breaks the file."""
+        """Overwrite the content in place, which needs no disk space. A crash meanwhile breaks the file."""
         flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(self.path, flags), "wb") as file:
             if len(body) > os.fstat(file.fileno()).st_size:
@@ -216,7 +216,7 @@ class StateFile:
         return f"Make {self.path.parent} writable, or set JUMPSEAT_HOME to a directory that is."
 
     def _read(self) -> dict[str, Any] | None:
-        """The content; None if it is broken."""
+        """Return the content; None if the file is broken."""
         self._refuse_linked_directory()
         try:
             body = self._checked_bytes()
@@ -236,7 +236,7 @@ class StateFile:
         return content if isinstance(content, dict) else None
 
     def _read_in_time(self) -> dict[str, Any] | None:
-        """As `_read`, after a wait for a program that is writing the file in place."""
+        """Return the content as `_read` does, but wait for a program that is writing the file in place."""
         end = time.monotonic() + UNFINISHED_SECONDS
         while (content := self._read()) is None and time.monotonic() < end:
             time.sleep(0.01)
@@ -294,7 +294,7 @@ class StateFile:
 
 
 def erased(path: Path) -> bool:
-    """Remove a file with a secret, or at least its content; returns whether that was possible."""
+    """Remove a file with a secret, or at least its content, and return whether that was possible."""
     try:
         path.unlink(missing_ok=True)
     except OSError:
@@ -311,7 +311,7 @@ def _encoded(content: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(content, indent=2, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        # Half of a surrogate pair: JSON can escape it, UTF-8 cannot encode it.
+        # The text has an unpaired surrogate, which JSON can escape but UTF-8 cannot encode.
         text = json.dumps(content, indent=2).encode()
     return text + b"\n"
 
@@ -325,7 +325,7 @@ def _refuse_loose(status: os.stat_result, path: Path, mode: str) -> None:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove temporary files of writers that were killed; they may hold secrets."""
+    """Remove the temporary files of killed writers, because they may contain secrets."""
     for path in target.parent.glob(f".{target.name}.*"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
@@ -333,7 +333,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make a rename survive a power failure, where the system can."""
+    """Make a rename survive a power failure, if the system supports it."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY)

@@ -1,6 +1,6 @@
-"""Leaves the event loop: `run_blocking` waits for the system, and `compute` keeps a processor busy.
+"""Runs functions outside the event loop: `run_blocking` those that wait, `compute` those that compute.
 
-Both run the function in the caller's context, which names the log of its session.
+Both run the function in the caller's context, which determines the log of its session.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 MANY_THREADS = 256
-"""The threads of a process that serves many clients. asyncio's pool has six on two processors: one client
-whose network drive hangs would keep them from the others."""
+"""The maximum number of threads in a process that serves many clients. asyncio's default on two processors is
+six, which a single client with a hanging network drive could block for all others."""
 
-# One thread, because each busy thread delays the event loop by up to a switch interval whenever it continues.
+# There is only one thread, because each busy thread delays the event loop by up to a switch interval whenever
+# the loop continues.
 _computing = ThreadPoolExecutor(1, "compute")
 _turn: ContextVar[asyncio.Lock | None] = ContextVar("jumpseat_compute", default=None)
 
 
 async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: float | None = None) -> T:
-    """Call a function that waits for a file, a name or a program.
+    """Call a function that waits for a file, a host name or a program.
 
-    Without a time limit it runs in the event loop's pool. If the caller is cancelled, it still runs to its
-    end, which the end of the process awaits, unless it has not begun.
+    Without a time limit, the function runs in the event loop's thread pool. If the caller is cancelled after
+    the function has started, it still runs to completion, and the process waits for it before it exits.
 
-    With a time limit it runs in a thread of its own, because it may block for ever, and is abandoned after
-    the limit or a cancel. Nothing waits for that thread.
+    With a time limit, the function runs in a separate thread, because it may block forever. It is abandoned
+    after the limit or when the caller is cancelled. Nothing waits for that thread.
 
     Args:
-        function: What to call.
-        args: Its arguments.
-        within: The time limit in seconds.
+        function: the function to call.
+        args: its arguments.
+        within: the time limit in seconds.
 
     Raises:
-        TimeoutError: It takes longer.
-        RuntimeError: With a time limit, it raised an exception that would end the event loop, such as
-            `SystemExit`. The message is the name of its class.
+        TimeoutError: the function took longer.
+        RuntimeError: with a time limit, the function raised an exception that would end the event loop, such
+            as `SystemExit`. The message is the name of the exception's class.
     """
     if within is None:
         return await asyncio.to_thread(function, *args)
@@ -75,15 +76,15 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
 
 
 async def compute(is_long: bool, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function in the one thread for computations, or here if it does not take long.
+    """Call a function in the thread for computations, or directly if it does not take long.
 
-    If this is cancelled, the function still runs to its end, unless it has not begun.
+    If the caller is cancelled after the function has started, it still runs to completion.
 
     Args:
-        is_long: Whether it takes more than a few milliseconds.
-        function: What to call; may run while the event loop does.
-        args: Its arguments.
-        kwargs: Its keyword arguments.
+        is_long: whether the function takes more than a few milliseconds.
+        function: the function to call, which may run concurrently with the event loop.
+        args: its arguments.
+        kwargs: its keyword arguments.
     """
     if not is_long:
         return function(*args, **kwargs)
@@ -95,9 +96,9 @@ async def compute(is_long: bool, function: Callable[P, T], /, *args: P.args, **k
 
 @contextmanager
 def one_computation_at_a_time() -> Iterator[None]:
-    """Run the computations of this context, and of the tasks that it starts, one after the other.
+    """Run the computations of this context, and of the tasks that it starts, one after another.
 
-    A session with many computations thus delays one of another session by at most one of its own.
+    A session with many computations thus delays those of another session by at most one computation.
     """
     token = _turn.set(asyncio.Lock())
     try:
@@ -107,5 +108,5 @@ def one_computation_at_a_time() -> Iterator[None]:
 
 
 def allow_many_threads() -> None:
-    """Let the running event loop call blocking functions of many clients at a time."""
+    """Allow the running event loop to call blocking functions for many clients at the same time."""
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MANY_THREADS, "blocking"))

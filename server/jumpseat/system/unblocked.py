@@ -1,7 +1,7 @@
-"""Reads and writes descriptors of other programs without blocking, and without a change to their flags.
+"""Reads and writes inherited descriptors without blocking and without changing their flags.
 
-O_NONBLOCK is a flag of the open file description, which a shell or an editor's other children may share. So
-sockets are used with MSG_DONTWAIT, and a pipe or a terminal is opened a second time.
+O_NONBLOCK is a flag of the open file description, which a shell or other children of an editor may share.
+Sockets are therefore used with MSG_DONTWAIT, and pipes and terminals are opened a second time.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 from contextlib import suppress
 
 PTMX = (5, 2)
-"""Major and minor number of /dev/ptmx on Linux, which creates a new terminal each time it is opened."""
+"""The device numbers of /dev/ptmx on Linux, which creates a new terminal each time it is opened."""
 
 
 class Unblocked:
-    """One direction of a descriptor, owned from now on."""
+    """One direction of a descriptor. Takes ownership of the descriptor."""
 
     def __init__(self, descriptor: int, access: int) -> None:
         """
@@ -26,11 +26,11 @@ class Unblocked:
             access: `os.O_RDONLY` or `os.O_WRONLY`.
 
         Raises:
-            OSError: it is not open.
+            OSError: the descriptor is not open.
         """
         self.fileno = descriptor
         self.may_block = False
-        """True for a pipe or terminal that could not be opened a second time."""
+        """Whether calls may block: on Windows, or if a pipe or terminal cannot be opened again."""
 
         self._socket: socket.socket | None = None
         mode = os.fstat(descriptor).st_mode
@@ -46,22 +46,22 @@ class Unblocked:
                 self.fileno = own
 
     def read(self, count: int) -> bytes:
-        """Read at most this many bytes; empty at the end.
+        """Read at most this many bytes; empty at the end of the input.
 
         Raises:
-            BlockingIOError: there is nothing to read now.
-            OSError: it failed, for example because a terminal hung up.
+            BlockingIOError: no data is available now.
+            OSError: reading failed, for example because a terminal hung up.
         """
         if sys.platform != "win32" and self._socket is not None:
             return self._socket.recv(count, socket.MSG_DONTWAIT)
         return os.read(self.fileno, count)
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
-        """Write what is taken at once; returns the number of bytes.
+        """Write as many bytes as possible without blocking, and return their number.
 
         Raises:
-            BlockingIOError: nothing is taken now.
-            OSError: it failed, for example because the reader is gone.
+            BlockingIOError: no data can be written now.
+            OSError: writing failed, for example because the reader is gone.
         """
         if sys.platform != "win32" and self._socket is not None:
             return self._socket.send(data, socket.MSG_DONTWAIT)
@@ -76,7 +76,7 @@ class Unblocked:
 
 
 def _open_again(descriptor: int, access: int) -> int | None:
-    """A second, non-blocking open file of a pipe or terminal; None if the system does not allow it."""
+    """Open a pipe or terminal a second time without blocking; None if the system does not allow it."""
     if sys.platform != "win32":
         paths = [f"/proc/self/fd/{descriptor}"]
         if os.isatty(descriptor):
@@ -87,6 +87,6 @@ def _open_again(descriptor: int, access: int) -> int | None:
                 paths.append(os.ttyname(descriptor))
         for path in paths:
             with suppress(OSError):
-                # O_NOCTTY: the terminal must not become that of a daemon.
+                # Without O_NOCTTY, the terminal could become the daemon's controlling terminal.
                 return os.open(path, access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     return None

@@ -1,7 +1,6 @@
-"""Watching files that other processes change: saved settings, tokens, the configuration.
+"""Watches files that other processes change: saved settings, tokens, the configuration.
 
-Polling is the only way that works on every system and on network drives. One `stat` per second has no
-measurable cost.
+Only polling works on every system and on network drives. One `stat` per second has no measurable cost.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from typing import Self, TypeAlias
 from jumpseat.system.threads import run_blocking
 
 INTERVAL_SECONDS = 1.0
-"""How long a change may stay unnoticed."""
+"""The maximum delay until a change is noticed."""
 
 _RECENT_NS = 2 * 10**9
-"""A file that was written less long ago may have been written again without a new stamp."""
+"""The age below which a file may have been written again without changing its stamp."""
 
 Stamp: TypeAlias = tuple[int, int, int]
-"""Time of the last change in nanoseconds, inode, size in bytes."""
+"""The time of the last modification in nanoseconds, the inode, and the size in bytes."""
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Differs after the file was replaced or written; takes one `stat`. None without a file."""
+    """Return a value that changes when the file is written or replaced; None if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -36,13 +35,13 @@ def stamp_of(path: Path) -> Stamp | None:
 class Watcher:
     """Iterates over the sets of changed paths: `async for changed in Watcher([path]): ...`.
 
-    Changes count from the creation of the watcher, which blocks for a `stat` of each file. A file that
-    appears or disappears has changed too. Several changes between two polls are one. Leaving or cancelling
-    the loop loses nothing: the next iteration returns what was not returned yet.
+    Changes are relative to the creation of the watcher, which blocks for a `stat` of each file. A file that
+    appears or disappears has changed too. Several changes between two polls are reported once. Leaving or
+    cancelling the loop does not lose any change: the next iteration reports it.
 
-    A replaced file is returned at once: it is complete. A file that changes in place, appears or disappears
-    is returned at the first poll that finds it unchanged since the previous one: an editor may be between
-    emptying and writing it.
+    A replaced file is reported immediately, because it is complete. If a file changes in place, appears or
+    disappears, an editor may be between truncating and writing it. It is reported by the first poll that
+    finds it unchanged since the previous poll.
     """
 
     def __init__(
@@ -56,10 +55,10 @@ class Watcher:
         """
         Args:
             paths: the files to watch; they need not exist.
-            interval: seconds between two polls.
-            settled: whether to wait until a file stays unchanged. Otherwise a change is returned at the next
-                poll, and again for two seconds.
-            tick: awaited between two polls instead, for tests.
+            interval: seconds between polls.
+            settled: whether to wait until a file stays unchanged. If False, a change is reported by the next
+                poll and again by the polls of the next two seconds.
+            tick: awaited between polls instead of sleeping; for tests.
         """
         self._given = {path: stamp_of(path) for path in paths}
         self._last = dict(self._given)
@@ -72,7 +71,7 @@ class Watcher:
     async def __anext__(self) -> frozenset[Path]:
         while True:
             await self._tick()
-            # In a thread: even a `stat` may block on a network drive.
+            # Use a thread: even `stat` may block on a network drive.
             stamps = await run_blocking(self._poll)
             changed = frozenset(path for path, stamp in stamps.items() if self._is_settled(path, stamp))
             self._last = stamps
