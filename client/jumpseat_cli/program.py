@@ -1,4 +1,4 @@
-"""The commands, their options and their help."""
+"""The `jumpseat` command with its subcommands, and the handling of their errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         raise_on_interrupt()
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
-        sys.stdout.flush()  # Here, where a failure is reported.
+        sys.stdout.flush()  # A failure to write is reported below, but not at exit.
     except click.ClickException as error:
         _show(no_such_option(error) if isinstance(error, click.NoSuchOption) else error, argv)
         return USAGE
@@ -59,7 +59,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _show(error: click.ClickException, argv: Sequence[str]) -> None:
-    # The parser may have failed before it reached the option.
+    # Search the arguments, because the parser may have failed before it reached the option.
     if "--json" in takewhile(lambda word: word != "--", argv):
         print_json({"error": client_error(error.format_message())})
         return
@@ -69,7 +69,7 @@ def _show(error: click.ClickException, argv: Sequence[str]) -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Open the null device for standard streams that are closed, as in some scripts."""
+    """Replace closed standard streams, as in some scripts, with the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends
@@ -95,7 +95,7 @@ MODULES = {
     "status": "jumpseat_cli.commands.status:status",
     "tokens": "jumpseat_cli.commands.tokens:tokens",
 }
-"""Where each command is."""
+"""The location of each command."""
 
 
 @click.group(cls=CommandsOrQuestion, modules=MODULES, context_settings=HELP, no_args_is_help=True)

@@ -1,1 +1,1 @@
-"""One question and its answer."""
+"""A single question and its answer."""

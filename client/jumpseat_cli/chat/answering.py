@@ -34,24 +34,24 @@ if TYPE_CHECKING:
     from jumpseat_cli.chat.question import AskedQuestion
 
 CANCEL_SECONDS = 2.0
-"""How long to wait for the end of a cancelled chat."""
+"""How long to wait for a cancelled chat to end."""
 
 
 class AnswerForm(NamedTuple):
     """How an answer is printed."""
 
     as_json: bool = False
-    """The whole result, as JSON."""
+    """Whether to print the whole result as JSON."""
 
     is_raw: bool = False
-    """Plain text on a terminal too."""
+    """Whether to print plain text on a terminal too."""
 
     streams: bool = True
     shows_thinking: bool = False
-    """On stderr, before the answer."""
+    """Whether to print the thinking on stderr, before the answer."""
 
     shows_usage: bool = False
-    """Tokens, time and cost on stderr."""
+    """Whether to print tokens, time and cost on stderr."""
 
 
 async def ask(
@@ -68,18 +68,18 @@ async def ask(
     """Ask, print the answer as it arrives, and return the exit code.
 
     Args:
-        question: the question, or the input of the prompt.
-        options: those of `Client.chat`; the ones that are None come from the prompt, and then from the
+        question: the question, or the input for the prompt.
+        options: options for `Client.chat`. Those that are None are filled in from the prompt, then from the
             continued conversation.
-        settings: the texts of settings of the chat, by key.
-        prompt: the name of a prompt of the configuration.
-        keep: keep the turn.
-        continued: returns the kept conversation to continue; None to begin a new one.
+        settings: the values of settings as they were typed, by key.
+        prompt: the name of a configured prompt.
+        keep: whether to keep the turn.
+        continued: returns the kept conversation to continue; None to start a new one.
         daemon_command: the daemon's command line.
         form: how to print the answer.
 
     Raises:
-        ClientError: the daemon cannot be used; with JSON also every other failure.
+        ClientError: the daemon cannot be used; with JSON, every other failure raises this too.
     """
     spinner = make_spinner("Starting")
     try:
@@ -106,7 +106,7 @@ async def ask(
 
 
 async def needs_input(client: Client, prompt: str) -> bool:
-    """Return whether a prompt of the configuration has a place for an input."""
+    """Return whether a configured prompt has a place for an input."""
     rows = await client.list_prompts()
     return any(row["name"] == prompt and row.get("usesInput") for row in rows)
 
@@ -114,15 +114,15 @@ async def needs_input(client: Client, prompt: str) -> bool:
 async def options_of_chat(
     client: Client, layers: Sequence[Mapping[str, Any]], settings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The options of `Client.chat`, without those that are None.
+    """Merge options for `Client.chat`, and drop those that are None.
 
     Args:
-        client: gives the types of settings.
-        layers: options of which later ones take precedence, for `settings` key by key.
-        settings: the texts of further settings by key, which take precedence.
+        client: used to look up the types of settings.
+        layers: options; later layers take precedence, and `settings` are merged key by key.
+        settings: further settings as they were typed, by key; they take precedence over the layers.
 
     Raises:
-        ClientError: there are settings, and no provider for the model.
+        ClientError: there are settings, but no provider for the model.
     """
     merged: dict[str, Any] = {}
     values: dict[str, Any] = {}
@@ -137,19 +137,18 @@ async def options_of_chat(
 
 
 def options_of_kept(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with which a kept conversation goes on."""
+    """Return the options that continue a kept conversation."""
     options = {key: kept.get(key) for key in ("model", "system", "settings")}
     return {**options, "conversation_id": kept["id"]}
 
 
 async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatResult, list[str]]:
-    """Wait for the end of a turn; return its result and the warnings to print.
+    """Wait for a turn to end, and return its result and the warnings to print.
 
     Raises:
         ClientError: the turn failed.
     """
-    # Streamed although only the result is used, because the daemon then detects a provider that stops
-    # sending.
+    # Stream although only the result is used: the daemon can then detect a provider that stops sending.
     notes = [note async for delta in stream if (note := note_of(delta, spinner))]
     spinner.stop()
     return await stream.response(), notes
@@ -170,7 +169,7 @@ async def _print_answer(
         if form.shows_usage:
             _print_usage(result, began)
         return OK if fault is None else FAILED
-    deltas = aiter(stream)  # Sends the chat: rich is imported while the model answers.
+    deltas = aiter(stream)  # This sends the chat, so that rich is imported while the model answers.
     output = AnswerText(is_raw=form.is_raw)
     notes: list[str] = []
     failure: ChatFailed | None = None
@@ -194,7 +193,7 @@ async def _print_answer(
     except ChatFailed as error:
         failure = error
     finally:
-        # After Ctrl-C too: the text so far stays on the screen.
+        # Ctrl-C ends up here too, and must leave the text so far on the screen.
         spinner.stop()
         _finish(output, notes)
     if form.shows_usage:
@@ -240,13 +239,13 @@ def _print_usage(result: Mapping[str, Any], began: float) -> None:
 def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
     with suppress(BrokenPipeError):
         output.finish()
-    # After the answer: on a terminal they would otherwise appear inside it.
+    # Print the notes after the answer. On a terminal they would otherwise appear inside it.
     for note in notes:
         say(note)
 
 
 def note_of(delta: Delta, spinner: Spinner) -> str | None:
-    """Show progress in the spinner; return a warning to print after the answer."""
+    """Show progress in the spinner, and return a warning to print after the answer, if any."""
     match delta.type:
         case "start":
             spinner.show(f"Waiting for {delta.get('model', 'the model')}")
@@ -265,12 +264,12 @@ def note_of(delta: Delta, spinner: Spinner) -> str | None:
 
 
 def thinking_in(result: ChatResult) -> str:
-    """The thinking of an answer that was not streamed."""
+    """Return the thinking of an answer that was not streamed."""
     return "\n\n".join(block["thinking"] for block in result.content if block.get("thinking"))
 
 
 def notes_of(result: ChatResult) -> list[str]:
-    """The warnings of an answer that was not streamed."""
+    """Return the warnings for an answer that was not streamed."""
     notes = [*map(_note_of_block, result.content), warning_about(result.stop_reason)]
     return [*map(_warning, result.warnings), *filter(None, notes)]
 

@@ -1,4 +1,4 @@
-"""Whether an answer is the JSON that was requested: providers also send prose, and text that was cut off."""
+"""Checks that an answer is the requested JSON: providers also send prose and truncated text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 from jumpseat_cli.terminal.text import clean_line
 
 LONGEST_REASON = 300
-"""Characters; the reason quotes the answer."""
+"""Characters of a reason, which quotes the answer."""
 
 
 def fault_of_schema(schema: Mapping[str, Any]) -> str | None:
     """Return why an object is not a JSON schema, or None if it is one."""
-    # Imported only where a chat has a schema.
+    # Importing this at the top would slow down chats without a schema.
     from jsonschema import SchemaError
     from jsonschema.validators import Draft202012Validator, validator_for
 
@@ -29,8 +29,8 @@ def fault_of_answer(output_mode: Any, result: Mapping[str, Any]) -> str | None:
     """Return why an answer is not what was requested, as a sentence; None if it is.
 
     Args:
-        output_mode: the option of `Client.chat`: `json`, a schema, or None for any text.
-        result: the answer.
+        output_mode: the option of `Client.chat`: `json`, a schema, or None to accept any text.
+        result: the result of the chat.
     """
     if output_mode is None or result.get("toolCalls"):
         return None
@@ -57,7 +57,7 @@ def _fault_by_schema(value: Any, schema: Mapping[str, Any]) -> str | None:
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    # With a registry of its own, the validator does not fetch the addresses of references.
+    # Without its own registry, the validator would fetch the URLs of references.
     validator = validator_for(schema, Draft202012Validator)(schema, registry=Registry())
     try:
         error = best_match(validator.iter_errors(value))

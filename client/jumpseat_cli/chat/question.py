@@ -1,4 +1,4 @@
-"""What a chat asks: the words of the command line, stdin, files and images, as one message."""
+"""The message that a chat sends, built from command-line words, stdin, files and images."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from jumpseat_cli.files.attachments import Block
 
 STDIN = "-"
-"""Names stdin as an argument."""
+"""The argument that stands for stdin."""
 
 LARGEST_TOTAL = 32 * 1024 * 1024
-"""Bytes of stdin and of all files and images; the daemon refuses a message of 64 MiB."""
+"""Bytes of stdin and all files and images together; the daemon refuses a message of 64 MiB."""
 
 SILENT_SECONDS = 1.0
-"""How long stdin may be silent before the user learns what the command waits for."""
+"""How long stdin may be silent before the command reports that it is waiting for it."""
 
 
-# Not a dataclass: its making, and that of `AnswerForm`, would be a percent of the start of a chat.
+# Creating dataclasses, here and for `AnswerForm`, would add one percent to the start of a chat.
 class AskedQuestion(NamedTuple):
-    """One question."""
+    """A question with its files and images."""
 
     words: str
     piped: str
-    """The text of stdin."""
+    """The text from stdin."""
 
     blocks: Sequence[Block] = ()
     """Files and images."""
@@ -44,19 +44,19 @@ class AskedQuestion(NamedTuple):
 
     @property
     def lacks_input(self) -> bool:
-        """Whether there is nothing for the input of a prompt, and no file that takes its place."""
+        """Whether there is neither an input for a prompt nor a file that can replace it."""
         return self.is_empty and not self.blocks
 
     @property
     def as_input(self) -> str:
-        """The words and the text of stdin, for a prompt."""
+        """The words and the text from stdin, as the input of a prompt."""
         return "\n\n".join(part for part in (self.words, self.piped) if part.strip())
 
     def message(self, prompt: str | None = None) -> dict[str, object]:
-        """The user's message.
+        """Return the user's message.
 
         Args:
-            prompt: a text that takes the place of the words and of stdin.
+            prompt: text that replaces the words and the text from stdin.
         """
         files = [block for block in self.blocks if block["type"] == "context"]
         images = [block for block in self.blocks if block["type"] != "context"]
@@ -75,14 +75,14 @@ def read_question(
     has_prompt: bool = False,
     with_stdin: bool = True,
 ) -> AskedQuestion:
-    """Build the question; reads stdin where it is a pipe or a file, or is named by `-`.
+    """Build the question. Reads stdin if it is a pipe or a file, or if an argument is `-`.
 
     Args:
-        words: the arguments of the command.
-        files: as `attachments.files_of` takes them.
-        images: as `attachments.image_of` takes them; `-` is an image on stdin.
-        has_prompt: whether a prompt asks, so that neither words nor stdin are needed.
-        with_stdin: False to leave stdin alone.
+        words: the command's arguments.
+        files: arguments for `attachments.files_of`.
+        images: arguments for `attachments.image_of`; `-` stands for an image on stdin.
+        has_prompt: whether the text comes from a prompt, so that neither words nor stdin are required.
+        with_stdin: False to ignore stdin.
 
     Raises:
         CannotUse: a file, an image or stdin cannot be sent.
@@ -95,7 +95,7 @@ def read_question(
     if files or images:
         from jumpseat_cli.files.attachments import attached, image_block
 
-        # Before stdin, so that a mistake is reported at once.
+        # Read these before stdin, so that a mistake is reported immediately.
         blocks += attached(
             [each for each in files if each != STDIN], [each for each in images if each != STDIN]
         )
@@ -120,7 +120,7 @@ def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
 
 
 def _warn_of_files_among(words: Sequence[str]) -> None:
-    """Warn if a shell has replaced a pattern after `-f`, so that all but its first file are words."""
+    """Warn if the shell expanded a pattern after `-f`: then every file but the first became a word."""
     for word in words:
         if "." in word and " " not in word and os.path.isfile(word):  # noqa: PTH113 - pathlib refuses some words
             say(f"warning: {word} is part of the question; repeat -f, or put the pattern in quotation marks.")
@@ -128,12 +128,12 @@ def _warn_of_files_among(words: Sequence[str]) -> None:
 
 
 def _read_stdin(*, optional: bool, named: bool) -> bytes:
-    """Read stdin; with `optional`, only a pipe or a file."""
+    """Read stdin; if it is optional, only if it is a pipe or a file."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
         return b""
-    # A script may have a socket or a device as stdin, which may never end.
+    # A script's stdin may be a socket or a device, which may never end.
     if not named and (os.isatty(0) or (optional and not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)))):
         return b""
     end = "Ctrl-D ends it" if os.isatty(0) else "--no-stdin leaves it out"
@@ -150,7 +150,7 @@ def _read_stdin(*, optional: bool, named: bool) -> bytes:
 
 
 def _chunks(waiting: threading.Timer) -> Sequence[bytes]:
-    """Read to the end, or until it is more than a question can have."""
+    """Read stdin until it ends or exceeds `LARGEST_TOTAL`."""
     chunks: list[bytes] = []
     size = 0
     while True:

@@ -1,4 +1,4 @@
-"""Sentences for the reasons for which an answer ended."""
+"""Sentences that explain why an answer ended."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class _Reason:
     sentence: str
     chat: str | None = None
-    """The hint for a chat; None for an answer that ended normally."""
+    """The hint after a chat; None if the answer ended normally."""
 
     edit: str = "Try again."
-    """The hint for an edit."""
+    """The hint after an edit."""
 
 
 _GO_ON = "the message `Go on.` continues it."
@@ -40,15 +40,15 @@ _REASONS = {
 
 
 def warning_about(stop_reason: str | None) -> str | None:
-    """The warning after an answer that did not end as it should; None for any other."""
+    """Return the warning after an answer that did not end normally; None if it did."""
     if stop_reason in (None, "cancelled", "error"):
-        return None  # An error says it.
+        return None  # The error message explains these.
     unknown = _Reason(f"the answer ended with {stop_reason}", "it may be cut off.")
     reason = _REASONS.get(stop_reason, unknown)
     return reason.chat and f"warning: {reason.sentence}; {reason.chat}"
 
 
 def why_not_replaced(stop_reason: str | None) -> tuple[str, str]:
-    """Why an edit has no new text, as the end of a sentence, and a hint."""
+    """Return why an edit has no new text, as the end of a sentence, and a hint."""
     reason = _REASONS.get(stop_reason or "end_turn", _Reason(f"the answer ended with {stop_reason}"))
     return reason.sentence, reason.edit

@@ -1,4 +1,4 @@
-"""What a turn has used, in words."""
+"""Summaries of the tokens, time and cost of turns."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def usage_line(usage: Mapping[str, Any], seconds: float, model: str = "") -> str:
-    """Tokens, time, cost and model of one turn.
+    """Return the tokens, time, cost and model of one turn on one line.
 
     Args:
-        usage: `usage` of the wire; empty if the provider reported none.
-        seconds: how long it took.
-        model: as `provider:model`.
+        usage: the wire object `usage`; empty if the provider reported none.
+        seconds: the duration of the turn.
+        model: the model as `provider:model`.
     """
     cost = usage.get("cost") or {}
     money = [money_of(cost["amount"], str(cost.get("currency", "")))] if "amount" in cost else []
@@ -20,7 +20,7 @@ def usage_line(usage: Mapping[str, Any], seconds: float, model: str = "") -> str
 
 
 def tokens_of(usage: Mapping[str, Any]) -> Iterator[str]:
-    """The input and the output; nothing if neither was reported."""
+    """Yield the input and the output tokens; nothing if neither was reported."""
     if not usage.get("inputTokens") and not usage.get("outputTokens"):
         return
     cached, reasoning = usage.get("cacheReadTokens"), usage.get("reasoningTokens")
@@ -29,12 +29,12 @@ def tokens_of(usage: Mapping[str, Any]) -> Iterator[str]:
 
 
 def time_of(seconds: float) -> str:
-    """A duration."""
+    """Format a duration."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
 
 
 def money_of(amount: float, currency: str) -> str:
-    """An amount; small ones have more digits."""
+    """Format an amount; small amounts get more digits."""
     text = f"{amount:.{2 if amount >= 1 or amount == 0 else 4}f}"
     return f"${text}" if currency == "USD" else f"{text} {currency}".rstrip()

@@ -1,1 +1,1 @@
-"""The arguments: groups of commands, shared options, completion by a shell."""
+"""The command line: groups of commands, shared options, shell completion."""

@@ -1,4 +1,4 @@
-"""Completion of values that the daemon knows: models, providers, prompts, conversations, settings."""
+"""Completion of values that the daemon lists: models, providers, prompts, conversations, settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError
 
 COMPLETION_SECONDS = 5.0
-"""A shell waits for no longer."""
+"""The longest time that completion keeps a shell waiting."""
 
 Row: TypeAlias = Mapping[str, Any]
 Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -27,10 +27,10 @@ Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Compl
 def completing(
     find: Callable[[Client, str], Coroutine[Any, Any, list[CompletionItem]]],
 ) -> Complete:
-    """A completion that asks the daemon of the command line.
+    """Return a completion function that queries the daemon chosen on the command line.
 
     Args:
-        find: the items for the text so far.
+        find: returns the items for the text typed so far.
     """
 
     async def ask(command: list[str], incomplete: str) -> list[CompletionItem]:
@@ -42,13 +42,13 @@ def completing(
         try:
             return asyncio.run(ask(command, incomplete))
         except (ClientError, OSError):
-            return []  # The shell would show a message in the middle of the command line.
+            return []  # A message would appear in the middle of the user's command line.
 
     return complete
 
 
 def beginning(incomplete: str, pairs: Iterable[tuple[str, str | None]]) -> list[CompletionItem]:
-    """The items for those of the values that begin so, each with its help."""
+    """Return the items for the values that start with the typed text, each with its help."""
     return [
         CompletionItem(value, help=None if about is None else clean_line(about))
         for value, about in pairs
@@ -87,7 +87,7 @@ async def _models_with_terms(client: Client, incomplete: str) -> list[Completion
 
 
 def _models_among(rows: Sequence[Row], incomplete: str) -> list[CompletionItem]:
-    # A bare name, too: shells insert the whole of it.
+    # A bare name is completed too, because shells insert the whole value.
     bare = ((row["id"], row["name"]) for row in rows if row["model"].startswith(incomplete))
     return beginning(incomplete, ((row["id"], row["name"]) for row in rows)) or beginning("", bare)
 
@@ -121,14 +121,14 @@ async def _rows_by_saved_key(client: Client) -> list[tuple[str, Row]]:
 
 
 def values_of(row: Row) -> Sequence[str]:
-    """The values of a setting, if there are few."""
+    """Return the values of a boolean setting, or of one with a list of choices."""
     return ("true", "false") if row["type"] == "boolean" else [str(each) for each in row.get("choices") or ()]
 
 
 def complete_saved_value(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the value of a saved setting, if there are few."""
+    """Complete the value of a saved setting that has a list of choices."""
     key = str(context.params.get("key") or "")
     if key == "default_provider":
         return complete_provider(context, parameter, incomplete)

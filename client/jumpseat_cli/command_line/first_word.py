@@ -1,4 +1,4 @@
-"""The first word of a command line: a command, a whole question, or an option of `chat` before a question."""
+"""The first word of a command line: a command, a whole question, or an option of `chat`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from jumpseat_cli.command_line.groups import LazyGroup
 
 
 class CommandsOrQuestion(LazyGroup):
-    """Runs `chat` for a first argument with white space in it, which no command has.
+    """A group that runs `chat` if the first argument contains white space, as no command name does.
 
-    So a mistyped command is never sent to a model, and a question of one word needs `chat`.
+    A mistyped command is therefore never sent to a model, and a question of one word needs `chat`.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `chat` before its options if no other word follows them than a question."""
+        """Insert `chat` before options of `chat`, unless a word other than a question follows them."""
         if args and args[0].startswith("-") and self._begins_chat(ctx, args):
             args = ["chat", *args]
         return super().parse_args(ctx, args)
@@ -30,7 +30,7 @@ class CommandsOrQuestion(LazyGroup):
             return False
         if ctx.resilient_parsing:
             return True
-        # Without words click gives a marker of its own.
+        # If there are no words, click returns a marker that matches neither case.
         match chat.make_parser(ctx).parse_args(list(args))[0]["question"]:
             case (str(word), *_) if self.get_command(ctx, word) is not None:
                 raise click.UsageError(f"Put the options after {word!r}.", ctx)
@@ -41,13 +41,13 @@ class CommandsOrQuestion(LazyGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command for these arguments, and its own arguments."""
+        """Return the command for these arguments, and the arguments to pass to it."""
         if is_question(args[0]):
             return "chat", self.get_command(ctx, "chat"), args
         return super().resolve_command(ctx, args)
 
     def no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
-        """The message for a word that is no command; it may be a question."""
+        """Return the message for a word that is not a command but may be a question."""
         if self.nearest(ctx, word) is not None:
             return super().no_such_command(ctx, word, more)
         question = " ".join([word, *(each for each in more if not each.startswith("-"))])
@@ -56,5 +56,5 @@ class CommandsOrQuestion(LazyGroup):
 
 
 def is_question(word: str) -> bool:
-    """Whether a first argument is a question: no command has white space in it."""
+    """Whether a first argument is a question: command names never contain white space."""
     return any(map(str.isspace, word.strip()))

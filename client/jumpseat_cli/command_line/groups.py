@@ -1,4 +1,4 @@
-"""Groups of commands: what all have in common, one that lists without a command, one that imports late."""
+"""Command groups: the base class, one that imports commands lazily, and one that lists by default."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SYNONYMS = (
     ("--help", "help"),
     ("--version", "version"),
 )
-"""Words of other programs, and of other groups, for one job."""
+"""Names for the same action in other programs and other groups."""
 
 
 class CommandGroup(click.Group):
-    """Its help has the first sentence of each command, and a mistyped command gets the nearest one."""
+    """A group whose help shows the first sentence of each command, and that suggests the nearest command."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands; click would end long sentences with dots."""
+        """Write the list of commands; click would truncate long sentences."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
@@ -34,7 +34,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command for these arguments, and its own arguments."""
+        """Return the command for these arguments, and the arguments to pass to it."""
         word = args[0]
         is_command = self.get_command(ctx, word) is not None
         if not is_command and not word.startswith("-") and not ctx.resilient_parsing:
@@ -42,13 +42,13 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
-        """The message for a word that is no command."""
+        """Return the message for a word that is not a command."""
         del more
         near = self.nearest(ctx, word)
         return f"No such command {word!r}." + (f" Did you mean {near!r}?" if near else "")
 
     def nearest(self, ctx: click.Context, word: str) -> str | None:
-        """The command, or the option of the group, that was probably meant."""
+        """Return the command, or the group's option, that was probably meant."""
         from difflib import get_close_matches
 
         names = self.list_commands(ctx)
@@ -60,24 +60,24 @@ class CommandGroup(click.Group):
 
 
 class LazyGroup(CommandGroup):
-    """Imports a command when it is used, because most runs use one."""
+    """A group that imports a command when it is used, because most runs use one."""
 
     def __init__(self, *arguments: Any, modules: Mapping[str, str] | None = None, **more: Any) -> None:
         """
         Args:
             arguments: as for `click.Group`.
-            modules: where each command is, as `module:name`.
+            modules: the location of each command, as `module:name`.
             more: as for `click.Group`.
         """
         super().__init__(*arguments, **more)
         self._modules = dict(modules or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         return sorted({*super().list_commands(ctx), *self._modules})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command with this name, imported if need be."""
+        """Return the command with this name, and import it if necessary."""
         if (place := self._modules.pop(cmd_name, None)) is not None:
             module, _, name = place.partition(":")
             self.add_command(getattr(import_module(module), name), cmd_name)
@@ -85,10 +85,10 @@ class LazyGroup(CommandGroup):
 
 
 class ListByDefault(CommandGroup):
-    """A group whose arguments are those of `list`, unless the first one is a command."""
+    """A group that runs `list` if the first argument is not a command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `list` before arguments that begin with none of the commands."""
+        """Insert `list` if the arguments do not start with a command."""
         is_help = len(args) == 1 and args[0] in ("-h", "--help")
         is_completed_here = ctx.resilient_parsing and not args
         if not is_help and not is_completed_here and self._begins_list(ctx, args):
@@ -108,16 +108,16 @@ class ListByDefault(CommandGroup):
         return True
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands, and the options of `list`."""
+        """Complete the commands and the options of `list`."""
         listing = self.commands["list"]
         return [*super().shell_complete(ctx, incomplete), *listing.shell_complete(ctx, incomplete)]
 
 
 def no_such_option(error: click.NoSuchOption) -> click.UsageError:
-    """The same error with the nearest option first; click sorts them by name."""
+    """Rewrite the error with the most similar option first; click sorts them by name."""
     from difflib import get_close_matches
 
-    # The dashes, which all have, would make them all similar.
+    # With the dashes, all options would be similar to each other.
     names = {name.lstrip("-"): name for name in error.possibilities or ()}
     near = [repr(names[each]) for each in get_close_matches(error.option_name.lstrip("-"), names)]
     message = f"{error.message} Did you mean {' or '.join(near)}?" if near else error.message

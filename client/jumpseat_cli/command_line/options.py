@@ -26,7 +26,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def daemon_command_of(config: Path | None, *, own: bool) -> list[str]:
-    """The command line of the daemon that these options ask for."""
+    """Return the command line of the daemon that these options select."""
     from jumpseat_client.client import default_command
 
     command = default_command(shared=not own)
@@ -34,7 +34,7 @@ def daemon_command_of(config: Path | None, *, own: bool) -> list[str]:
 
 
 def daemon_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Options that choose the daemon; the function gets its command line as `daemon_command`."""
+    """Add the options that select the daemon, and pass its command line as `daemon_command`."""
 
     @config_option
     @own_option
@@ -46,7 +46,7 @@ def daemon_options(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def run_async(function: Callable[..., Coroutine[Any, Any, int]]) -> Callable[..., int]:
-    """Make a command of a coroutine function that takes `as_json`."""
+    """Turn a coroutine function with the parameter `as_json` into a command."""
 
     @functools.wraps(function)
     def run(**options: Any) -> int:

@@ -1,4 +1,4 @@
-"""Completion in bash and fish, where click's own loses a part of what is typed or offered."""
+"""Completion for bash and fish, where click's own loses part of the typed words or of the descriptions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, add_completion_class
 
 _BREAKS = frozenset(":=")
-"""bash gives `local:name` and `key=value` as three words each, one of them this character."""
+"""The characters at which bash splits words: `local:name` and `key=value` arrive as three words each."""
 
 
 class Bash(BashComplete):
-    """Completes words that bash has split, such as the names of models."""
+    """Completion for bash that joins the words that bash has split, such as model names."""
 
     _split_off = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The complete arguments, and the last one as far as it is typed; split ones are joined again."""
+        """Return the complete arguments and the one being typed, with split words joined again."""
         arguments, typed = super().get_completion_args()
         if not typed:
             return joined(arguments), ""
@@ -30,12 +30,12 @@ class Bash(BashComplete):
         return before, whole
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """A line for bash: the part of the value that replaces what it takes for the word."""
+        """Return a line for bash: the part of the value that replaces the word as bash split it."""
         return f"{item.type},{item.value.removeprefix(self._split_off)}"
 
 
 class Fish(FishComplete):
-    """Shows whole descriptions: click's function ends them at a comma."""
+    """Completion for fish that shows whole descriptions; click's cuts them at a comma."""
 
     source_template = FishComplete.source_template.replace(
         'string split "," $completion', 'string split --max 1 "," $completion'
@@ -43,11 +43,11 @@ class Fish(FishComplete):
 
 
 def joined(words: Iterable[str]) -> list[str]:
-    """The words as they were typed: those before and after a colon or an equals sign are one."""
+    """Join the words around a colon or an equals sign, as they were typed."""
     whole: list[str] = []
     is_open = False
     for word in words:
-        # An option is a word of its own: bash does not say whether there was a space before it.
+        # Treat an option as a separate word: bash does not report whether there was a space before it.
         if whole and (_is_break(word) or (is_open and not word.startswith("-"))):
             whole[-1] += word
         else:
@@ -61,6 +61,6 @@ def _is_break(word: str) -> bool:
 
 
 def register() -> None:
-    """Use these classes in place of click's."""
+    """Replace click's completion classes with these."""
     add_completion_class(Bash)
     add_completion_class(Fish)

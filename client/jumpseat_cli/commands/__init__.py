@@ -1,1 +1,1 @@
-"""The commands, a module each: options, help, and what they do."""
+"""The commands, one module each: options, help and behaviour."""

@@ -1,4 +1,4 @@
-"""The commands for an account: sign in, sign out, accept a model's terms."""
+"""The account commands: sign in, sign out, accept a model's terms."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def logout(provider: str | None, daemon_command: list[str], as_json: bool)
     """
     async with daemon(daemon_command) as client:
         before = await client.auth_status(provider=provider or DEFAULT_PROVIDER)
-        # Also without a sign-in, because a damaged file may still hold a token.
+        # Sign out even if nobody is signed in, because a damaged file may still contain a token.
         status = await client.sign_out(provider=provider)
     nobody = before.get("state") == status.get("state") == "signed_out"
     if as_json:
@@ -83,7 +83,7 @@ async def logout(provider: str | None, daemon_command: list[str], as_json: bool)
     elif status.get("state") == "not_required":
         say(f"{status.get('provider')} needs no sign-in.")
     elif status.get("state") in USABLE:
-        # The sign-in of another program is still found; it must not be removed here.
+        # The daemon still finds another program's sign-in, which must not be removed here.
         source = clean_line(str(status.get("source")))
         say(f"{account_of(status)} is still used, from {source}, which jumpseat logout does not change.")
     else:

@@ -1,4 +1,4 @@
-"""`jumpseat chat`: its options, and how a shell completes them."""
+"""`jumpseat chat`: its options and their shell completion."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JSON_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def complete_setting(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the keys of the model's settings, and values where there are few."""
+    """Complete the keys of the model's settings, and the values of those that have a list of choices."""
 
     async def find(client: Client, incomplete: str) -> list[CompletionItem]:
         key, equals, _ = incomplete.partition("=")
@@ -44,7 +44,7 @@ def complete_setting(
 
 
 def settings_of(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    """The texts by key of `KEY=VALUE` options."""
+    """Parse `KEY=VALUE` options; the values remain strings."""
     settings = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -55,7 +55,7 @@ def settings_of(context: click.Context, parameter: click.Parameter, pairs: tuple
 
 
 def schema_of(context: click.Context, parameter: click.Parameter, file: Path | None) -> dict[str, Any] | None:
-    """The JSON schema in a file."""
+    """Read a JSON schema from a file."""
     if file is None:
         return None
     schema = _json_of(file)
@@ -71,7 +71,7 @@ def schema_of(context: click.Context, parameter: click.Parameter, file: Path | N
 def tools_of(
     context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]
 ) -> list[dict[str, Any]]:
-    """The definitions of tools in files, each with one definition or a list of them."""
+    """Read tool definitions from files, each of which contains one definition or a list of them."""
     tools: list[dict[str, Any]] = []
     for file in files:
         content = _json_of(file)
@@ -250,7 +250,7 @@ def chat(
         return run_work(conversing, as_json=False)
     form = AnswerForm(
         as_json=as_json,
-        # JSON is no Markdown.
+        # Do not render JSON as Markdown.
         is_raw=raw or "output_mode" in options,
         streams=not no_stream,
         shows_thinking=show_thinking,

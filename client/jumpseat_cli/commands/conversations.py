@@ -25,10 +25,10 @@ from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError
 
 LIMIT = 50
-"""How many conversations a terminal shows without --limit."""
+"""Number of conversations listed on a terminal without --limit."""
 
 MOST_SHOWN = 20
-"""How many titles a question about deleting shows."""
+"""Number of titles shown before the question whether to delete them."""
 
 _id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_conversation)
 _limit_option = click.option(

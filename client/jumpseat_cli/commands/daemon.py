@@ -1,4 +1,4 @@
-"""`jumpseat serve` and `attach` for the help, and `jumpseat daemon`: the one daemon of all clients."""
+"""`jumpseat daemon`, which manages the shared daemon, and the help of `jumpseat serve` and `attach`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
 
 
 class ParsedByTheDaemon(click.Command):
-    """A command whose flags the daemon parses itself; the shell completes them.
+    """A command whose flags the daemon parses itself.
 
-    `main` runs it without click: this serves the help and completion.
+    `main` runs it without click. This class exists for the help and for shell completion.
     """
 
     def __init__(self, name: str, *, text: str) -> None:
@@ -33,7 +33,7 @@ class ParsedByTheDaemon(click.Command):
         )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The flags."""
+        """Complete the flags."""
         return _complete_flags(ctx, self.params[0], incomplete)
 
 
@@ -49,7 +49,7 @@ def _complete_flags(
     }
     before = (context.params.get("arguments") or [""])[-1]
     action = flags.get(before)
-    if action is not None and action.nargs != 0:  # Its value comes next.
+    if action is not None and action.nargs != 0:  # The flag's value comes next.
         if action.choices is not None:
             return [CompletionItem(each) for each in action.choices if each.startswith(incomplete)]
         return [CompletionItem(incomplete, type="file")] if action.type is Path else []

@@ -1,4 +1,4 @@
-"""`jumpseat edit`: rewrites a file, or some of its lines, following an instruction."""
+"""`jumpseat edit`: rewrites a file, or some of its lines, as instructed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def edit(
     if yes and (prints or file == STDIN):
         raise click.UsageError("--yes changes a file, but here the new text is printed.")
     writes = True if yes else False if prints or as_json or file == STDIN else None
-    # All this before the request, which costs money.
+    # Check everything before the request, which costs money.
     piece = read_piece(file, encoding)
     if writes is not False:
         piece.check_writable()
@@ -111,9 +111,9 @@ async def _edit_piece(
     """Rewrite the piece, and return the exit code.
 
     Args:
-        piece: the text.
-        instruction: what to do with it.
-        options: those of `Client.edit`.
+        piece: the text to rewrite.
+        instruction: how to rewrite it.
+        options: options for `Client.edit`.
         writes: True to change the file, False to print the new text, None to show a diff and ask.
         daemon_command: the daemon's command line.
         as_json: print the result as JSON instead of text and diff.
@@ -125,19 +125,19 @@ async def _edit_piece(
     try:
         async with daemon(daemon_command) as client:
             spinner.show("Waiting for the model")
-            # An edit that is cut off has no replacement.
+            # A truncated edit has no replacement, so use the model's own output limit.
             options = {"maxTokensDefault": "model", **options}
             stream = client.edit(piece.target, instruction, on_progress=spinner.progress, **options)
             result, notes = await wait_for_result(stream, spinner)
     finally:
         spinner.stop()
     if result.replacement and piece.is_empty_file and not result.replacement.endswith("\n"):
-        # The daemon ends the new text as the old one ended, and an empty file has no line end.
+        # The daemon copies the line end of the old text, and an empty file has none.
         result["replacement"] += "\n"
     replacement = result.replacement
     known = warning_about(result.stop_reason) if replacement is None else None
     for note in notes if not as_json else ():
-        if note != known:  # Its sentence is in the failure below.
+        if note != known:  # The failure below contains the same sentence.
             say(note)
     if replacement is None:
         if as_json:
@@ -162,7 +162,7 @@ async def _change(piece: Piece, replacement: str, *, asks: bool) -> int:
     if replacement == piece.text:
         say("The model changed nothing.")
         return OK
-    # Before the question: what cannot be written is not offered.
+    # Do not ask about text that cannot be written in the file's encoding.
     piece.encoded(replacement)
     for line in piece.diff(replacement):
         click.echo(click.style(clean(line), fg=_COLOURS.get(line[:1])), color=_wants_colour())
@@ -173,7 +173,7 @@ async def _change(piece: Piece, replacement: str, *, asks: bool) -> int:
 
 
 def _wants_colour() -> bool | None:
-    """None lets click look whether stdout is a terminal."""
+    """Return False if colours are disabled, or None to let click check whether stdout is a terminal."""
     return False if "NO_COLOR" in os.environ else None
 
 
@@ -184,7 +184,7 @@ def _write(piece: Piece, replacement: str) -> int:
 
 
 def _print(piece: Piece, replacement: str) -> None:
-    """Print the new text, in a pipe in the file's encoding."""
+    """Print the new text; in a pipe, use the file's encoding."""
     if sys.stdout.isatty():
         print_text(replacement)
         return

@@ -12,7 +12,7 @@ from jumpseat_cli.command_line.options import HELP, config_option, json_option
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the providers of the configuration file, and for `set` known services."""
+    """Complete the providers in the configuration file, and for `set` also the known services."""
     from jumpseat_cli.configuration.keys import completions
 
     known = context.info_name == "set"
@@ -62,7 +62,7 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
     from jumpseat_cli.configuration import keys as work
 
     if more:
-        # Not shown: it may be the key.
+        # Do not print the argument: it may be the key.
         raise click.UsageError(
             "A key is never an argument: other users can see those. Leave it out; the command asks for it."
         )

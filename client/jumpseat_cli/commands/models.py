@@ -1,4 +1,4 @@
-"""`jumpseat models`: the models with limits, abilities and cost, and the default one."""
+"""`jumpseat models`: lists the models with limits, abilities and cost, and manages the default model."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ SKILLS = (
 NOTES = (("isDefault", "default"), ("preview", "preview"), ("deprecated", "deprecated"))
 _SEARCHED = ("id", "name", "family", "vendor")
 LISTING_SECONDS = 15.0
-"""How long to wait for providers whose models are still being listed, after the daemon's first answer."""
+"""How long to wait, after the daemon's first answer, for providers that are still listing their models."""
 POLL_SECONDS = 0.5
 _CONNECTION = 1008
-"""The code of a provider that cannot be reached or, with `retryAfter`, is still listing its models."""
+"""The error code for a provider that cannot be reached or, with `retryAfter`, is still listing its models."""
 
 _STATUS_HINT = "'jumpseat status' shows what to do next."
 
@@ -142,7 +142,7 @@ async def default(model: str | None, unset: bool, daemon_command: list[str], as_
 
 async def _save_default(client: Client, name: str | None) -> dict[str, Any]:
     if name is not None:
-        # The daemon rejects a model that is missing in a list only if it has the list.
+        # The daemon can reject an unlisted model only after it has requested the list.
         await client.list_models()
     return await save_settings(client, {"default_model": name})
 
@@ -157,7 +157,7 @@ async def _default_of(client: Client) -> Mapping[str, Any] | None:
 
 
 async def _list_models(client: Client, provider: str | None, *, refresh: bool) -> Mapping[str, Any]:
-    """List the models, and wait for slow providers: no notification can add their models later."""
+    """List the models, and wait for slow providers: their models cannot be added to the output later."""
     answer = await client.list_models(provider=provider, refresh=refresh)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LISTING_SECONDS):
@@ -173,7 +173,7 @@ def _is_still_listing(failure: Mapping[str, Any]) -> bool:
 
 
 async def _of_providers_in_use(client: Client, errors: Sequence[Any]) -> list[Any]:
-    """The errors without those of built-in providers that the user has not set up."""
+    """Drop the errors of built-in providers that the user has not set up."""
     unused = {
         row["id"]
         for row in await client.list_providers()
@@ -213,9 +213,9 @@ def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def cost_of(model: Mapping[str, Any]) -> str:
-    """What a request costs, beyond a plan: in premium requests, else the prices of input and output tokens.
+    """Return what a request costs beyond the plan: premium requests, or prices of input and output tokens.
 
-    Empty where the provider does not say.
+    The text is empty if the provider does not report the cost.
     """
     billing = model.get("billing") or {}
     if is_included(model):

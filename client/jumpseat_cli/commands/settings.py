@@ -1,4 +1,4 @@
-"""`jumpseat settings`: the daemon's saved settings, by dotted keys as in `git config`."""
+"""`jumpseat settings`: the daemon's saved settings, with dotted keys as in `git config`."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def path_of(key: str) -> list[str]:
 
 
 def value_of(key: str, text: str) -> Any:
-    """Parse a typed value: JSON if it is valid JSON, else a string."""
+    """Parse a typed value as JSON, or return it unchanged if it is not valid JSON."""
     if key in NAMES:
         return text
     try:
@@ -182,5 +182,5 @@ def _lines(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _written(value: Any) -> str:
-    """A value on one line: a string without quotes, everything else as JSON."""
+    """Format a value on one line: strings without quotes, everything else as JSON."""
     return clean_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""`jumpseat status`: the providers, their quotas, and what to do next."""
+"""`jumpseat status`: the providers, their quotas and the next step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError, RequestFailed
 
 ACCOUNT_SECONDS = 5.0
-"""How long an account may take to report its plan and quotas."""
+"""How long to wait for an account's plan and quotas."""
 
 BAR_CELLS = 20
 
@@ -48,7 +48,7 @@ async def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
     try:
         async with daemon(daemon_command) as client:
             rows = await client.list_providers(probe=probe)
-            # A probe has requested the accounts.
+            # A probe has already requested the accounts.
             providers = rows if probe else await asyncio.gather(*(_with_account(client, row) for row in rows))
             fault = None if _default_of(rows) else await _fault_of_default(client)
     finally:
@@ -74,7 +74,7 @@ def _default_of(providers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | N
 
 
 async def _fault_of_default(client: Client) -> RequestFailed | None:
-    """The error in the configuration that every chat without a provider's name would have."""
+    """Return the configuration error that every chat without a provider name would run into."""
     try:
         await client.auth_status()
     except RequestFailed as error:
@@ -83,7 +83,7 @@ async def _fault_of_default(client: Client) -> RequestFailed | None:
 
 
 async def _with_account(client: Client, row: dict[str, Any]) -> dict[str, Any]:
-    """The row of a provider; if there is a sign-in, with the account's plan and quotas."""
+    """Add the account's plan and quotas to a provider's row, if an account is signed in."""
     auth = row.get("auth") or {}
     if auth.get("state") != "signed_in" or "plan" in auth or "chatEnabled" in auth:
         return row
@@ -91,7 +91,7 @@ async def _with_account(client: Client, row: dict[str, Any]) -> dict[str, Any]:
         params = {"provider": row["id"]}
         return {**row, "auth": await client.request("auth/status", params, timeout=ACCOUNT_SECONDS)}
     except ClientError:
-        return row  # The list is useful without.
+        return row  # The list is useful without them.
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def _state_of(auth: Mapping[str, Any]) -> str:
 
 
 def _print_quota(name: str, line: str) -> None:
-    """On a narrow terminal the name has a line of its own."""
+    """Print a quota; on a narrow terminal, print the name on a separate line."""
     if not sys.stdout.isatty() or len(name) + len(line) < columns():
         print(name, line)
         return
@@ -121,7 +121,7 @@ def _print_quota(name: str, line: str) -> None:
 
 
 def quota_line(quota: Mapping[str, Any]) -> str:
-    """One quota: a bar of what is left, numbers, and when it starts again."""
+    """Format one quota: a bar for the remaining share, numbers, and the date on which it is reset."""
     if quota.get("unlimited"):
         return "unlimited"
     percent = float(quota.get("percentRemaining") or 0)

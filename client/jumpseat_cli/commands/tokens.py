@@ -1,4 +1,4 @@
-"""`jumpseat tokens`: the length of a text in a model's tokens."""
+"""`jumpseat tokens`: counts the tokens that a chat with a text would use."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def tokens(
     """
     from jumpseat_cli.chat.question import STDIN, read_question
 
-    # With files, only `-` reads stdin: in a loop of a script it has the names of the files.
+    # If there are files, read stdin only for `-`: in a shell loop, stdin contains the names of the files.
     asked = read_question(text, files, with_stdin=not files or STDIN in (*text, *files))
     if asked.is_empty and not asked.blocks:
         raise click.UsageError("There is no text. Try: jumpseat tokens -f README.md")
@@ -79,12 +79,12 @@ async def _show_tokens(
     daemon_command: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Print how many tokens a chat has.
+    """Print how many tokens a chat has, and return the exit code.
 
     Args:
-        messages: the chat.
-        options: model and system prompt.
-        exact: whether an estimate is a failure.
+        messages: the chat's messages.
+        options: the model and the system prompt.
+        exact: whether to fail instead of estimating.
         daemon_command: the daemon's command line.
         as_json: print the result as JSON.
 
@@ -110,7 +110,7 @@ async def _show_tokens(
 
 
 async def _limit(client: Client, name: str | None) -> int | None:
-    """The longest prompt of the model, if its provider's list says so."""
+    """Return the model's longest prompt in tokens, if its provider lists it."""
     try:
         models = (await client.list_models(provider=_provider_of(name)))["models"]
     except ClientError:

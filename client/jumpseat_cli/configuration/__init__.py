@@ -1,1 +1,1 @@
-"""The configuration file, stored keys and local models: what commands change without the daemon."""
+"""The configuration file, stored keys and local models, which commands change without the daemon."""

@@ -1,4 +1,4 @@
-"""`jumpseat config`: begins, shows, edits and checks the configuration file."""
+"""`jumpseat config`: creates, shows, edits and checks the configuration file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NONE = """
 
 
 def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
-    """Write a new configuration file, with the providers that are named or chosen; return the exit code."""
+    """Write a new configuration file with the named or chosen providers, and return the exit code."""
     environment = environment_of_process()
     path = config or environment.places.config_file
     if path.exists() or path.is_symlink():
@@ -76,7 +76,7 @@ def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     chosen = [_without_done_step(service, environment) for service in chosen]
     with_key = [service for service in chosen if service.variable is not None]
     keys = {service.id: _key_of(service, environment) for service in with_key if asks}
-    # After all questions, because Ctrl-C at one of them ends the command, and it then stores nothing.
+    # Store the keys after all questions, so that Ctrl-C at any question stores nothing.
     sources = {service.id: _source_of(service, keys.get(service.id, ""), environment) for service in with_key}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def _without_done_step(service: Service, environment: Environment) -> Service:
 
 
 def _key_of(service: Service, environment: Environment) -> str:
-    """The key of a service, if one is typed; empty if the usual variable has it."""
+    """Ask for a service's key. Return an empty string if none is typed or its usual variable is set."""
     if environment.get(service.variable or "").strip():
         return ""
     question = f"Key of {service.title} (not shown; empty: read {service.variable})"
@@ -139,7 +139,7 @@ def _key_of(service: Service, environment: Environment) -> str:
 
 
 def _source_of(service: Service, key: str, environment: Environment) -> str:
-    """The source of a service's key: the key in a store, or the usual variable."""
+    """Store a typed key, and return its source for the configuration: the store, or the usual variable."""
     usual = f"env:{service.variable}"
     if key:
         try:
@@ -150,12 +150,12 @@ def _source_of(service: Service, key: str, environment: Environment) -> str:
 
 
 def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str | None) -> str:
-    """The text of a new file.
+    """Return the text of a new configuration file.
 
     Args:
-        chosen: the providers.
+        chosen: the providers to configure.
         sources: the value of `api_key`, by provider.
-        default: the id of the default provider, if any.
+        default: the default provider's id, if any.
     """
     import tomlkit
 
@@ -181,7 +181,7 @@ def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str 
 
 @reporting
 def show(config: Path | None, *, as_json: bool) -> int:
-    """Print the configuration file without secrets and without comments; return the exit code."""
+    """Print the configuration file without secrets and comments, and return the exit code."""
     environment = environment_of_process()
     file = ConfigurationFile(config or environment.places.config_file)
     redacted = _redacted(file.tables, environment)
@@ -237,7 +237,7 @@ def edit(config: Path | None, *, as_json: bool) -> int:
 
 
 def _editor() -> list[str] | None:
-    """The command of the editor: $VISUAL, $EDITOR, or one that most systems have and that can run here."""
+    """Return the editor's command: $VISUAL, $EDITOR, or a common editor that can run here."""
     import shutil
 
     for name in ("VISUAL", "EDITOR"):
@@ -257,7 +257,7 @@ def _is_terminal() -> bool:
 
 
 async def check(config: Path | None, *, as_json: bool) -> int:
-    """Print every mistake in the file, and return the exit code."""
+    """Print every mistake in the configuration file, and return the exit code."""
     from jumpseat.providers.checkup import check_file
 
     checkup = await check_file(config, environment_of_process())

@@ -1,6 +1,6 @@
-"""Changes keys of the configuration file, and keeps its comments and its layout.
+"""Changes keys in the configuration file without losing its comments and layout.
 
-tomlkit is imported only here: few commands change the file.
+tomlkit is imported only here, because few commands change the file.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 MARK = b"\xef\xbb\xbf"
-"""A byte order mark, which editors on Windows write."""
+"""The byte order mark that editors on Windows write."""
 
 
 class CannotChange(Exception):  # noqa: N818 - it is printed, not handled
-    """The file cannot be read or changed; the message says why."""
+    """The file cannot be read or changed; the message explains why."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class CannotChange(Exception):  # noqa: N818 - it is printed, not handled
 
 
 def reporting(work: Callable[P, int]) -> Callable[P, int]:
-    """Print why a command fails, and return its exit code."""
+    """Wrap a command so that it prints why it failed and returns the exit code."""
 
     @functools.wraps(work)
     def done(*arguments: P.args, **options: P.kwargs) -> int:
@@ -50,15 +50,15 @@ def reporting(work: Callable[P, int]) -> Callable[P, int]:
 
 
 class ConfigurationFile:
-    """One file, as it was read."""
+    """A configuration file as it was read."""
 
     def __init__(self, path: Path) -> None:
         """
         Args:
-            path: the file; it may be missing.
+            path: the file, which may be missing.
 
         Raises:
-            CannotChange: it cannot be read, or is not TOML.
+            CannotChange: the file cannot be read, or is not TOML.
         """
         self.path = path
         try:
@@ -75,21 +75,21 @@ class ConfigurationFile:
 
     @property
     def providers(self) -> Mapping[str, Mapping[str, Any]]:
-        """The providers' tables by id; those that are no tables are left out."""
+        """The providers' tables by id, without entries that are not tables."""
         tables = self.tables.get("providers")
         if not isinstance(tables, Mapping):
             return {}
         return {name: table for name, table in tables.items() if isinstance(table, Mapping)}
 
     def set(self, provider: str, values: Mapping[str, str | None]) -> None:
-        """Set keys of a provider's table, and write the file; a missing table is added at its end.
+        """Set keys in a provider's table, and write the file. A missing table is added at the end.
 
         Args:
             provider: the provider's id.
-            values: by key; None removes the key.
+            values: the new values by key; None removes the key.
 
         Raises:
-            CannotChange: the file was changed meanwhile, or cannot be written.
+            CannotChange: the file was changed in the meantime, or cannot be edited or written.
         """
         expected = deepcopy(self.tables)
         table = expected.setdefault("providers", {}).setdefault(provider, {})

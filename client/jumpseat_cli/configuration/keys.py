@@ -1,4 +1,4 @@
-"""`jumpseat keys`: keys of providers, stored outside of the configuration file."""
+"""`jumpseat keys`: stores providers' keys outside the configuration file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ NO_KEY = {
     "copilot-language-server": "Sign in instead: jumpseat login {provider}.",
     "local": "A local model needs no key.",
 }
-"""Kinds of providers without an API key, and what to do instead."""
+"""The kinds of providers that have no API key, each with a hint."""
 
 
 @reporting
 def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool) -> int:
-    """Ask for a key, store it, and name it in the configuration file; return the exit code."""
+    """Ask for a key, store it, refer to it in the configuration file, and return the exit code."""
     environment = environment_of_process()
     file = ConfigurationFile(config or environment.places.config_file)
     table = _table_of(provider, file)
@@ -60,10 +60,10 @@ def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool)
 
 
 def _replaceable(provider: str, file: ConfigurationFile, environment: Environment) -> str | None:
-    """The `api_key` of a table, None if it has none.
+    """Return a provider's `api_key` that can be replaced; None if the table has none.
 
     Raises:
-        CannotChange: it gives a key that jumpseat has not stored.
+        CannotChange: it refers to a key that jumpseat has not stored.
     """
     table = file.providers[provider]
     before = table.get("api_key")
@@ -88,7 +88,7 @@ def _forget(source: str, environment: Environment) -> str | None:
     """Delete a stored key and return the source that it replaced.
 
     Raises:
-        CannotChange: it cannot be deleted.
+        CannotChange: the key cannot be deleted.
     """
     try:
         return asyncio.run(delete_key(source, environment))
@@ -97,7 +97,10 @@ def _forget(source: str, environment: Environment) -> str | None:
 
 
 def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | None:
-    """The provider's table in the file, or the usual one of a known service; None after a message."""
+    """Return the provider's table in the file, or a known service's usual table.
+
+    Prints a message and returns None if there is neither, or if the provider has no API key.
+    """
     table = file.providers.get(provider)
     kind = str((table or {}).get("kind") or provider)
     if kind in NO_KEY and (table is not None or provider in NO_KEY):
@@ -119,7 +122,10 @@ def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | Non
 
 
 def _read_key(provider: str) -> str | None:
-    """The key, typed without an echo or read from a pipe; None after a message."""
+    """Read the key from the terminal, without an echo, or from a pipe.
+
+    Prints a message and returns None if there is no valid key.
+    """
     if sys.stdin.isatty():
         text = ask_hidden(f"Key of {clean_line(provider)} (not shown)")
     else:
@@ -137,7 +143,7 @@ def _read_key(provider: str) -> str | None:
 
 
 def fault_of_key(key: str) -> str | None:
-    """Why a text cannot be a key, as a sentence; None if it can."""
+    """Return why a text cannot be a key, as a sentence, or None if it can."""
     if len(key) > MOST_CHARACTERS:
         return "This is no key: it is too long."
     if not key.isprintable() or any(map(str.isspace, key)):
@@ -147,7 +153,7 @@ def fault_of_key(key: str) -> str | None:
 
 @reporting
 def list_keys(config: Path | None, *, as_json: bool) -> int:
-    """Print where each provider's key comes from, without keys; return the exit code."""
+    """Print where each provider's key comes from, but no keys, and return the exit code."""
     environment = environment_of_process()
     file = ConfigurationFile(config or environment.places.config_file)
     rows = [
@@ -176,7 +182,7 @@ def _row(provider: str, value: Any, environment: Environment) -> dict[str, str]:
 
 
 def _note(value: str, environment: Environment) -> str:
-    """What is known of a key without reading it."""
+    """Describe a key without reading it."""
     if is_stored(value, environment):
         if value.startswith("file:") and not Path(value.removeprefix("file:")).exists():
             return "stored by jumpseat; the file is missing"
@@ -192,7 +198,7 @@ def _note(value: str, environment: Environment) -> str:
 
 @reporting
 def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
-    """Delete a stored key, and its name in the configuration file; return the exit code."""
+    """Delete a stored key, restore the source that it replaced in the file, and return the exit code."""
     environment = environment_of_process()
     file = ConfigurationFile(config or environment.places.config_file)
     source = file.providers.get(provider, {}).get("api_key")
@@ -204,7 +210,7 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
         place = shown_value(("providers", provider, "api_key"), str(source), environment)
         hint = "'jumpseat config edit' changes the file."
         return print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
-    # First the key: after a failure, the file still says where it is.
+    # Delete the key first. If that fails, the file still says where the key is.
     replaced = _forget(source, environment)
     file.set(provider, {"api_key": replaced})
     shown = None if replaced is None else _row(provider, replaced, environment)["source"]
@@ -218,7 +224,7 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
 
 
 def completions(config: Path | None, *, services: bool) -> list[tuple[str, str]]:
-    """Ids with a title: the providers of the configuration file, and known services with a key."""
+    """Return ids with titles: the providers in the configuration file, and known services with a key."""
     try:
         file = ConfigurationFile(config or environment_of_process().places.config_file)
     except CannotChange:

@@ -27,7 +27,7 @@ ENGINE_HINT = f"llama.cpp stays installed; to remove it: pip uninstall {ENGINE}"
 
 @reporting
 def list_models(config: Path | None, *, as_json: bool) -> int:
-    """Print the model that can be installed, and those that the configuration names; return the exit code."""
+    """Print the installable model and those that the configuration names, and return the exit code."""
     rows = _rows(config, environment_of_process())
     if as_json:
         print_json({"models": rows, "engine": find_spec(ENGINE) is not None})
@@ -73,13 +73,13 @@ def _small_model(environment: Environment) -> Path | None:
 
 
 def is_installed(environment: Environment) -> bool:
-    """Whether the small model and llama.cpp are on this machine."""
+    """Whether the small model and llama.cpp are installed."""
     return find_spec(ENGINE) is not None and _small_model(environment) is not None
 
 
 @reporting
 def install_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
-    """Install the small model, or use a file; return the exit code."""
+    """Install the small model, or configure the user's GGUF file, and return the exit code."""
     environment = environment_of_process()
     if name is None or name == SMOLLM2.name:
         file = install(environment=environment, report=say)
@@ -105,7 +105,7 @@ def install_model(name: str | None, config: Path | None, *, as_json: bool) -> in
 
 @reporting
 def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
-    """Delete the small model, or stop using a file of the user, which stays; return the exit code."""
+    """Delete the small model, or stop using the user's file without deleting it; return the exit code."""
     environment = environment_of_process()
     configuration = ConfigurationFile(config or environment.places.config_file)
     used = configuration.providers.get(PROVIDER, {}).get("model_path")
@@ -134,7 +134,7 @@ def _uninstalled(model: str, deleted: Path | None, said: str, *, as_json: bool) 
 
 
 def names_here(config: Path | None) -> list[str]:
-    """The names of the models, for completion."""
+    """Return the names of the models, for completion."""
     try:
         return [row["name"] for row in _rows(config, environment_of_process())]
     except CannotChange:

@@ -1,1 +1,1 @@
-"""The daemon as commands use it: a session for one command, sign-ins, kept conversations, settings."""
+"""The commands' access to the daemon: sessions, sign-ins, kept conversations and settings."""

@@ -1,4 +1,4 @@
-"""Kept conversations: lists, ids that are shortened, and the one that a chat continues."""
+"""Kept conversations: lists, abbreviated ids, and the conversation that a chat continues."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from jumpseat_client.errors import ClientError, RequestFailed
 LARGEST_PAGE = 200
 LIST_HINT = "'jumpseat conversations' lists those that are kept."
 MOST_NAMED = 5
-"""How many of the conversations that a shortened id fits are named in the error."""
+"""Number of conversations that the error for an ambiguous id lists."""
 
 _REQUEST_ERROR = 1004
-"""The code that the daemon answers to an id that it does not know."""
+"""The daemon's error code for an unknown id."""
 
 
 Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
@@ -23,21 +23,21 @@ Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
 
 
 class RowsFound(NamedTuple):
-    """Rows of `conversations/list`, the last changed first."""
+    """Rows of `conversations/list`, most recently changed first."""
 
     rows: list[dict[str, Any]]
     has_more: bool
-    """Whether the limit left some out."""
+    """Whether rows were left out because of the limit."""
 
 
 class NotFound(ClientError):  # noqa: N818 - reads as what happened
-    """An id fits no kept conversation, or several."""
+    """An id matches no kept conversation, or several."""
 
     hint = LIST_HINT
 
 
 class NothingToContinue(ClientError):  # noqa: N818 - reads as what happened
-    """The command line has kept no conversation in this directory."""
+    """There is no conversation that the command line kept in this directory."""
 
     hint = LIST_HINT
 
@@ -48,7 +48,7 @@ class NothingToContinue(ClientError):  # noqa: N818 - reads as what happened
 async def list_rows(
     client: Client, *, cwd: str | None = None, query: str | None = None, limit: int | None = None
 ) -> RowsFound:
-    """List kept conversations, each once; all of them without a limit."""
+    """List kept conversations, each once; without a limit, list all of them."""
     rows: dict[str, dict[str, Any]] = {}
     cursor = None
     while limit is None or len(rows) < limit:
@@ -62,20 +62,20 @@ async def list_rows(
 
 
 async def find_conversation(client: Client, name: str) -> dict[str, Any]:
-    """Return the kept conversation with this id, or the only one whose id begins or ends with it.
+    """Return the kept conversation with this id, or the only one whose id starts or ends with it.
 
     Raises:
-        ClientError: it fits none, or several.
+        ClientError: the id matches none, or several.
     """
     (found,) = await find_conversations(client, [name])
     return found if "messages" in found else await client.get_conversation(found["id"])
 
 
 async def find_conversations(client: Client, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the row, or the whole conversation, for each id; ids may be shortened to a beginning or an end.
+    """Return the row or the whole conversation for each id; the start or the end of an id is enough.
 
     Raises:
-        ClientError: an id fits none, or several.
+        ClientError: an id matches none, or several.
     """
     found: dict[str, dict[str, Any]] = {}
     rows: list[dict[str, Any]] | None = None
@@ -115,14 +115,14 @@ def _fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
 
 
 def continued(conversation_id: str | None, *, last: bool) -> Continued | None:
-    """The kept conversation that a chat continues, for `ask`; None if it begins a new one."""
+    """Return a function for `ask` that looks up the conversation to continue; None to start a new one."""
     if conversation_id is not None:
         return lambda client: find_conversation(client, conversation_id)
     return _last_conversation if last else None
 
 
 async def _last_conversation(client: Client) -> dict[str, Any]:
-    """The conversation of the command line that changed last in this directory or below it."""
+    """Return the command line's most recently changed conversation in or below this directory."""
     cursor = None
     while True:
         page = await client.list_conversations(cwd=".", limit=LARGEST_PAGE, cursor=cursor)

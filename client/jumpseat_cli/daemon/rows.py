@@ -1,4 +1,4 @@
-"""The rows of the daemon's lists: whether a provider is ready, and what a model costs."""
+"""Helpers for the rows of the daemon's lists of providers and models."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 
 
 def has_sign_in(row: Mapping[str, Any]) -> bool:
-    """Whether `jumpseat login` works for a provider of `providers/list`."""
+    """Whether `jumpseat login` works for a row of `providers/list`."""
     return row.get("authMethod") == "device_code"
 
 
 def is_included(model: Mapping[str, Any]) -> bool | None:
-    """Whether a request costs nothing beyond the plan; None where the provider does not say."""
+    """Whether a request costs nothing beyond the plan; None if the provider does not report it."""
     multiplier = (model.get("billing") or {}).get("multiplier")
     if multiplier is not None:
         return bool(multiplier == 0)
@@ -26,7 +26,7 @@ def is_included(model: Mapping[str, Any]) -> bool | None:
 
 
 def prices_of(model: Mapping[str, Any]) -> list[float]:
-    """The prices of a batch of input and of output tokens, in the provider's own unit."""
+    """Return the prices of a batch of input tokens and of output tokens, in the provider's own unit."""
     prices = ((model.get("billing") or {}).get("tokenPrices") or {}).get("default")
     if not isinstance(prices, Mapping):
         return []
@@ -34,7 +34,7 @@ def prices_of(model: Mapping[str, Any]) -> list[float]:
 
 
 def short_count(tokens: Any) -> str:
-    """A number of tokens: `128k`, `1.05M`; empty if it is none."""
+    """Abbreviate a number of tokens, such as `128k` or `1.05M`; return an empty string for anything else."""
     if not isinstance(tokens, int):
         return ""
     if tokens >= 1_000_000:

@@ -1,4 +1,4 @@
-"""The daemon for the time of one command."""
+"""A daemon session for one command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def daemon(
     on_notification: OnNotification | None = None,
     on_request: OnRequest | None = None,
 ) -> Client:
-    """A client with this daemon, for one command."""
+    """Return a client of this daemon for one command."""
     return Client.spawn(
         command, client_name=CLIENT_NAME, on_notification=on_notification, on_request=on_request
     )

@@ -1,4 +1,4 @@
-"""Settings: their values as they are typed, and saving them."""
+"""Parses settings typed on the command line, and saves settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "max")
 
 
 async def save_settings(client: Client, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Save settings, warn of those that have no effect, and return the whole.
+    """Save settings, warn about those that have no effect, and return all saved settings.
 
     Raises:
         ClientError: the daemon rejects a key or a value.
@@ -26,20 +26,21 @@ async def save_settings(client: Client, patch: Mapping[str, Any]) -> dict[str, A
 
 
 def typed_settings(texts: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The values of settings, with the types of their rows.
+    """Convert typed texts to the types that the schema requires.
 
     Args:
-        texts: by key, as they were typed.
-        rows: of `settings/schema`.
+        texts: the values by key, as they were typed.
+        rows: the rows of `settings/schema`.
 
-    A text that has not the type of its row stays a text: the daemon refuses it with the rule.
+    A text that does not have the type of its row is not converted: the daemon refuses it and explains the
+    rule.
     """
     by_key = {row["key"]: row for row in rows}
     return {key: _typed(text, by_key.get(key, {})) for key, text in texts.items()}
 
 
 def _refused(constant: str) -> None:
-    raise ValueError(constant)  # JSON has no NaN and no Infinity.
+    raise ValueError(constant)  # NaN and Infinity are not valid JSON.
 
 
 def _typed(text: str, row: Mapping[str, Any]) -> Any:

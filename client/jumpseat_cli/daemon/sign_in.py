@@ -1,4 +1,4 @@
-"""Signs in with a code."""
+"""Sign-in with a code."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from jumpseat_cli.terminal.text import clean_line
 from jumpseat_client import Client
 
 DEFAULT_PROVIDER = "copilot"
-"""The provider of a sign-in that names none."""
+"""The provider to sign in to if none is named."""
 
 
 class _Attempt:
-    """The notifications and requests of one sign-in."""
+    """The handlers for the daemon's notifications and requests during one sign-in."""
 
     def __init__(self, spinner: Spinner) -> None:
         self._spinner = spinner
 
     def show_prompt(self, method: str, params: Any) -> None:
-        """Print the code of a prompt."""
+        """Print the code and the page's address from `auth/prompt`."""
         if method != "auth/prompt" or not isinstance(params, Mapping):
             return
         self._spinner.pause()
@@ -36,7 +36,7 @@ class _Attempt:
         self._spinner.show("Waiting for you to finish there")
 
     async def answer_request(self, method: str, params: Any) -> Any:
-        """Open the page in a browser at the daemon's request."""
+        """Open the page in a browser if the daemon sends `window/showDocument`."""
         from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
         page = str(params.get("uri", "")) if isinstance(params, Mapping) else ""
@@ -46,14 +46,14 @@ class _Attempt:
 
 
 def _open(page: str) -> bool:
-    """Open a page with the system's opener; False if that cannot be started."""
+    """Open a page with the system's opener; return False if that cannot be started."""
     if sys.platform in ("win32", "darwin"):
         import click
 
         opened = click.launch(page) == 0
     else:
         try:
-            # Without a display this may start a terminal browser, which must not use our terminal or output.
+            # Without a display this may start a text browser, which must not use our terminal or output.
             subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
                 ["xdg-open", page],  # noqa: S607 - the user's own
                 stdin=subprocess.DEVNULL,
@@ -76,14 +76,14 @@ async def log_in(
     daemon_command: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Sign in, and print the account; an account that is signed in already is only printed.
+    """Sign in, print the account and return the exit code; only print an account that is already signed in.
 
     Args:
-        provider: the provider; None for GitHub Copilot.
-        browser: whether the page is opened.
-        again: whether to sign in although an account is signed in.
+        provider: the provider's id; None for GitHub Copilot.
+        browser: whether to open the page in a browser.
+        again: whether to sign in even if an account is signed in.
         asks: whether to ask for `again` in that case.
-        daemon_command: starts the daemon.
+        daemon_command: the daemon's command line.
         as_json: whether to print the status as JSON.
 
     Raises:
@@ -115,9 +115,9 @@ async def log_in(
 
 
 async def _signed_in_account(client: Client, provider: str | None) -> dict[str, Any] | None:
-    """The status of a sign-in that works; None if there is none."""
+    """Return the authentication state of a working sign-in; None if there is none."""
     name = provider or DEFAULT_PROVIDER
-    for refresh in (False, True):  # Without a refresh, an account that is signed out causes no request.
+    for refresh in (False, True):  # Asking without a refresh first avoids a request if nobody is signed in.
         status = await client.auth_status(provider=name, refresh=refresh)
         if status.get("state") != "signed_in":
             return None
@@ -146,10 +146,10 @@ def _already(status: Mapping[str, Any]) -> str:
 
 
 def place_of(status: Mapping[str, Any]) -> str:
-    """The host or the provider of a sign-in."""
+    """Return the host, or else the provider, of a sign-in."""
     return clean_line(str(status.get("host") or status.get("provider")))
 
 
 def account_of(status: Mapping[str, Any]) -> str:
-    """The name of the account that is signed in."""
+    """Return the name of the account that is signed in."""
     return clean_line(str(status.get("login") or "an account"))

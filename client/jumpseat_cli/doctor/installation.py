@@ -1,4 +1,4 @@
-"""Checks that need no daemon: programs and versions, files, the configuration file, the shared daemon."""
+"""Checks that run without a daemon: programs, versions, files, configuration, the shared daemon's state."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from jumpseat_cli.doctor.report import Subject
 from jumpseat_cli.doctor.versions import LIBRARIES
 
 PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
-"""The variables that another program gets."""
+"""The environment variables passed to other programs, which must not see keys."""
 
 PROGRAM_SECONDS = 3.0
 LITTLE_BYTES = 100_000_000
 
 
 async def check_installation() -> Subject:
-    """Versions, the program on the PATH, directories, and the keyring."""
+    """Check versions, the program on the PATH, directories and the keyring."""
     places = places_of_process()
     program, keyring = await asyncio.gather(_program(), _keyring())
     return Subject("Installation", [_version(), _libraries(), program, *_directories(places), keyring])
@@ -53,7 +53,7 @@ def _libraries() -> Check:
 
 
 async def _program() -> Check:
-    """Where `jumpseat` is on the PATH; editors start the first one."""
+    """Check for `jumpseat` on the PATH; editors start the first one."""
     found = programs_on_path(os.environ.get("PATH", ""))
     if not found:
         here = Path(sys.executable).parent
@@ -69,9 +69,9 @@ async def _program() -> Check:
 
 
 def programs_on_path(path: str) -> list[Path]:
-    """Each program `jumpseat` on a PATH; one that is there by several names is listed once.
+    """Return each `jumpseat` program on a PATH; links to the same program are listed once.
 
-    Relative directories are skipped: one may be in a workspace of another author.
+    Relative directories are skipped, because they may belong to somebody else's workspace.
     """
     found: dict[Path, Path] = {}
     for directory in path.split(os.pathsep):
@@ -89,7 +89,7 @@ async def _version_of(program: Path) -> str:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            # Without keys: it may be any program of this name.
+            # Do not pass on API keys: it may be any program with this name.
             env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
         )
     except OSError:
@@ -145,7 +145,7 @@ async def _keyring() -> Check:
 
 
 async def check_configuration(config: Path | None) -> Subject:
-    """The mistakes in the configuration file."""
+    """Check the configuration file for mistakes."""
     from jumpseat.providers.checkup import check_file
     from jumpseat.system.environment import environment_of_process
 
@@ -159,7 +159,7 @@ async def check_configuration(config: Path | None) -> Subject:
 
 
 def configured_default(config: Path | None) -> str | None:
-    """The default model of the configuration file; None without one, or if the file cannot be read."""
+    """Return the default model in the configuration file; None if there is none or the file is unreadable."""
     try:
         name = ConfigurationFile(config or places_of_process().config_file).tables.get("default_model")
     except CannotChange:
@@ -177,7 +177,7 @@ def _clients(count: int) -> str:
 
 
 def check_shared_daemon() -> Subject:
-    """The daemon that all clients share. Starts none."""
+    """Check the daemon that all clients share, without starting it."""
     from jumpseat.hub import command
 
     try:

@@ -1,4 +1,4 @@
-"""Checks of the daemon that this command uses, and of each provider through it."""
+"""Checks each provider through the daemon that the command uses."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from jumpseat_client import Client, ClientError
 DIAGNOSIS_SECONDS = 15.0
 LIST_SECONDS = 8.0
 CHAT_SECONDS = 20.0
-"""A local model is loaded first."""
+"""Seconds for the short chat, which includes the time to load a local model."""
 
 QUESTION = "Reply with the word ok."
 QUESTION_TOKENS = 64
-"""Less is refused by some models."""
+"""The output limit of the short chat; some models refuse a lower one."""
 
 
 async def check_providers(
     client: Client, *, only: str | None, chat: bool, default_model: str | None
 ) -> AsyncIterator[Subject]:
-    """A section for each provider, in their order; they are checked at the same time.
+    """Check the providers concurrently, and yield a section for each one in the daemon's order.
 
-    A built-in provider that is not set up gets one line, and no request.
+    A built-in provider that is not set up gets one line, and no request is sent to it.
 
     Args:
-        client: the daemon.
+        client: a client of the daemon.
         only: the id of the only provider to check.
         chat: whether to send a short chat to each provider that works.
-        default_model: that of the configuration file, which takes precedence over the saved one.
+        default_model: the default model in the configuration file, which takes precedence over the saved one.
 
     Raises:
         ClientError: the providers cannot be listed, or there is no such provider.
     """
     rows = await client.list_providers()
     if only is not None and only not in {row["id"] for row in rows}:
-        await client.diagnose(only)  # Fails with the nearest names.
+        await client.diagnose(only)  # This raises an error that suggests similar names.
     chosen = [row for row in rows if only in (None, row["id"])]
     default_model = default_model or (await client.settings()).get("default_model")
     used = {
@@ -78,7 +78,7 @@ async def _unused(row: Mapping[str, Any]) -> list[Check]:
 
 
 def default_for(row: Mapping[str, Any], name: str | None) -> str | None:
-    """The default model if this provider is asked for it, listed or not."""
+    """Return the default model if requests for it go to this provider, whether it is listed or not."""
     provider, colon, _ = (name or "").partition(":")
     asked = provider == row["id"] if colon else row["isDefault"]
     return name if asked else None
@@ -96,7 +96,7 @@ async def _check(client: Client, row: Mapping[str, Any], chat: bool, default: st
         for each in answer["checks"]
     ]
     if any(check.ok is False for check in checks):
-        # The rest would fail for the same reason.
+        # The other checks would fail for the same reason.
         return checks
     models, listed = await _list(client, provider)
     checks.append(listed)
@@ -123,16 +123,16 @@ async def _list(client: Client, provider: str) -> tuple[list[dict[str, Any]], Ch
 def model_to_try(
     models: Sequence[Mapping[str, Any]], provider: str, default: str | None = None
 ) -> Mapping[str, Any] | None:
-    """The model for the short chat; None if each of them costs premium requests.
+    """Return the model for the short chat; None if every model costs premium requests.
 
-    That is the default model of chats if this provider is asked for it, whatever it costs, also one that it
-    does not list. Else, where the provider says what models cost beyond the plan, one that costs nothing;
+    This is the default model for chats if it belongs to this provider, whatever it costs and even if it is
+    not listed. Otherwise, it is a model that costs nothing beyond the plan if the provider reports costs, or
     else the provider's own default.
 
     Args:
-        models: the rows of its list.
-        provider: its id.
-        default: the default model's name, if this provider is asked for it.
+        models: the rows of the provider's list.
+        provider: the provider's id.
+        default: the default model's name, if it belongs to this provider.
     """
     listed = next((model for model in models if model.get("isDefault")), None)
     if listed is not None:

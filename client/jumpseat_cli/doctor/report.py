@@ -1,4 +1,4 @@
-"""The report: checks by subject, without secrets and without the name of the user's home."""
+"""The report: checks by subject, without secrets or the path of the user's home directory."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SLOW_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The checks of one subject."""
+    """A section of the report: the checks of one subject."""
 
     title: str
     checks: Sequence[Check]
     provider: str | None = None
-    """The id of the provider that the checks are about."""
+    """The id of the provider that was checked."""
 
     @property
     def failures(self) -> int:
-        """How many checks failed."""
+        """The number of failed checks."""
         return sum(check.ok is False for check in self.checks)
 
     def rewritten(self, rewrite: Any) -> Subject:
-        """The subject with each text rewritten."""
+        """Return a copy with every message and hint rewritten."""
         checks = [
             replace(
                 check,
@@ -48,7 +48,7 @@ class Subject:
         return replace(self, checks=checks)
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the subject in its JSON form."""
         shaped: dict[str, Any] = {"title": self.title}
         if self.provider is not None:
             shaped["provider"] = self.provider
@@ -66,22 +66,22 @@ def _as_dict(check: Check) -> dict[str, Any]:
 
 
 def for_the_public(secrets: Callable[[str], str]) -> Callable[[str], str]:
-    """Rewrites a text so that it can be published: without the user's home directory and secrets."""
+    """Return a function that removes secrets and the user's home directory from a text."""
     try:
         home = str(Path.home())
-    except RuntimeError:  # There is none.
+    except RuntimeError:  # The user has no home directory.
         home = ""
 
     def rewrite(text: str) -> str:
         text = clean_line(secrets(text))
-        # A home such as `/` or `/root/` would match everywhere.
+        # A home directory of `/` would match everywhere.
         return text.replace(home + os.sep, "~" + os.sep) if len(home) > 1 else text
 
     return rewrite
 
 
 def show_section(section: Subject) -> None:
-    """Print one section."""
+    """Print one section of the report."""
     _print(click.style(section.title, bold=True))
     marks = MARKS if can_print("✓✗") else WORDS
     width = max(map(len, marks.values()))
@@ -108,7 +108,7 @@ def show_end(failures: int) -> None:
 
 
 def _wrapped(text: str, indent: str) -> str:
-    """The text in the width of a terminal, without the first indent; in a pipe on one line."""
+    """Wrap a text for the terminal, without the indent of its first line; in a pipe, return it unchanged."""
     return wrapped(indent + text).removeprefix(indent) if sys.stdout.isatty() else text
 
 

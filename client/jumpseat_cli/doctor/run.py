@@ -1,4 +1,4 @@
-"""Runs the checks and shows them as they end."""
+"""Runs the checks and prints each section when it is finished."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def examine(
 
     Args:
         provider: the id of the only provider to check.
-        config: the configuration file; None for the usual one.
+        config: the configuration file; None for the default one.
         chat: whether to send a short chat to each provider.
         daemon_command: the daemon's command line.
         as_json: print one JSON document.

@@ -1,4 +1,4 @@
-"""`jumpseat --version`: what a bug report needs to say."""
+"""`jumpseat --version`: the versions that a bug report should contain."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from jumpseat import __version__
 
 LIBRARIES = ("pygls", "lsprotocol", "pydantic", "httpx2")
 OPTIONAL = ("xllamacpp", "keyring")
-"""Those whose behaviour reaches users."""
+"""Optional packages whose behaviour is visible to users."""
 
 
 def print_versions() -> None:
-    """Print our version alone in the first line, for scripts, and below it those of what we run on."""
+    """Print our version alone on the first line, for scripts, then Python, the system and the packages."""
     print(f"jumpseat {__version__}")
     print(
         f"Python {platform.python_version()} on {platform.system()} {platform.release()} {platform.machine()}"

@@ -1,1 +1,1 @@
-"""The user's files: what goes with a question, what an edit rewrites, lines of files."""
+"""The user's files: attachments to a question, files to edit, ranges of lines."""

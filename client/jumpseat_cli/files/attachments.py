@@ -1,4 +1,4 @@
-"""Files and images that go with a question, as blocks of the wire."""
+"""Converts files and images that are attached to a question into wire blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IMAGES = (
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
 )
 
-# LSP's ids, where they are not the extension itself.
+# LSP language ids that differ from the file extension.
 _LANGUAGES = {
     "bash": "shellscript", "cc": "cpp", "cjs": "javascript", "cs": "csharp", "cxx": "cpp", "el": "emacs-lisp",
     "erl": "erlang", "ex": "elixir", "exs": "elixir", "fs": "fsharp", "h": "c", "hpp": "cpp", "hs": "haskell",
@@ -35,23 +35,23 @@ _LANGUAGES = {
 
 
 _IMAGE_ADDRESS = re.compile(r"https://.|data:image/[\w.+-]+(;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]+\Z")
-"""The addresses that the daemon accepts."""
+"""The image URLs that the daemon accepts."""
 
 
 def attached(files: Sequence[str], images: Sequence[str]) -> list[Block]:
-    """The blocks of all files and images of a question.
+    """Return the blocks for all files and images of a question.
 
     Raises:
-        CannotUse: as `files_of` and `image_of` do.
+        CannotUse: see `files_of` and `image_of`.
     """
     return [*(block for each in files for block in files_of(each)), *map(image_of, images)]
 
 
 def files_of(argument: str) -> list[Block]:
-    """The context blocks of `PATH`, `PATH:3`, `PATH:3-7`, `PATH:3-`, or of a pattern such as `src/*.py`.
+    """Return the context blocks for `PATH`, `PATH:3`, `PATH:3-7`, `PATH:3-` or a pattern like `src/*.py`.
 
     Raises:
-        CannotUse: a file cannot be read, is not text, or has no such lines.
+        CannotUse: a file cannot be read, is not text, or does not have these lines.
     """
     if re.match(r"https?://", argument):
         raise CannotUse(f"{argument} is an address, and -f takes files. Download it, and give the file.")
@@ -61,10 +61,10 @@ def files_of(argument: str) -> list[Block]:
 
 
 def image_of(argument: str) -> Block:
-    """The block of an image or a PDF, or of an image's URL, which only the provider reads.
+    """Return the block for an image file, a PDF file or an image's URL, which only the provider reads.
 
     Raises:
-        CannotUse: it cannot be read, or is none of these.
+        CannotUse: the file cannot be read, or is neither an image nor a PDF; or the URL is not accepted.
     """
     if _IMAGE_ADDRESS.match(argument):
         return {"type": "image", "source": argument}
@@ -76,10 +76,10 @@ def image_of(argument: str) -> Block:
 
 
 def image_block(data: bytes, name: str) -> Block:
-    """The block of an image in PNG, JPEG, GIF or WebP, or of a PDF.
+    """Return the block for an image in PNG, JPEG, GIF or WebP format, or for a PDF.
 
     Raises:
-        CannotUse: it is none of these; the message has the name.
+        CannotUse: the data has none of these formats; the message contains the name.
     """
     source = base64.b64encode(data).decode("ascii")
     if data.startswith(b"%PDF-"):
@@ -92,7 +92,7 @@ def image_block(data: bytes, name: str) -> Block:
 
 def _matching(argument: str) -> list[Path]:
     path = _path(argument)
-    # A file may have the name of a pattern.
+    # A file that exists is meant literally, even if its name is a valid pattern.
     if not _exists(path) and glob.has_magic(argument):
         found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - as shells do, `*` leaves out hidden files
         if files := [each for each in found if each.is_file()]:
@@ -121,14 +121,14 @@ def _context(path: Path, lines: Range | None) -> Block:
 def _path(argument: str) -> Path:
     try:
         return Path(argument).expanduser()
-    except RuntimeError:  # `~nobody`
+    except RuntimeError:  # The user in a path like `~nobody` does not exist.
         return Path(argument)
 
 
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # A name that is too long, or has a null character.
+    except (OSError, ValueError):  # The name is too long or contains a null character.
         return False
 
 

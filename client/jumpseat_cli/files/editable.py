@@ -1,4 +1,4 @@
-"""A text file, a part of it to rewrite, and its encoding."""
+"""Text files, or parts of them, to rewrite in their own encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_BYTES = 16 * 1024 * 1024
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    # Before UTF-16, whose mark is the beginning of this one.
+    # UTF-32 must precede UTF-16, whose mark is a prefix of this one.
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -27,16 +27,16 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A file, and the part of it to rewrite."""
+    """A file and the part of it to rewrite."""
 
     path: Path | None
-    """None for the standard input."""
+    """The file's path; None for the standard input."""
 
     raw: bytes
     """The whole file as it was read."""
 
     mark: bytes
-    """The byte order mark at its beginning, or nothing."""
+    """The file's byte order mark, or nothing."""
 
     encoding: str
     before: str
@@ -49,7 +49,7 @@ class Piece:
         start = self.before.count("\n")
         end = {"line": start + self.text.count("\n"), "character": 0}
         if not self.text.endswith("\n"):
-            # LSP counts UTF-16 code units.
+            # LSP counts characters in UTF-16 code units.
             end["character"] = len(self.text.rpartition("\n")[2].encode("utf-16-le", "replace")) // 2
         block: dict[str, Any] = {
             "text": self.text,
@@ -59,11 +59,11 @@ class Piece:
 
     @property
     def is_empty_file(self) -> bool:
-        """Whether there is no text in the whole file."""
+        """Whether the whole file is empty."""
         return not (self.before or self.text or self.after)
 
     def diff(self, replacement: str) -> Iterator[str]:
-        """The change of the whole file as a unified diff, line by line and without line ends."""
+        """Yield the lines of a unified diff of the whole file, without line ends."""
         from difflib import unified_diff
 
         name = STDIN if self.path is None else str(self.path)
@@ -75,10 +75,10 @@ class Piece:
                 yield "\\ No newline at end of file"
 
     def write(self, replacement: str) -> None:
-        """Replace the file's content, unless it changed since it was read; its rights and links stay.
+        """Replace the file's content, and keep its access rights and links.
 
         Raises:
-            CannotUse: it changed, or cannot be written; it is unchanged.
+            CannotUse: the file has changed since it was read, or cannot be written; it is left alone.
         """
         assert self.path is not None  # noqa: S101 - the standard input is never written
         content = self.mark + self.encoded(f"{self.before}{replacement}{self.after}")
@@ -93,7 +93,7 @@ class Piece:
         """Check that the file can be written.
 
         Raises:
-            CannotUse: it cannot.
+            CannotUse: the file cannot be written.
         """
         assert self.path is not None  # noqa: S101 - the standard input is never written
         try:
@@ -102,13 +102,13 @@ class Piece:
             raise CannotUse(f"{self.path} cannot be written: {error.strerror or error}.") from None
 
     def encoded(self, text: str) -> bytes:
-        """A text in the file's encoding.
+        """Encode a text in the file's encoding.
 
         Raises:
-            CannotUse: it has a character that the encoding lacks.
+            CannotUse: the text contains a character that the encoding lacks.
         """
         try:
-            # Half of a surrogate pair, from a model, has no UTF-8.
+            # A model may send half of a surrogate pair, which UTF-8 cannot encode.
             return text.encode(self.encoding, "replace" if self.encoding.startswith("utf") else "strict")
         except UnicodeEncodeError as error:
             character = error.object[error.start]
@@ -119,11 +119,12 @@ def read_piece(argument: str, encoding: str | None) -> Piece:
     """Read `PATH`, `PATH:3`, `PATH:3-7`, `PATH:3-`, or `-` for the standard input.
 
     Args:
-        argument: as typed; a file that exists is meant even if its name ends with a range.
-        encoding: of the file; None for its byte order mark, else UTF-8.
+        argument: the argument as it was typed. If a file with this whole name exists, a range at the end is
+            part of the name.
+        encoding: the file's encoding; None to detect it from the byte order mark, or else use UTF-8.
 
     Raises:
-        CannotUse: it cannot be read, is not text, or has no such lines.
+        CannotUse: the file cannot be read, is not text, or does not have these lines.
     """
     if argument == STDIN:
         return _piece(None, sys.stdin.buffer.read(LARGEST_BYTES + 1), STDIN, encoding, None)

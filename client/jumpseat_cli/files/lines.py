@@ -1,4 +1,4 @@
-"""Lines of files, as users name them: `PATH:3`, `PATH:3-7` or `PATH:3-`."""
+"""Ranges of lines in files, written as `PATH:3`, `PATH:3-7` or `PATH:3-`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _NAMED = re.compile(
 )
 
 Range = tuple[int, int | None]
-"""The first and the last line, from 1; without a last line the range ends with the file."""
+"""The first and the last line, counted from 1; if the last one is None, the range ends with the file."""
 
 
 class CannotUse(click.ClickException):
-    """A file, an image or stdin cannot be used; the message says why."""
+    """A file, an image or stdin cannot be used; the message explains why."""
 
 
 def split_range(argument: str) -> tuple[str, Range | None]:
-    """Split an argument into the path and the lines, if it names lines."""
+    """Split an argument into the path and the range of lines, if there is one."""
     match = _NAMED.fullmatch(argument)
     if match is None:
         return argument, None
@@ -31,7 +31,7 @@ def cut_range(text: str, lines: Range, name: object) -> tuple[list[str], list[st
     """Cut a text into the lines before a range, in it and after it.
 
     Raises:
-        CannotUse: there are no such lines; the message has the name.
+        CannotUse: the text does not have these lines; the message contains the name.
     """
     rows = rows_of(text)
     count = len(rows)
@@ -43,7 +43,7 @@ def cut_range(text: str, lines: Range, name: object) -> tuple[list[str], list[st
 
 
 def rows_of(text: str) -> list[str]:
-    """The lines of a text, with their ends."""
-    # Not `splitlines`, which also splits at form feeds and other characters.
+    """Split a text into lines with their line ends."""
+    # `splitlines` would also split at form feeds and other characters.
     rows = re.split(r"(?<=\n)", text)
     return rows if rows[-1] else rows[:-1]

@@ -1,4 +1,4 @@
-"""Files that commands write for the user."""
+"""Writes the user's files without changing their owner, access rights or links."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from pathlib import Path
 _WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 _COPIES_RIGHTS = sys.platform == "linux"
-"""Only there can Python copy access lists."""
+"""Whether Python can copy access lists, which it can only on Linux."""
 
 _NEEDS_WRITING_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY)
-"""Why a new file cannot take the old one's place, or have its owner and access list; EBUSY: a mount point."""
+"""The errors if a new file cannot replace the old one, or get its owner and access list.
+
+The error for a mount point is EBUSY.
+"""
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file; one that exists keeps its owner, mode, access list and links.
+    """Write a file; an existing file keeps its owner, mode, access list and links.
 
-    The write is atomic if a new file can have all these. Otherwise the file is written in place, and after a
-    failure its old content is written back.
+    The write is atomic if a new file can have the same attributes. Otherwise the file is written in place,
+    and its old content is restored after a failure.
 
     Raises:
-        OSError: it cannot be written, or is read-only; it is unchanged.
+        OSError: the file cannot be written, or is read-only; it is unchanged.
     """
     path = path.resolve()
     if not path.exists():
@@ -46,10 +49,10 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Check that a file that exists can be written, without changing it.
+    """Check that an existing file can be written, without changing it.
 
     Raises:
-        OSError: it cannot; also if it is marked read-only and the user could write it nevertheless.
+        OSError: the file cannot be written, or is marked read-only, even if the user could still write it.
     """
     if not path.stat().st_mode & _WRITE_BITS:
         raise PermissionError(errno.EACCES, "It is read-only", str(path))
@@ -64,7 +67,7 @@ def _write_and_rename(path: Path, content: bytes, old: os.stat_result | None) ->
             stream.write(content)
             stream.flush()
             if old is None:
-                # `mkstemp` makes a file that only its owner can read.
+                # `mkstemp` creates a file that only its owner can read.
                 temporary.chmod(0o666 & ~_umask())
             elif sys.platform == "linux":
                 _copy_rights(path, descriptor, old)
@@ -78,11 +81,11 @@ def _write_and_rename(path: Path, content: bytes, old: os.stat_result | None) ->
 if sys.platform == "linux":
 
     def _copy_rights(path: Path, descriptor: int, old: os.stat_result) -> None:
-        """Copy owner, mode and extended attributes, among which are access lists, to an open file."""
+        """Copy owner, mode and extended attributes, which include access lists, to an open file."""
         new = os.fstat(descriptor)
         if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
             os.fchown(descriptor, old.st_uid, old.st_gid)
-        # After the owner, whose change clears bits of the mode.
+        # Set the mode after the owner: changing the owner clears bits of the mode.
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
         before, wanted = _attributes(descriptor), _attributes(path)
         for name in before.keys() - wanted.keys():
@@ -124,7 +127,7 @@ def _overwrite(descriptor: int, content: bytes) -> None:
 
 
 def _umask() -> int:
-    # Setting it is the only way to read it.
+    # The only way to read the umask is to set it.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

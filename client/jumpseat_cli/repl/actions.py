@@ -1,4 +1,4 @@
-"""What the commands of a conversation do, except those that ask the model."""
+"""The commands of a conversation, except those that ask the model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INDENT = "    "
 
 
 class Actions:
-    """The commands by name; the loop calls them with the text behind the name."""
+    """Runs commands by name, with the text that follows the name."""
 
     def __init__(self, conversation: TerminalConversation, link: Link, reader: Reader) -> None:
         self._conversation = conversation
@@ -62,10 +62,10 @@ class Actions:
         }
 
     async def run(self, name: str, argument: str) -> None:
-        """Do what a command says.
+        """Run a command.
 
         Raises:
-            ClientError: the daemon cannot do it.
+            ClientError: the daemon cannot be used, or a request failed.
         """
         await self._by_name[name](argument.strip())
 
@@ -216,28 +216,28 @@ class Actions:
     async def _login(self, provider: str) -> None:
         from jumpseat_cli.daemon.sign_in import log_in
 
-        # On a connection of its own, which gets the code; the daemon reports the account to all.
+        # Sign in on a separate connection, which receives the code; the daemon reports the account to all.
         await log_in(
             provider=provider or None, browser=True, daemon_command=self._link.command, as_json=False
         )
 
 
 async def _check_model(client: Client, name: str) -> list[dict[str, Any]]:
-    # Once the daemon has the lists of models, it reports a name that is in none.
+    # The daemon can report an unlisted model only after it has requested the lists.
     with suppress(RequestFailed):
         await client.list_models()
     return await _check(client, name, {})
 
 
 async def _check(client: Client, model: str | None, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is wrong in the front matter of a chat with this model and these settings."""
+    """Return the problems of a chat with this model and these settings, as transcript diagnostics."""
     messages = [{"role": "user", "content": "Hi"}]
     text = await client.render_transcript(messages, model=model, settings=dict(settings) or None)
     return await client.check_transcript(text)
 
 
 def _unquoted(path: str) -> str:
-    """A path that was typed, or dropped by a file manager, as in a shell."""
+    """Remove the quotation marks around a path that was typed or dropped by a file manager."""
     return path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "\"'" else path
 
 

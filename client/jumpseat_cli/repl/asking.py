@@ -1,4 +1,4 @@
-"""Asks the model: a question, the last one again, or a prompt of the configuration."""
+"""Asks the model a new question, the last one again, or a configured prompt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jumpseat_client.errors import ClientError, DaemonDied, RequestFailed
 from jumpseat_client.stream import ChatStream
 
 LONGEST_ECHO = 10
-"""Lines of a prompt's text that are shown."""
+"""Number of lines of the question that are printed before the answer."""
 
 
 class Asker:
@@ -51,18 +51,18 @@ class Asker:
         self._keep = keep
         self._not_kept: str | None = None
         self.unanswered = ""
-        """A question that was stopped before its answer began, for the next prompt."""
+        """A question that was stopped before its answer began; the next prompt offers it for editing."""
 
     async def ask(self, text: str) -> None:
         """Ask a new question.
 
         Raises:
-            ClientError: no daemon can be started; so for the others.
+            ClientError: no daemon can be started; the other methods raise this too.
         """
         await self._turn(self._conversation.ask(text))
 
     async def retry(self, model: str) -> None:
-        """Ask the last question again, this time perhaps another model."""
+        """Ask the last question again; if a model is named, ask that one."""
         if not self._conversation.question:
             note("There is no question yet.")
             return
@@ -73,7 +73,7 @@ class Asker:
         """Let the user change the last question, and ask it again."""
         before = self._conversation.question_text
         try:
-            # Ctrl-C belongs to the editor.
+            # Ctrl-C is for the editor, so ignore it here.
             with self._terminal.as_before(), self._interrupts.stopped_by(lambda: None):
                 text = await _edit(before)
         except click.ClickException as error:
@@ -86,7 +86,7 @@ class Asker:
         await self._turn(self._conversation.ask_again(text))
 
     async def prompt(self, argument: str) -> None:
-        """List the prompts of the configuration, or ask one with the rest of the argument as its input."""
+        """List the configured prompts, or ask one with the rest of the argument as its input."""
         name, _, given = argument.strip().partition(" ")
         if name:
             await self._ask_prompt(name, given)
@@ -98,7 +98,7 @@ class Asker:
             note("There are no prompts. A table [prompts.NAME] of the configuration file adds one.")
 
     async def prompt_by_name(self, name: str, argument: str) -> None:
-        """Ask the prompt of this name, or report that there is no such command."""
+        """Ask the prompt with this name, or report that there is no such command."""
         rows = await self._link.or_nothing(lambda client: client.list_prompts()) or ()
         names = [str(row["name"]) for row in rows]
         if name in names:
@@ -126,7 +126,7 @@ class Asker:
     async def _turn(self, messages: Sequence[dict[str, Any]], **changed: Any) -> None:
         outcome = await self._run(messages, changed)
         if isinstance(outcome.error, DaemonDied) and not outcome.model:
-            # It died between the turns, for example because it was stopped.
+            # The daemon died between the turns, for example because it was stopped.
             outcome = await self._run(messages, changed)
         self._take(outcome, await self._way_to_sign_in(outcome.error))
         if isinstance(outcome.error, DaemonDied):
@@ -157,7 +157,7 @@ class Asker:
             try:
                 outcome = await turn.run()
             except asyncio.CancelledError:
-                # A second Ctrl-C: the daemon has not answered the first one.
+                # This is a second Ctrl-C: the daemon did not answer the first one.
                 if turn.outcome.content:
                     conversation.answered(turn.outcome.content)
                 raise
@@ -166,7 +166,7 @@ class Asker:
         return outcome
 
     async def _way_to_sign_in(self, error: ClientError | None) -> str | None:
-        """The command that signs in after an error of authentication, if the provider has a sign-in."""
+        """Return the command that signs in after an authentication error, if the provider has a sign-in."""
         if not isinstance(error, RequestFailed) or error.kind != "authentication":
             return None
         provider = error.data.get("provider")
@@ -184,7 +184,7 @@ class Asker:
             self._history.allow()
         if outcome.not_kept is not None:
             self._history.forbid()
-            if outcome.not_kept != self._not_kept:  # Without an id it comes with every turn.
+            if outcome.not_kept != self._not_kept:  # The daemon repeats it for every turn without an id.
                 outcome.notes.append(outcome.not_kept)
             self._not_kept = outcome.not_kept
         conversation.thinking = outcome.thinking
@@ -222,6 +222,6 @@ def _echo(text: str, most: int) -> None:
 
 
 async def _edit(text: str) -> str:
-    """The text as the user leaves it in $VISUAL or $EDITOR; unchanged if nothing was saved."""
+    """Open a text in $VISUAL or $EDITOR, and return the saved text, or the same text if nothing was saved."""
     changed = await run_blocking(lambda: click.edit(f"{text}\n" if text else "", extension=".md"))
     return text if changed is None else changed.strip()

@@ -1,4 +1,4 @@
-"""What a line of the user is: a question, or a command and its argument."""
+"""Parses the user's input: a question, or a command and its argument."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option", "sign_in"]
-"""What completes the argument of a command."""
+"""The kind of words that complete a command's argument."""
 
-# One slash and a name that the text ends or white space follows: `/usr/bin` begins a question.
+# A command is a slash and a name that is followed by white space or the end. `/usr/bin` is a question.
 _COMMAND = re.compile(r"/([A-Za-z?][A-Za-z0-9._-]*)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -21,7 +21,7 @@ class Command:
 
     name: str
     argument: str
-    """For the help; in brackets if it is optional."""
+    """The argument as the help shows it; in brackets if it is optional."""
 
     help: str
     completes: Completes = ""
@@ -59,7 +59,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """A command with its argument, which may have several lines."""
+    """A command and its argument, which may have several lines."""
 
     command: Command
     argument: str
@@ -67,16 +67,16 @@ class CommandCall:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """A slash and a name that no command has; it may be a prompt's."""
+    """A slash and a name that is not a command's but may be a prompt's."""
 
     name: str
     argument: str
 
 
 def parse(line: str) -> Question | CommandCall | UnknownCommand | None:
-    """What the user wants with this input; None for nothing.
+    """Parse the user's input; return None if it is blank.
 
-    A text that begins with white space is a question, whatever follows.
+    A text that begins with white space is always a question.
     """
     if not line.strip():
         return None
@@ -89,12 +89,12 @@ def parse(line: str) -> Question | CommandCall | UnknownCommand | None:
 
 
 def command_named(name: str) -> Command | None:
-    """The command with this name or other name, in any case."""
+    """Look up a command by its name or by another name for it, ignoring case."""
     lower = name.lower()
     return _BY_NAME.get(OTHER_NAMES.get(lower, lower))
 
 
 def near_name(name: str, more: Sequence[str] = ()) -> str | None:
-    """The command, or one of the other names, that was probably meant."""
+    """Return the command name, or one of the other names, that was probably meant."""
     near = get_close_matches(name.lower(), [*_BY_NAME, *OTHER_NAMES, *more], 1, 0.6)
     return near[0] if near else None

@@ -18,15 +18,15 @@ from jumpseat_cli.repl.link import Link
 from jumpseat_cli.terminal.text import clean_line
 
 Words: TypeAlias = Sequence[tuple[str, str]]
-"""Words to complete, each with what the menu says about it."""
+"""Words to complete, each with its description in the menu."""
 
 Lookup: TypeAlias = Callable[[], Awaitable[Words]]
 
 LIST_SECONDS = 30.0
-"""How long the list of models is used."""
+"""How long the list of models is cached."""
 
 MOST_PATHS = 1000
-"""Entries of one directory that are offered."""
+"""Maximum number of directory entries to offer."""
 
 
 class CommandCompleter(Completer):
@@ -35,18 +35,18 @@ class CommandCompleter(Completer):
     def __init__(self, lookups: Mapping[Completes, Lookup]) -> None:
         """
         Args:
-            lookups: return the words for each kind of argument but paths.
+            lookups: functions that return the words, for each kind of argument except paths.
         """
         self._lookups = lookups
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """Not used: the words come from the daemon."""
+        """Return nothing: the words come from the daemon, so completion is asynchronous."""
         return iter(())
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """Complete the command, else its argument."""
+        """Complete the command or its argument."""
         text = document.text_before_cursor
         name, blank, argument = text.partition(" ")
         if not text.startswith("/") or "\n" in text:
@@ -79,7 +79,7 @@ def _commands() -> Words:
 
 
 def matching(typed: str, words: Iterable[tuple[str, str]]) -> Iterator[Completion]:
-    """The words that begin with the text, then those that have it anywhere."""
+    """Yield the words that start with the text, then those that contain it elsewhere, ignoring case."""
     lower = typed.lower()
     begins = [each for each in words if each[0].lower().startswith(lower)]
     inside = [each for each in words if lower in each[0].lower() and each not in begins]
@@ -88,7 +88,7 @@ def matching(typed: str, words: Iterable[tuple[str, str]]) -> Iterator[Completio
 
 
 def paths(typed: str) -> Iterator[Completion]:
-    """The entries of the directory whose names begin so; hidden ones only after a dot."""
+    """Yield the directory entries whose names start with the typed text; hidden ones only after a dot."""
     directory, slash, start = typed.rpartition("/")
     try:
         found = Path(directory + slash or ".").expanduser().iterdir()
@@ -104,14 +104,14 @@ def paths(typed: str) -> Iterator[Completion]:
 
 
 def lookups_of(link: Link, conversation: TerminalConversation) -> dict[Completes, Lookup]:
-    """What the daemon offers; nothing while it cannot be reached."""
+    """Return the lookups that query the daemon; they return no words while it cannot be reached."""
 
     models_at = -LIST_SECONDS
     models_found: Words = ()
 
     async def models() -> Words:
         nonlocal models_at, models_found
-        # At each key: a provider that does not answer is not requested as often.
+        # This runs for every key. The cache avoids frequent requests to a provider that does not answer.
         if time.monotonic() < models_at + LIST_SECONDS:
             return models_found
         found = await link.or_nothing(lambda client: client.list_models())

@@ -1,4 +1,4 @@
-"""The conversation under way: its messages, what goes with the next question, and the sums of its usage."""
+"""The state of the current conversation: messages, attachments to the next question, and total usage."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jumpseat_cli.files.attachments import Block
 
 @dataclass
 class Totals:
-    """What the turns have used."""
+    """The total usage of the turns."""
 
     turns: int = 0
     seconds: float = 0.0
     tokens: Counter[str] = field(default_factory=Counter)
-    """By the keys of `usage` on the wire."""
+    """Token counts by the keys of the wire object `usage`."""
 
     cost: Counter[str] = field(default_factory=Counter)
-    """By currency."""
+    """Costs by currency."""
 
     def add(self, usage: Mapping[str, Any], seconds: float) -> None:
-        """Count one turn."""
+        """Add the usage of one turn."""
         self.turns += 1
         self.seconds += seconds
         self.tokens.update({key: value for key, value in usage.items() if isinstance(value, int)})
@@ -33,38 +33,38 @@ class Totals:
 
 @dataclass
 class TerminalConversation:
-    """What the next turn needs, and the last question, which can be asked again."""
+    """The state for the next turn, and the last question, which can be asked again."""
 
     options: dict[str, Any] = field(default_factory=dict)
-    """The options of `Client.chat`; None for the daemon's choice."""
+    """Options for `Client.chat`; None leaves the choice to the daemon."""
 
     id: str | None = None
-    """That of the kept conversation."""
+    """The id of the kept conversation."""
 
     title: str = ""
-    """That of the kept conversation that this one goes on with."""
+    """The title of the kept conversation that this one continues."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     waiting: list[Block] = field(default_factory=list)
-    """Files and images for the next question."""
+    """Files and images to send with the next question."""
 
     question: list[Block] = field(default_factory=list)
     """The last question, whether it was answered or not."""
 
     before: int = 0
-    """How many messages there were before it."""
+    """The number of messages before the last question."""
 
     thinking: str = ""
     """The thinking of the last answer."""
 
     shows_thinking: bool = False
     is_raw: bool = False
-    """Print answers without rendering their Markdown."""
+    """Whether to print answers without rendering their Markdown."""
 
     totals: Totals = field(default_factory=Totals)
 
     def go_on(self, kept: Mapping[str, Any]) -> None:
-        """Take the messages of a kept conversation."""
+        """Continue a kept conversation."""
         self.id, self.title, self.messages = kept["id"], kept["title"], list(kept["messages"])
         for number, message in enumerate(self.messages):
             blocks = blocks_of(message)
@@ -72,11 +72,11 @@ class TerminalConversation:
                 self.question, self.before = blocks, number
 
     def ask(self, text: str) -> list[dict[str, Any]]:
-        """The messages of a turn with a new question."""
+        """Set a new question, and return the messages to send."""
         return self._with([*self.waiting, {"type": "text", "text": text}], len(self.messages))
 
     def ask_again(self, text: str | None = None) -> list[dict[str, Any]]:
-        """The messages of a turn with the last question again, or with another text in its place."""
+        """Repeat the last question, with another text if there is one, and return the messages to send."""
         question = self.question
         if text is not None:
             others = [block for block in question if block["type"] != "text"]
@@ -88,14 +88,14 @@ class TerminalConversation:
         return [*self.messages[:before], {"role": "user", "content": question}]
 
     def answered(self, content: list[Block]) -> None:
-        """Take the answer, or a part of it, to the last question."""
+        """Store the answer to the last question, or the part of it that was received."""
         question = {"role": "user", "content": self.question}
         self.messages[self.before :] = [question, {"role": "assistant", "content": content}]
         self.waiting = [block for block in self.waiting if block not in self.question]
 
     @property
     def first_question(self) -> list[Block]:
-        """The blocks of the first message."""
+        """The blocks of the first message; empty if there is none."""
         return blocks_of(self.messages[0]) if self.messages else []
 
     @property
@@ -105,6 +105,6 @@ class TerminalConversation:
 
 
 def blocks_of(message: Mapping[str, Any]) -> list[Block]:
-    """The content of a message, as blocks."""
+    """Return the content of a message as blocks."""
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)

@@ -1,4 +1,4 @@
-"""The input history: what the user typed in earlier conversations, in a file that only the user can read."""
+"""The history of the user's input in earlier conversations, in a file that only the user can read."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from jumpseat.system.paths import make_private
 FILE_NAME = "chat-history"
 
 MOST_BYTES = 1 << 20
-"""A longer file is cut to its last half when it is read."""
+"""The maximum size. A larger file is cut to the last `MOST_BYTES / 2` when it is read."""
 
 
 class InputHistory:
-    """Each input is one line of the file, a JSON string.
+    """The input history; each input is one line of the file, a JSON string.
 
-    Nothing is written before `allow`: only the first turn shows whether the configuration lets anything be
-    kept.
+    Nothing is written before `allow` is called, because only the first turn shows whether the configuration
+    permits keeping anything.
     """
 
     def __init__(self, path: Path, *, keep: bool) -> None:
         """
         Args:
             path: the file, which may not exist yet.
-            keep: store what is typed; it is read in any case.
+            keep: whether to store new inputs; stored ones are read in any case.
         """
         self._path = path
         self._is_kept = keep
@@ -36,7 +36,7 @@ class InputHistory:
         self._held: list[str] = []
 
     def read(self) -> list[str]:
-        """The stored inputs, the oldest first; none if the file cannot be read."""
+        """Return the stored inputs, oldest first; an empty list if the file cannot be read."""
         try:
             body = self._path.read_bytes()
         except OSError:
@@ -48,19 +48,19 @@ class InputHistory:
         return list(_inputs(body))
 
     def add(self, text: str) -> None:
-        """Store an input, at the latest with `allow`."""
+        """Store an input, immediately or once `allow` is called."""
         if self._is_kept:
             self._held.append(text)
         if self._is_allowed:
             self._write()
 
     def allow(self) -> None:
-        """Write what was held back, and from now on each input at once."""
+        """Write the inputs so far, and from now on write each input immediately."""
         self._is_allowed = True
         self._write()
 
     def forbid(self) -> None:
-        """Write nothing more, also not what was held back."""
+        """Stop writing, and discard the inputs that are not yet written."""
         self._is_kept = False
         self._held.clear()
 
@@ -68,7 +68,7 @@ class InputHistory:
         held, self._held = self._held, []
         lines = "".join(json.dumps(text) + "\n" for text in held)
         if lines:
-            # On a full disk the conversation goes on without a history.
+            # The conversation continues without a history if the disk is full.
             with suppress(OSError):
                 _append(self._path, lines.encode())
 
@@ -96,6 +96,6 @@ def _append(path: Path, data: bytes) -> None:
     try:
         if hasattr(os, "fchmod"):
             os.fchmod(descriptor, 0o600)
-        os.write(descriptor, data)  # One write: two conversations do not mix their lines.
+        os.write(descriptor, data)  # A single write, so that two conversations do not mix their lines.
     finally:
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Ctrl-C in a conversation: it stops what runs, and never the conversation."""
+"""Ctrl-C in a conversation: it stops the current work, but never ends the conversation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jumpseat_cli.repl.notes import note
 
 
 class Interrupts:
-    """Takes SIGINT for as long as the `with` block; prompt_toolkit takes it while it reads."""
+    """A `with` block that handles SIGINT, except while prompt_toolkit reads and handles it itself."""
 
     def __init__(self, at_prompt: Callable[[], None]) -> None:
         """
         Args:
-            at_prompt: called if nothing runs.
+            at_prompt: called on Ctrl-C if no work is running.
         """
         self._at_prompt = at_prompt
         self._loop = asyncio.get_running_loop()
@@ -27,7 +27,7 @@ class Interrupts:
         self._before: Any = signal.SIG_DFL
 
     def __enter__(self) -> Self:
-        # Not the event loop's handler, which exists on POSIX only.
+        # The event loop's own signal handlers exist only on POSIX.
         self._before = signal.signal(signal.SIGINT, self._interrupted)
         return self
 
@@ -35,7 +35,7 @@ class Interrupts:
         signal.signal(signal.SIGINT, self._before)
 
     async def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that Ctrl-C ends: by the function of `stopped_by` if there is one, else at once."""
+        """Run work that Ctrl-C stops with the function passed to `stopped_by`, or else cancels."""
         self._task = asyncio.ensure_future(work)
         try:
             with suppress(asyncio.CancelledError):
@@ -52,7 +52,7 @@ class Interrupts:
 
     @contextmanager
     def stopped_by(self, stop: Callable[[], None]) -> Iterator[None]:
-        """What the first Ctrl-C does; the second one ends the work at once."""
+        """Set the function that the first Ctrl-C calls; the second one cancels the work immediately."""
         self._stop = stop
         try:
             yield

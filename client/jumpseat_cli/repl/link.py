@@ -1,4 +1,4 @@
-"""The daemon of a conversation, which is started again after it has died."""
+"""The conversation's connection to the daemon, which is restarted if it has died."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Link:
-    """A client whose daemon may be replaced by another."""
+    """A client that starts another daemon if its daemon has died."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = command
@@ -35,7 +35,7 @@ class Link:
         await self.close()
 
     async def client(self) -> Client:
-        """The connected client; starts a daemon if there is none.
+        """Return the connected client, and start a daemon if there is none.
 
         Raises:
             ClientError: the daemon cannot be used.
@@ -46,16 +46,16 @@ class Link:
         return self._client
 
     async def close(self) -> None:
-        """End the connection; `client` makes another one."""
+        """Close the connection; `client` opens another one."""
         if self._is_open:
             self._is_open = False
             await self._client.__aexit__(None, None, None)
 
     async def request(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """Do something that can be done twice; once more if the daemon turns out to be dead.
+        """Do idempotent work, and repeat it once if the daemon turns out to be dead.
 
         Raises:
-            ClientError: it failed.
+            ClientError: the work failed.
         """
         try:
             return await work(await self.client())
@@ -64,7 +64,7 @@ class Link:
             return await work(await self.client())
 
     async def or_nothing(self, work: Callable[[Client], Awaitable[T]]) -> T | None:
-        """As `request`; None if it fails, for what the conversation can do without."""
+        """Like `request`, but return None on failure, for data that the conversation can do without."""
         try:
             return await self.request(work)
         except ClientError:

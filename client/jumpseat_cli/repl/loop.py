@@ -1,4 +1,4 @@
-"""A conversation from its start to its end: read, then ask or do, and again."""
+"""The loop of a conversation: read the input, then ask the model or run a command."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ async def converse(
     """Have a conversation on the terminal, and return the exit code.
 
     Args:
-        options: those of `Client.chat`; the ones that are None come from the continued conversation.
-        settings: the texts of settings of the chat, by key.
+        options: options for `Client.chat`. Those that are None are filled in from the continued conversation.
+        settings: the values of settings as they were typed, by key.
         attached: files and images for the first question.
-        keep: keep the turns, and store what is typed for the history.
-        continued: returns the kept conversation to continue; None to begin a new one.
+        keep: whether to keep the turns, and to store the input in the history.
+        continued: returns the kept conversation to continue; None to start a new one.
         daemon_command: the daemon's command line.
         shows_thinking: print the thinking instead of one line about it.
         is_raw: print answers without rendering their Markdown.
@@ -65,7 +65,7 @@ async def converse(
     conversation = TerminalConversation(waiting=[*attached], shows_thinking=shows_thinking, is_raw=is_raw)
     try:
         with QuietTerminal(is_plain=is_plain) as terminal:
-            # The import takes about as long as the start of the daemon.
+            # Import prompt_toolkit while the daemon starts, which takes about as long.
             reader_made = run_blocking(lambda: _reader(link, conversation, history, is_plain=is_plain))
             client, reader = await asyncio.gather(link.client(), reader_made)
             await _begin(conversation, client, options, settings, continued)
@@ -99,7 +99,7 @@ async def _begin(
         conversation.go_on(kept)
         layers = [options_of_kept(kept), options]
     conversation.options = await options_of_chat(client, layers, settings)
-    conversation.options.pop("conversation_id", None)  # It changes if the conversation is forked.
+    conversation.options.pop("conversation_id", None)  # The id changes if the conversation is forked.
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:
@@ -176,7 +176,7 @@ async def _called(name: str, argument: str, asker: Asker, actions: Actions) -> N
 
 
 async def _report(work: Awaitable[None]) -> None:
-    """Do it; the conversation goes on after a failure."""
+    """Run the work and print its error, if any, so that the conversation continues."""
     try:
         await work
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""Lines about the conversation, dimmed on stderr, so that answers stand out."""
+"""Notes about the conversation, dimmed on stderr so that the answers stand out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIM, _NORMAL = "\x1b[2m", "\x1b[0m"
 
 
 def note(text: str) -> None:
-    """Print lines about the conversation."""
+    """Print a note about the conversation, which may have several lines."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         text = "\n".join(map(wrapped, text.split("\n")))
         print(f"{_DIM}{clean(text)}{_NORMAL}", file=sys.stderr, flush=True)
@@ -24,7 +24,7 @@ def note(text: str) -> None:
 
 
 def totals_text(totals: Totals) -> str:
-    """The sums of the conversation."""
+    """Return the conversation's total usage on one line."""
     turns = f"{totals.turns} turn{'' if totals.turns == 1 else 's'}"
     costs = [money_of(amount, currency) for currency, amount in totals.cost.items()]
     return " · ".join([turns, *tokens_of(totals.tokens), time_of(totals.seconds), *costs])

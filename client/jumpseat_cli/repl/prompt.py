@@ -1,4 +1,4 @@
-"""The prompt on a terminal: several lines, history and completion, by prompt_toolkit."""
+"""The prompt on a terminal, with multiline editing, history and completion by prompt_toolkit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _StoredHistory(History):
 
 
 class PromptReader:
-    """Reads with prompt_toolkit."""
+    """Reads the input with prompt_toolkit."""
 
     def __init__(self, history: InputHistory, completer: Completer) -> None:
         self._placeholder = HINT
@@ -72,14 +72,14 @@ class PromptReader:
             tempfile_suffix=".md",
         )
         self._completes = False
-        """Whether Tab was pressed before there was anything to choose."""
+        """Whether Tab was pressed before there were any completions."""
 
         buffer = self._session.default_buffer
         buffer.on_text_changed += self._forget_tab
         buffer.on_completions_changed += self._choose
 
     async def read(self, text: str = "") -> str | None:
-        """The next input; None after Ctrl-D, or at the end of the terminal."""
+        """Return the next input; None after Ctrl-D, or if the terminal was closed."""
         try:
             entered = await self._session.prompt_async(default=text)
         except EOFError:
@@ -88,7 +88,7 @@ class PromptReader:
         return entered
 
     async def confirm(self, question: str) -> bool:
-        """Ask for y or n; anything but y, Ctrl-C and Ctrl-D are no."""
+        """Ask for y or n; every answer but y or yes counts as no, and so do Ctrl-C and Ctrl-D."""
         session: PromptSession[str] = PromptSession()
         try:
             answer = await session.prompt_async(f"{question} [y/N] ")
@@ -97,10 +97,10 @@ class PromptReader:
         return answer.strip().lower() in ("y", "yes")
 
     def interrupt(self) -> None:
-        """Do nothing: Ctrl-C at the prompt is a key."""
+        """Do nothing: at this prompt, Ctrl-C is a key binding."""
 
     def _hint(self) -> FormattedText:
-        # Not after the end, where it would stay on the screen, nor behind what a search has found.
+        # Hide the hint when the prompt ends, or it would stay on the screen, and behind a search result.
         is_hidden = get_app().is_done or is_searching()
         return FormattedText([] if is_hidden else [("class:placeholder", self._placeholder)])
 
@@ -140,19 +140,19 @@ class PromptReader:
             if buffer.complete_state is not None:
                 buffer.complete_next()
             else:
-                # The daemon's models may take a moment; a second start is ignored then.
+                # The daemon may need a moment to list its models, and a second start is then ignored.
                 self._completes = True
                 buffer.start_completion()
 
         @keys.add("escape", "enter")
-        @keys.add("escape", "c-j")  # As it was typed before the prompt.
+        @keys.add("escape", "c-j")  # Alt-Enter arrives as this if it was typed before the prompt appeared.
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
         @keys.add("c-c", filter=~is_searching)
         @keys.add("<sigint>")
         def _(event: KeyPressEvent) -> None:
-            # Up brings a line back that was cleared by mistake. It is not stored: it may be a password.
+            # Up restores a line that was cleared by mistake. Do not store it, because it may be a password.
             self._history.stores = False
             event.current_buffer.reset(append_to_history=bool(event.current_buffer.text.strip()))
             self._history.stores = True

@@ -1,4 +1,4 @@
-"""What reads the user's input, and the prompt on a terminal without cursor movement (TERM=dumb)."""
+"""Reads the user's input, with a prompt for terminals without cursor movement (TERM=dumb)."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ class Reader(Protocol):
     """A prompt on the terminal."""
 
     async def read(self, text: str = "") -> str | None:
-        """The next input, which may have several lines; None if the user leaves.
+        """Return the next input, which may have several lines; None if the user leaves.
 
         Args:
-            text: is there already, to be edited.
+            text: initial text for the user to edit.
         """
 
     async def confirm(self, question: str) -> bool:
-        """Whether the user answers yes."""
+        """Ask a question, and return whether the user answers yes."""
 
     def interrupt(self) -> None:
-        """Take a Ctrl-C that arrived as a signal while nothing ran."""
+        """Handle a Ctrl-C that arrived as a signal while no work was running."""
 
 
 class PlainReader:
-    """Reads lines that the terminal itself edits; a backslash at the end of a line continues the input."""
+    """Reads lines that the terminal edits itself; a backslash at the end of a line continues the input."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._ready: asyncio.Future[bool] | None = None
 
     async def read(self, text: str = "") -> str | None:
-        """The next input; None after Ctrl-D."""
+        """Return the next input; None after Ctrl-D."""
         if text:
             print(f"Not answered: {text}")
         lines: list[str] = []
@@ -61,13 +61,13 @@ class PlainReader:
             return False
 
     def interrupt(self) -> None:
-        """Clear what was typed; for Ctrl-C, which is a signal here."""
+        """Clear the input after Ctrl-C, which arrives as a signal here."""
         if self._ready is not None and not self._ready.done():
             self._rest = b""
             self._ready.set_result(False)
 
     async def _line(self, prompt: str) -> str | None:
-        """The next line; None at the end.
+        """Return the next line; None at the end of the input.
 
         Raises:
             KeyboardInterrupt: `interrupt` was called.

@@ -1,4 +1,4 @@
-"""The modes of the terminal in a conversation."""
+"""The terminal's modes during a conversation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if sys.platform != "win32":
 
 
 class QuietTerminal:
-    """Does not echo keys, which would appear inside an answer; the next prompt gets what was typed.
+    """A `with` block in which the terminal does not echo keys, which would appear inside an answer.
 
-    A `with` block; on Windows it does nothing.
+    The next prompt receives the typed keys. On Windows the block does nothing.
     """
 
     def __init__(self, *, is_plain: bool) -> None:
         """
         Args:
-            is_plain: the terminal itself edits the input, which needs its usual modes.
+            is_plain: whether the terminal edits the input itself, for which it needs its usual modes.
         """
         self._is_plain = is_plain
         self._before: list[Any] | None = None
@@ -36,7 +36,7 @@ class QuietTerminal:
 
     @contextmanager
     def as_before(self) -> Iterator[None]:
-        """Give the terminal to something that expects its usual modes, such as an editor."""
+        """Restore the usual modes for a program that needs them, such as an editor."""
         self._restore()
         try:
             yield
@@ -46,13 +46,13 @@ class QuietTerminal:
     def _silence(self) -> None:
         if sys.platform != "win32" and self._before is not None:
             modes = [*self._before]
-            # In canonical mode the kernel would take Ctrl-D for itself, and with ICRNL change Enter.
+            # In canonical mode the kernel would handle Ctrl-D itself, and ICRNL would translate Enter.
             modes[3] &= ~(termios.ECHO | termios.ICANON)
-            modes[3] |= termios.NOFLSH  # Ctrl-C and Ctrl-Z keep what was typed before them.
+            modes[3] |= termios.NOFLSH  # Otherwise Ctrl-C and Ctrl-Z would discard keys typed before them.
             modes[0] &= ~termios.ICRNL
             termios.tcsetattr(0, termios.TCSANOW, modes)
 
     def _restore(self) -> None:
         if sys.platform != "win32" and self._before is not None:
-            # Not TCSAFLUSH, which would drop what was typed.
+            # TCSAFLUSH would discard the typed keys.
             termios.tcsetattr(0, termios.TCSANOW, self._before)

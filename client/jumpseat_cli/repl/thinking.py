@@ -1,4 +1,4 @@
-"""The thinking of an answer: one line that counts, or dimmed text."""
+"""Shows the thinking of an answer as a count of lines or as dimmed text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from jumpseat_cli.terminal.output import DimText, Spinner
 
 
 class Thinking:
-    """Takes the thinking of one turn in pieces."""
+    """The thinking of one turn, which arrives in pieces."""
 
     def __init__(self, spinner: Spinner, *, shown: bool) -> None:
         """
         Args:
-            spinner: counts the lines of thinking that is not shown.
-            shown: print the text.
+            spinner: shows the number of lines if the text is not printed.
+            shown: whether to print the text.
         """
         self._spinner = spinner
         self._shown = shown
@@ -24,7 +24,7 @@ class Thinking:
         self.text = ""
 
     def write(self, piece: str) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         if not self._open and self.text:
             piece = f"\n\n{piece}"
         self._open = True
@@ -37,7 +37,7 @@ class Thinking:
             self._spinner.show(f"Thinking ({count_of_lines(self.text)})")
 
     def finish(self) -> None:
-        """End the text, or leave one line in its place."""
+        """End the printed text, or print a line with the count instead."""
         if not self._open:
             return
         self._open = False
@@ -50,13 +50,13 @@ class Thinking:
 
 
 def count_of_lines(text: str) -> str:
-    """How many lines a text has, in words."""
+    """Describe the number of lines of a text, such as `3 lines`."""
     count = len(text.strip().splitlines())
     return f"{count} line{'' if count == 1 else 's'}"
 
 
 def print_thinking(text: str) -> None:
-    """Print a whole text of thinking."""
+    """Print the complete thinking of an answer."""
     writer = DimText(sys.stdout)
     writer.write(text.strip())
     writer.finish()

@@ -1,4 +1,4 @@
-"""The conversation as Markdown: shown, and saved to a file."""
+"""Renders the conversation as Markdown, and picks a file to save it to."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ LONGEST_NAME = 40
 
 
 async def transcript_of(client: Client, conversation: TerminalConversation) -> str:
-    """The conversation as the transcript that editors can read back.
+    """Render the conversation as a transcript that editors can read back.
 
     Raises:
-        ClientError: the daemon refuses.
+        ClientError: the request failed.
     """
     options = {key: conversation.options.get(key) for key in ("model", "system", "settings")}
     return await client.render_transcript(conversation.messages, conversation_id=conversation.id, **options)
 
 
 def free_path(conversation: TerminalConversation, directory: Path) -> Path:
-    """A path for a transcript, where no file is yet: the first words of the first question."""
+    """Return an unused path for a transcript, named after the first words of the first question."""
     texts = [block["text"] for block in conversation.first_question if block["type"] == "text"]
     words = re.findall(r"\w+", " ".join(texts).lower())
     name = ""

@@ -1,4 +1,4 @@
-"""One turn: the answer as it arrives, and what it leaves for the next turn."""
+"""A turn of a conversation: prints the answer as it arrives, and collects the outcome for the next turn."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from jumpseat_client.stream import ChatStream
 
 @dataclass
 class TurnOutcome:
-    """What a turn has brought."""
+    """The outcome of a turn."""
 
     content: list[Block] = field(default_factory=list)
-    """The answer, or the part of it that came."""
+    """The answer, or the part of it that was received."""
 
     usage: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     model: str = ""
-    """As `provider:model`; empty if the daemon did not accept the turn."""
+    """The model as `provider:model`; empty if the daemon did not accept the turn."""
 
     conversation_id: str | None = None
     not_kept: str | None = None
@@ -39,16 +39,16 @@ class TurnOutcome:
     """Warnings to print below the answer."""
 
     error: ClientError | None = None
-    """Why the turn ended early."""
+    """The error that ended the turn early."""
 
     @property
     def was_stopped(self) -> bool:
-        """Whether the user stopped it."""
+        """Whether the user stopped the turn."""
         return isinstance(self.error, ChatFailed) and self.error.kind == "cancelled"
 
 
 class TerminalTurn:
-    """A turn that prints its answer. It is run once."""
+    """A turn that prints its answer. It can be run only once."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class TerminalTurn:
     ) -> None:
         """
         Args:
-            chat: makes the chat, whose progress goes to the callback.
-            output_mode: the form that the answer must have; None for any.
-            shows_thinking: print the thinking instead of one line about it.
-            is_raw: print the answer without rendering its Markdown.
+            chat: starts the chat and reports its progress to the callback.
+            output_mode: the required form of the answer; None for any.
+            shows_thinking: whether to print the thinking instead of one line about it.
+            is_raw: whether to print the answer without rendering its Markdown.
         """
         self._output_mode = output_mode
         self._spinner = make_spinner("Waiting for the model")
@@ -72,10 +72,10 @@ class TerminalTurn:
         self._output = AnswerText(is_raw=is_raw)
         self._text = ""
         self.outcome = TurnOutcome()
-        """What the turn has brought so far."""
+        """The outcome so far."""
 
     async def run(self) -> TurnOutcome:
-        """Print the answer as it arrives. A failure is in the outcome."""
+        """Print the answer as it arrives, and return the outcome, which includes any failure."""
         outcome = self.outcome
         started = time.monotonic()
         try:
@@ -96,11 +96,11 @@ class TerminalTurn:
         return outcome
 
     def stop(self) -> None:
-        """Cancel the turn; `run` returns with what came."""
+        """Cancel the turn; `run` then returns the outcome so far."""
         self._stream.cancel()
 
     def _progress(self, message: str, percentage: int | None) -> None:
-        if not self._output.is_open:  # The spinner and the answer use the same rows.
+        if not self._output.is_open:  # The spinner would overwrite the answer, which uses the same rows.
             self._spinner.progress(message, percentage)
 
     def _take(self, delta: Delta) -> None:
@@ -120,7 +120,7 @@ class TerminalTurn:
         note = note_of(delta, self._spinner)
         if delta.get("code") == "conversation_not_kept":
             self.outcome.not_kept = note
-        # A question that was edited or dropped makes a fork, as the user wanted.
+        # Editing or dropping a question forks the conversation, as the user wanted, so do not warn about it.
         elif note is not None and delta.get("code") != "conversation_forked":
             self.outcome.notes.append(note)
 
@@ -134,5 +134,5 @@ class TerminalTurn:
         self._output.finish()
         self.outcome.thinking = self._thinking.text
         if not self.outcome.content and self._text:
-            # The daemon died, and the partial with it.
+            # The daemon died, so there is no partial result.
             self.outcome.content = [{"type": "text", "text": self._text}]

@@ -1,1 +1,1 @@
-"""The terminal: text without control sequences, tables, answers, questions, messages and their exit codes."""
+"""Terminal output and input: safe text, tables, answers, questions, error messages and exit codes."""

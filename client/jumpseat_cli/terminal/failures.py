@@ -17,12 +17,12 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 TERMINATED = 143
-"""As a shell reports a program that SIGTERM has ended."""
+"""The code that a shell reports for a program that SIGTERM has ended."""
 
 BY_SIGTERM = "SIGTERM"
-"""The argument of the CancelledError of SIGTERM; that of Ctrl-C has none."""
+"""The argument of the CancelledError for SIGTERM; the one for Ctrl-C has no argument."""
 
-# Valid in JSON strings, but control characters for a terminal, and surrogates that UTF-8 cannot encode.
+# These are valid in JSON strings, but a terminal interprets control characters and UTF-8 lacks surrogates.
 _UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
@@ -37,11 +37,11 @@ def say(text: str) -> None:
 
 
 def print_failure(message: str, hint: str | None = None) -> int:
-    """Print what failed, and on a second line what to do about it; return the exit code.
+    """Print an error message, and a hint on a second line; return the exit code.
 
     With `--json` the failure is printed as `{"error": ...}`.
     """
-    import click  # Here, because the daemon is started before click is imported.
+    import click  # An import at the top would delay the start of the daemon.
 
     context = click.get_current_context(silent=True)
     if context is not None and context.params.get("as_json"):
@@ -62,30 +62,30 @@ def print_client_error(error: ClientError, *, as_json: bool) -> None:
 
 
 def error_document(error: ClientError) -> dict[str, Any]:
-    """Return the error in the form of the wire."""
+    """Return the error in wire form."""
     if isinstance(error, RequestFailed):
         return error.as_dict()
     return client_error(str(error), error.hint)
 
 
 def exit_code_of(error: asyncio.CancelledError) -> int:
-    """Return the exit code for the cancelling of a command's own task by Ctrl-C or SIGTERM."""
+    """Return the exit code of a command whose task was cancelled by Ctrl-C or SIGTERM."""
     return TERMINATED if BY_SIGTERM in error.args else INTERRUPTED
 
 
 def cancelled_error(code: int) -> dict[str, Any]:
-    """Return the error of a command that Ctrl-C or SIGTERM has ended, by its exit code."""
+    """Return the error for a command that Ctrl-C or SIGTERM ended, according to its exit code."""
     by = "SIGTERM" if code == TERMINATED else "Ctrl-C"
     return {"code": None, "message": f"{by} ended the command.", "data": {"kind": "cancelled"}}
 
 
 def client_error(message: str, hint: str | None = None) -> dict[str, Any]:
-    """Return an error of the command line itself in the form of the wire."""
+    """Return an error of the command line itself in wire form."""
     data = {"kind": "client"} | ({"hint": hint} if hint else {})
     return {"code": None, "message": message, "data": data}
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document that is safe on a terminal."""
+    """Print a JSON document with the characters escaped that are unsafe on a terminal."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
     print(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=True)

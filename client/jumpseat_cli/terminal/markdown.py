@@ -1,7 +1,7 @@
 """Renders Markdown on a terminal while it arrives.
 
-Finished blocks are printed once and scroll away like any output; only the unfinished tail is redrawn. So the
-cost of a frame depends on the longest block, not on the length of the answer.
+Finished blocks are printed once and scroll away like any output; only the unfinished tail is redrawn. The
+cost of a frame therefore depends on the longest block, not on the length of the answer.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _LIST_ITEM = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])([ \t]|$)")
 
 
 class BlockSplitter:
-    """Cuts Markdown into independent blocks, each as soon as its end is certain.
+    """Splits Markdown into independent blocks, each as soon as its end is certain.
 
-    A blank line ends a block unless the next line is indented or continues a list; a code fence is a block
-    of its own. The blocks joined are the text.
+    A blank line ends a block unless the next line is indented or continues a list; a code fence is a separate
+    block. Joining the blocks yields the original text.
     """
 
     def __init__(self) -> None:
         self.tail = ""
         """The unfinished text."""
         self.fence_line = ""
-        """The line that opened the code fence in which the text ends, if it does."""
+        """The line that opened a code fence that is still open, or an empty string."""
         self._scanned = 0
         self._fence: str | None = None
         self._after_blank = False
         self._in_list = False
 
     def feed(self, text: str) -> list[str]:
-        """Take the next piece; return the blocks that it finishes."""
+        """Add the next piece, and return the blocks that it finishes."""
         self.tail += text
         blocks: list[str] = []
         while (end := self.tail.find("\n", self._scanned)) >= 0:
@@ -67,7 +67,7 @@ class BlockSplitter:
         return self._after_blank and line[0] not in " \t"
 
     def _ends_block(self, line: str) -> bool:
-        """Update the state for the next lines; True if the line closes a fence outside a list."""
+        """Update the state for the next lines; return whether the line closes a fence outside a list."""
         if self._fence is not None:
             closing = _FENCE.fullmatch(line)
             if closing is None or not closing[1].startswith(self._fence) or closing[2].strip():
@@ -88,28 +88,26 @@ class BlockSplitter:
 
 
 def _opened_fence(line: str) -> str | None:
-    """The back-ticks or tildes of a line that opens a code fence."""
+    """Return the backticks or tildes of a line that opens a code fence, else None."""
     fence = _FENCE.fullmatch(line)
     return fence[1] if fence and not (fence[1][0] == "`" and "`" in fence[2]) else None
 
 
 class _Rows:
-    """Markdown as rows without trailing blanks."""
-
-    # Trailing blanks would wrap when the terminal gets narrower.
+    """Markdown as rows without trailing blanks, which would wrap when the terminal becomes narrower."""
 
     def __init__(self, text: str, *, boxes: bool) -> None:
         """
         Args:
-            text: complete Markdown, independent of what was printed before.
-            boxes: whether a background fills its box. In rows that are erased again it must not: an echoed
-                key would wrap the row.
+            text: complete Markdown that does not depend on earlier output.
+            boxes: whether a background colour fills its box. It must not in rows that are erased again,
+                because an echoed key would wrap the row.
         """
         self._text = text
         self._boxes = boxes
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        # Links are written out, so that the user sees the target before following one.
+        # Write links out, so that users see the target before they follow a link.
         markdown = Markdown(self._text, hyperlinks=False)
         for row in console.render_lines(markdown, options, pad=False):
             yield from self._without_trailing_blanks(row)
@@ -134,10 +132,10 @@ class _Region:
         self._console = console
         self._lengths: list[int] = []
         self.whole = True
-        """Whether all rows were drawn, not only the last ones."""
+        """Whether all rows were drawn, not just the last ones."""
 
     def draw(self, text: str, *, below_a_blank: bool) -> None:
-        """Draw Markdown; if it does not fit the screen, only its last rows."""
+        """Draw Markdown, or only its last rows if it does not fit on the screen."""
         rendered = self._console.render_lines(_Rows(text, boxes=False), pad=False)
         rows = [[Segment("")], *rendered] if below_a_blank else rendered
         shown = rows[-max(1, self._console.height - 2) :]
@@ -146,10 +144,10 @@ class _Region:
         self._console.print(Segments(s for row in shown for s in [*row, Segment.line()]), end="")
 
     def erase(self) -> bool:
-        """Erase the rows; False if they cannot be erased."""
+        """Erase the rows; return False if they cannot be erased."""
         self._measure()
         width, height = self._console.size
-        # Each terminal wraps long rows in its own way when it gets narrower, so their first row is unknown.
+        # Terminals wrap long rows differently when they become narrower, so the first row is unknown.
         wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
         # A row that scrolled off the screen cannot be erased.
         safe = len(self._lengths) < height and not wrapped
@@ -161,7 +159,7 @@ class _Region:
         return safe
 
     def _measure(self) -> None:
-        # rich uses COLUMNS if it is set, which does not follow a resize.
+        # rich uses COLUMNS if it is set, but COLUMNS does not change when the terminal is resized.
         with contextlib.suppress(OSError, ValueError):
             size = os.get_terminal_size(self._console.file.fileno())
             if size.columns and size.lines:
@@ -169,7 +167,7 @@ class _Region:
 
 
 def _cuts_long_rows(environ: Mapping[str, str]) -> bool:
-    """Whether this terminal cuts long rows, instead of wrapping them, when it gets narrower."""
+    """Whether this terminal cuts long rows instead of wrapping them when it becomes narrower."""
     if "TMUX" in environ:
         return False
     return "XTERM_VERSION" in environ or environ.get("TERM", "").startswith(("linux", "screen", "eterm"))
@@ -178,8 +176,8 @@ def _cuts_long_rows(environ: Mapping[str, str]) -> bool:
 class MarkdownOutput:
     """Renders an answer on stdout. `write` needs a running event loop, which draws the tail."""
 
-    # rich's Live is not used: it draws in a thread, which sometimes erases a block just printed, and after a
-    # resize it erases other rows than it drew.
+    # rich's Live is unsuitable: it draws in a thread, which sometimes erases a block that was just printed,
+    # and after a resize it erases rows that it did not draw.
 
     def __init__(self) -> None:
         self._console = Console(file=sys.stdout)
@@ -187,7 +185,7 @@ class MarkdownOutput:
         self._splitter = BlockSplitter()
         self._region = _Region(self._console)
         self._drawn = ""
-        """The tail as last drawn."""
+        """The tail when it was last drawn."""
         self._staying = ""
         """Unfinished text that was drawn and can no longer be erased."""
         self._draws = self._console.is_terminal and not self._console.is_dumb_terminal
@@ -229,12 +227,12 @@ class MarkdownOutput:
         self._staying = self._staying[len(block) :]
 
     def _erase(self) -> None:
-        """Erase the tail; if it cannot be erased, printing continues after it."""
+        """Erase the tail; if that is impossible, continue printing after it."""
         if not self._region.erase() and self._region.whole:
             self._staying = self._drawn
 
     def _rest_of(self, block: str) -> str:
-        """The part of the block that is not yet permanent on the screen, with its open fence repeated."""
+        """Return the part of the block that is not yet permanent on the screen, after any open fence line."""
         before = BlockSplitter()
         before.feed(self._staying)
         rest = block[len(self._staying) :]

@@ -1,4 +1,4 @@
-"""Output of an answer: plain text in a pipe, rendered Markdown on a terminal; and the spinner before it."""
+"""Prints answers, as plain text in a pipe and as rendered Markdown on a terminal, and shows a spinner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AnswerOutput(Protocol):
-    """Takes an answer in pieces."""
+    """An output for an answer that arrives in pieces."""
 
     def write(self, text: str) -> None:
         """Show the next piece."""
@@ -24,21 +24,21 @@ class AnswerOutput(Protocol):
 
 
 class PlainOutput:
-    """Writes each piece as it arrives."""
+    """An output that writes each piece as it arrives."""
 
     def __init__(self) -> None:
         self._filter = ControlSequenceFilter()
         self._last = "\n"
 
     def write(self, text: str) -> None:
-        """Write the piece and flush it, so that the reader of the pipe gets it at once."""
+        """Write the piece and flush it, so that the reader of the pipe receives it immediately."""
         if text := self._filter.feed(text):
             sys.stdout.write(text)
             sys.stdout.flush()
             self._last = text[-1]
 
     def finish(self) -> None:
-        """End the last line, if the answer did not."""
+        """End the last line if the answer did not."""
         if self._last != "\n":
             sys.stdout.write("\n")
             sys.stdout.flush()
@@ -46,15 +46,15 @@ class PlainOutput:
 
 
 class AnswerText:
-    """The text of an answer on stdout, rendered where that is a terminal, and its thinking on stderr."""
+    """The text of an answer on stdout, rendered if that is a terminal, and its thinking on stderr."""
 
     def __init__(self, *, is_raw: bool) -> None:
         """
         Args:
-            is_raw: print Markdown as it is on a terminal too.
+            is_raw: whether to print the Markdown unchanged on a terminal too.
         """
         self._is_raw = is_raw
-        # At once: rich is imported while the model answers.
+        # Create the output now, so that rich is imported while the model answers.
         self._output: AnswerOutput | None = self._made()
         self._thinking: DimText | None = None
         self.is_open = False
@@ -68,7 +68,7 @@ class AnswerText:
         self._output.write(text)
 
     def think(self, text: str) -> None:
-        """Show the next piece of thinking; it ends the text before it."""
+        """Show the next piece of thinking; finish the text before it, if any."""
         if self._thinking is None:
             self.finish()
             self._thinking = DimText(sys.stderr)
@@ -91,7 +91,7 @@ class AnswerText:
 
 
 class DimText:
-    """Writes text in pieces, dimmed on a terminal, without control sequences of its own."""
+    """Text that is written in pieces, dimmed on a terminal, without the text's own control sequences."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -101,7 +101,7 @@ class DimText:
         self._last = ""
 
     def write(self, piece: str) -> None:
-        """Write the piece at once."""
+        """Write the piece immediately."""
         from rich.text import Text
 
         if piece := self._filter.feed(piece):
@@ -109,18 +109,18 @@ class DimText:
             self._last = piece[-1]
 
     def finish(self) -> None:
-        """End the text, with a blank line."""
+        """End the text with a blank line."""
         self._console.print("" if self._last == "\n" else "\n", end="\n")
 
 
 class Spinner:
-    """Shows on stderr what the command waits for; this base class shows nothing."""
+    """A message on stderr that says what the command is waiting for; this base class shows nothing."""
 
     def show(self, message: str) -> None:
         """Set the message."""
 
     def progress(self, message: str, percentage: int | None) -> None:
-        """Show a progress report of the daemon."""
+        """Show a progress report from the daemon."""
         self.show(message if percentage is None else f"{message} ({percentage} %)")
 
     def pause(self) -> None:
@@ -148,13 +148,13 @@ class TerminalSpinner(Spinner):
         from rich.spinner import Spinner as Dots
         from rich.text import Text
 
-        # A Text, because brackets in a string would be read as markup.
+        # Use a Text, because rich would interpret brackets in a string as markup.
         text = Text(clean_line(message) + " …")
         if self._live is not None and self._dots is not None:
             self._dots.update(text=text)
             return
         self._dots = Dots("dots", text, style="status.spinner")
-        # rich redirects stdout by default, and the answer would then not see a terminal.
+        # By default rich redirects stdout, and the answer would then not be rendered for a terminal.
         self._live = Live(
             self._dots,
             console=Console(stderr=True),
@@ -178,15 +178,15 @@ class TerminalSpinner(Spinner):
 
 
 def make_spinner(message: str) -> Spinner:
-    """A spinner with this message, visible if stderr is a terminal."""
+    """Return a spinner with this message; it is visible only if stderr is a terminal."""
     spinner = TerminalSpinner() if sys.stderr.isatty() else Spinner()
-    # Not at once: the caller starts its daemon first, and rich is imported while that starts.
+    # Show it later, so that the caller starts its daemon first and rich is imported in the meantime.
     asyncio.get_running_loop().call_soon(spinner.show, message)
     return spinner
 
 
 def make_output() -> AnswerOutput:
-    """Rendered Markdown on a terminal, plain text in a pipe."""
+    """Return an output that renders Markdown on a terminal and writes plain text to a pipe."""
     if not sys.stdout.isatty():
         return PlainOutput()
     from jumpseat_cli.terminal.markdown import MarkdownOutput

@@ -1,4 +1,4 @@
-"""Questions on the terminal. Ctrl-C and SIGTERM end them, and leave the terminal as it was."""
+"""Questions on the terminal. Ctrl-C and SIGTERM end them and restore the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 async def confirm(question: str) -> int:
-    """Ask; `OK` for yes, `FAILED` for no."""
+    """Ask a question; return `OK` for yes and `FAILED` for no."""
     return OK if await _answer(lambda: click.confirm(question, err=True)) else FAILED
 
 
@@ -29,13 +29,13 @@ def ask_hidden(question: str, **options: Any) -> str:
     """Ask for a text that is not shown while it is typed.
 
     Args:
-        question: what is asked.
+        question: the prompt.
         options: as for `click.prompt`.
 
     Raises:
         click.Abort: stdin has ended.
-        click.exceptions.Exit: SIGTERM came, and the command must end.
-        KeyboardInterrupt: Ctrl-C came.
+        click.exceptions.Exit: SIGTERM arrived, and the command must end.
+        KeyboardInterrupt: the user pressed Ctrl-C.
     """
 
     def ask() -> str:
@@ -48,13 +48,13 @@ def ask_hidden(question: str, **options: Any) -> str:
 
 
 async def _answer(ask: Callable[[], T]) -> T:
-    """Ask in a thread: in the main one, Python loses a signal that arrives just before `input` blocks."""
+    """Ask in a worker thread: in the main one, Python misses a signal just before `input` blocks."""
     modes = _terminal_modes()
     try:
-        # With a limit, so that the process does not wait for the thread after a signal.
+        # With a limit, even an infinite one, the process does not wait for the thread after a signal.
         return await run_blocking(ask, within=math.inf)
     except asyncio.CancelledError:
-        # The thread still reads, with the echo off if the answer is hidden.
+        # The thread is still reading, with the echo off if the answer is hidden.
         _restore(modes)
         click.echo(err=True)
         raise

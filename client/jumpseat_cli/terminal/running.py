@@ -1,4 +1,4 @@
-"""A command's coroutine, run to its exit code."""
+"""Runs a command's coroutine and returns its exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
-    """Run a command's coroutine; turn its failures into messages and exit codes."""
+    """Run a command's coroutine, and convert its failures to messages and exit codes."""
     try:
         return asyncio.run(until_terminated(work))
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
@@ -37,7 +37,7 @@ def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
 
 
 async def until_terminated(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work; SIGTERM cancels it, so that it restores the terminal."""
+    """Run the work; SIGTERM cancels it, so that it can restore the terminal."""
     task = asyncio.current_task()
     if task is not None:
         with suppress(NotImplementedError):  # Windows has no such signal.

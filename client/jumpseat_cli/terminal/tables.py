@@ -1,4 +1,4 @@
-"""Tables on a terminal, as wide as it is, and lines with tabs in a pipe."""
+"""Prints rows as a table that fits the terminal, or as lines with tabs in a pipe."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ FIXED = ("Model", "Context", "Output", "Cost", "Id", "Changed", "Turns")
 """Columns whose cells are not wrapped."""
 
 LAST_COLUMN = 20
-"""A table whose last column would be narrower is printed as paragraphs, where the caller allows it."""
+"""The minimum width of the last column. A narrower table is printed as paragraphs if the caller allows it."""
 
 
 def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: bool = False) -> None:
-    """Print a table on a terminal, lines with tabs in a pipe.
+    """Print a table on a terminal, or lines with tabs in a pipe.
 
     Args:
-        titles: of the columns.
-        rows: the cells.
-        stacks: where the terminal is too narrow for the table, each row is a paragraph that begins with its
-            first cell.
+        titles: the column titles.
+        rows: the cells of each row.
+        stacks: whether to print each row as a paragraph, starting with its first cell, if the terminal is too
+            narrow for the table.
     """
     cleaned = [[clean_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
@@ -35,7 +35,7 @@ def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: 
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:
-    """The columns that a table needs on a terminal without its last column."""
+    """Return the width, in terminal columns, of a table without its last column."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return sum(width + 3 for width in widths[:-1] if width)
 
@@ -52,7 +52,7 @@ def _print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             table.add_column(title, overflow="fold", no_wrap=title in FIXED)
     used = [number for number in range(len(titles)) if any(row[number] for row in rows)]
     for row in rows:
-        # A Text, because brackets in a string would be read as markup.
+        # Use a Text, because rich would interpret brackets in a string as markup.
         table.add_row(*(Text(row[number]) for number in used))
     Console(file=sys.stdout).print(table)
 

@@ -1,4 +1,4 @@
-"""What a terminal can show, and text of models and providers without control sequences.
+"""Removes control sequences from external text.
 
 All external text is filtered before it is printed: answers, error messages, names in tables. Only printable
 characters, line feeds and tabs remain.
@@ -11,10 +11,10 @@ import sys
 from enum import Enum, auto
 
 SWALLOW_LIMIT = 256
-"""Maximum characters dropped with an unfinished sequence; text resumes after them."""
+"""Maximum number of characters dropped with an unfinished sequence; text resumes after them."""
 
-# C0 controls except tab and line feed, DEL, C1 controls, and the bidirectional overrides and isolates, which
-# can disguise text. Right-to-left scripts display correctly without them.
+# This matches C0 controls except tab and line feed, DEL, C1 controls, and the bidirectional overrides and
+# isolates, which can disguise text. Right-to-left scripts display correctly without those.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _SEQUENCE_8BIT = "\x9b"
@@ -32,14 +32,14 @@ class _State(Enum):
 
 
 class ControlSequenceFilter:
-    """Strips control sequences from text in pieces; the result does not depend on the split."""
+    """A filter that strips control sequences from text in pieces, wherever the text is split."""
 
     def __init__(self) -> None:
         self._state = _State.TEXT
         self._swallowed = 0
 
     def feed(self, text: str) -> str:
-        """Take the next piece; return the text in it, and earlier characters that were not a sequence."""
+        """Filter the next piece; the result includes earlier characters that turned out to be text."""
         kept: list[str] = []
         at = 0
         while at < len(text):
@@ -56,7 +56,7 @@ class ControlSequenceFilter:
         return "".join(kept)
 
     def _control(self, character: str) -> None:
-        """Drop a control character in text, and enter the state for the sequence it introduces."""
+        """Drop a control character, and enter the state for the sequence that it introduces."""
         self._swallowed = 0
         if character == _ESCAPE:
             self._state = _State.ESCAPE
@@ -66,14 +66,14 @@ class ControlSequenceFilter:
             self._state = _State.STRING
 
     def _take(self, character: str) -> bool:
-        """Drop a character of a sequence; False if the character is text again."""
+        """Drop a character of a sequence; return False if the character is text instead."""
         self._swallowed += 1
         if character == "\n" or self._swallowed > SWALLOW_LIMIT:
             self._state = _State.TEXT
             return False
         if character == _ESCAPE:
-            # A new sequence, or the first half of a string terminator; both continue alike. The count
-            # goes on, so that a chain of introducers cannot drop more than the limit.
+            # This starts a new sequence or a string terminator, which are handled alike. Do not reset the
+            # count, so that a chain of introducers cannot drop more than the limit.
             self._state = _State.ESCAPE
             return True
         if self._state is _State.STRING:
@@ -105,12 +105,12 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Like `clean`, on one line for tables and messages: each run of white space becomes one space."""
+    """Like `clean`, but also replace each run of white space with one space, for tables and messages."""
     return " ".join(clean(text).split())
 
 
 def can_print(characters: str) -> bool:
-    """Whether the encoding of stdout has these characters."""
+    """Whether stdout's encoding has these characters."""
     try:
         characters.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -1,4 +1,4 @@
-"""Lines cut at words, for the width of the terminal."""
+"""Wraps lines at words to fit the terminal."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from jumpseat_cli.terminal.text import clean
 
 
 def columns() -> int:
-    """The width of the terminal; 80 if there is none."""
+    """Return the width of the terminal; 80 if there is none."""
     if "COLUMNS" not in os.environ and not sys.stdout.isatty() and sys.stderr.isatty():
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     return shutil.get_terminal_size().columns
 
 
 def wrapped(line: str, indent: str = "") -> str:
-    """A line cut at words for the width of the terminal; ids and paths are never cut.
+    """Wrap a line at words to fit the terminal; ids and paths are never split.
 
     Args:
-        line: without line feeds; its own indent is that of its other lines too.
-        indent: in addition, before each line after the first.
+        line: a line without line feeds; its indent applies to the continuation lines too.
+        indent: additional indent for the continuation lines.
     """
     indent = line[: len(line) - len(line.lstrip(" "))] + indent
     return textwrap.fill(
@@ -31,6 +31,6 @@ def wrapped(line: str, indent: str = "") -> str:
 
 
 def print_line(text: str) -> None:
-    """Print a line of our own on stdout, cut between words on a terminal."""
+    """Print a line on stdout; wrap it at words on a terminal."""
     text = clean(text)
     print(wrapped(text, "  ") if sys.stdout.isatty() else text)
