@@ -1,6 +1,6 @@
 """The contract suite for every adapter, including those of plug-ins.
 
-A plug-in's tests have a subclass:
+To test a plug-in, subclass `AdapterContract`:
 
     from pathlib import Path
 
@@ -10,17 +10,17 @@ A plug-in's tests have a subclass:
 
     class TestMyProvider(AdapterContract):
         recordings = Path(__file__).with_name("recordings")  # Each recording adds tests.
-        script = ChatCompletionsScript()  # The provider's dialect, or your own `Script`.
+        script = ChatCompletionsScript()  # Choose the provider's dialect, or write your own `Script`.
 
         def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
             return MyAdapter("mine", MyConfig(base_url=base_url), http)
 
-The provider is a real, scriptable HTTP server on loopback (`FakeUpstream`). An adapter that sends no HTTP
-requests sets `speaks_http = False` and a `live_request` that it can answer. `recordings` describes the format
-of recordings.
+The provider is a real, scriptable HTTP server on loopback (`FakeUpstream`). For an adapter that does not send
+HTTP requests, set `speaks_http = False` and a `live_request` that it can answer. The module `recordings`
+describes the format of recordings.
 
-Needs pytest, without an async plug-in. Public and stable for plug-ins: `tests/unit/test_public_names.py`
-checks the names.
+The suite needs pytest, but no async plug-in. It is a stable API for plug-ins, whose names
+`tests/unit/test_public_names.py` checks.
 """
 
 try:

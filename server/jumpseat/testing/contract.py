@@ -1,4 +1,4 @@
-"""The contract that every adapter passes: the hooks of `stage` and all checks."""
+"""The contract that every adapter must pass: the hooks in `stage` and all checks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class AdapterContract(
     ConcurrencyChecks,
     LiveChecks,
 ):
-    """Subclass it as `Test…` with the hooks of `ContractBase`; pytest collects the checks.
+    """The base class of an adapter's tests. pytest collects the checks from a subclass named `Test…`.
 
-    Only `make_adapter` has no default. Checks that need another hook are skipped with the reason.
+    Override the hooks of `ContractBase`. Only `make_adapter` is required; checks that need another hook which
+    is not defined are skipped with the reason.
     """

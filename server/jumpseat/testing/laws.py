@@ -1,6 +1,6 @@
-"""The laws of events, and the shape of a response, as assertions.
+"""Assertions for the laws of events and for the shape of a response.
 
-Sources: section 2 of the protocol page, and the docstrings of `chat/events.py` and `chat/response.py`.
+They follow section 2 of the protocol page and the docstrings of `chat/events.py` and `chat/response.py`.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _CONTENT = {
 
 
 def check(holds: object, sentence: str) -> None:
-    """Fail with a sentence.
+    """Fail with the sentence unless the condition holds.
 
     Raises:
-        AssertionError: it does not hold.
+        AssertionError: the condition is false.
     """
     if not holds:
         raise AssertionError(sentence)
 
 
 class _Laws:
-    """The state after the events so far."""
+    """The state after the events checked so far."""
 
     def __init__(self) -> None:
         self.open: dict[int, tuple[str, list[str]]] = {}
@@ -69,11 +69,11 @@ class _Laws:
         self.done = False
 
     def restart(self) -> None:
-        """A new response starts; the blocks before it are void."""
+        """Start a new response, which discards the earlier blocks."""
         self.open, self.seen, self.prose = {}, 0, None
 
     def take(self, event: StreamEvent, at: str) -> None:
-        """Check the next event; `at` is its name in messages."""
+        """Check the next event. `at` is its name in messages."""
         check(not self.done, f"{at} comes after done, which must be the last event.")
         match event:
             case TextStartEvent() | ThinkingStartEvent() | ToolUseStartEvent():
@@ -99,7 +99,7 @@ class _Laws:
             case StartEvent() | RetryEvent():
                 raise AssertionError(f"{at} is an event of the turn engine, not of an adapter.")
             case ProgressEvent() | WarningEvent() | CitationEvent():
-                pass  # Allowed anywhere before done.
+                pass  # These are allowed anywhere before done.
             case _:
                 assert_never(event)
 
@@ -141,14 +141,18 @@ class _Laws:
 
 
 def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
-    """Block numbers rise; start < deltas < done for a block; deltas join to the whole; done is last, once.
+    """Assert that the events of an answer obey the laws.
+
+    Block numbers rise; a block has its start, then its deltas, then its done; the deltas join to the whole
+    block; there is one done event, and it is the last.
 
     Args:
-        events: what one `stream` yielded, from its first event on. ended: whether the answer is complete;
-        after a failure or a cancel there is no done, and blocks may be open.
+        events: all events of one `stream`, from the first.
+        ended: whether the answer is complete; after a failure or a cancel there is no done event, and blocks
+            may be open.
 
     Raises:
-        AssertionError: an event breaks a law; the message names it.
+        AssertionError: an event breaks a law; the message names the event.
     """
     laws = _Laws()
     for position, event in enumerate(events):
@@ -158,7 +162,7 @@ def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
 
 
 def assert_usage(usage: Usage, at: str = "usage") -> None:
-    """Counts are not negative; input includes cached tokens, and output those of reasoning.
+    """Assert that no count is negative, input includes cached tokens, and output includes reasoning tokens.
 
     Raises:
         AssertionError: the counts contradict each other.
@@ -180,15 +184,15 @@ def assert_usage(usage: Usage, at: str = "usage") -> None:
 
 
 def assert_response(response: Response, *, provider: str, model: str) -> None:
-    """A response has the right shape: a list of blocks, each with its origin; the text is a string.
+    """Assert that a response has the right shape: blocks with their origins, and the text as a string.
 
     Args:
-        response: of a chat.
+        response: the response to a chat.
         provider: the adapter's `provider_name`.
         model: the model's name in the request.
 
     Raises:
-        AssertionError: the shape is wrong; the message says where.
+        AssertionError: the shape is wrong; the message names the place.
     """
     content: Any = response.content
     check(

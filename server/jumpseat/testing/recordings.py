@@ -1,11 +1,11 @@
-"""Recorded answers as plain files, each with its expected response.
+"""Reads recorded answers from plain files, each with its expected response.
 
 A recording is two or three files in one folder:
 
 - `NAME.body.sse`, `NAME.body.ndjson` or `NAME.body.json`: the body's bytes, exactly as received.
-- `NAME.expected.json`: an object with keys of `Recording.EXPECTED`; `made` and `source` are required.
-- `NAME.request.json`, optional: the chat, as params of `chat/start` (the protocol page, section 2). Needed if
-  the answer depends on the request: tools, thinking, a model's name.
+- `NAME.expected.json`: an object with keys from `Recording.EXPECTED`; `made` and `source` are required.
+- `NAME.request.json`: the chat as params of `chat/start` (section 2 of the protocol page). It is needed only
+  if the answer depends on the request, for example on tools, thinking or the model's name.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _CONTENT_TYPES: Mapping[str, str] = {
 }
 
 SLICES: Mapping[str, int | None] = {"whole": None, "by bytes": 1, "by sevens": 7}
-"""The sizes of the server's writes."""
+"""The sizes in bytes of the server's writes; None for a single write."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange. `name` is the prefix of its files."""
+    """One recorded exchange. `name` is the prefix of its files."""
 
     EXPECTED: ClassVar[Mapping[str, str]] = {
         "made": "`recorded` from a real server, or `written` by hand",
@@ -75,7 +75,7 @@ class Recording:
         return "error" in self.expected
 
     def reply(self, slice_size: int | None = None) -> Reply:
-        """The answer for a script, in writes of `slice_size` bytes."""
+        """Return the answer for a script, in writes of `slice_size` bytes."""
         headers = {"content-type": _CONTENT_TYPES[self.form], **self.expected.get("headers", {})}
         status = self.expected.get("status", 200)
         whole = Reply((self.body,), status, headers, chunked=self.streamed)
@@ -83,7 +83,7 @@ class Recording:
 
     @cached_property
     def request(self) -> ChatRequest | None:
-        """The recorded chat, with an empty `model` if it has none; None if no chat was recorded."""
+        """The recorded chat, with an empty `model` if it names none. None if no chat was recorded."""
         if not self.params:
             return None
         ask = ask_from_wire(ChatStartParams.model_validate(self.params))
@@ -103,7 +103,7 @@ class Recording:
         return request if ask.max_tokens is None else replace(request, max_tokens=ask.max_tokens)
 
     def assert_matches(self, response: Response) -> None:
-        """The response has every expected value.
+        """Assert that the response has every expected value.
 
         Raises:
             AssertionError: a value differs; the message names the key.
@@ -126,10 +126,10 @@ class Recording:
 
 
 def load_recordings(folder: Path) -> list[Recording]:
-    """Every recording of a folder, in the order of their names.
+    """Return all recordings in a folder, in the order of their names.
 
     Raises:
-        ValueError: a file is missing, or has unknown keys.
+        ValueError: a file is missing or has unknown keys.
     """
     bodies = sorted(folder.glob("*.body.*"), key=lambda path: path.name)
     names = [path.name.partition(".body.")[0] for path in bodies]
@@ -140,10 +140,10 @@ def load_recordings(folder: Path) -> list[Recording]:
 
 
 def through_the_wire(message: Message) -> Message:
-    """The message after a client has stored it as JSON and sent it with its next chat.
+    """Return the message as it arrives after a client stored it as JSON and sent it with its next chat.
 
     Raises:
-        ValueError: it cannot be written as JSON in UTF-8, or is not valid in the params of a chat.
+        ValueError: the message cannot be written as JSON in UTF-8, or is not valid in the params of a chat.
     """
     from jumpseat.rpc.encode import to_wire
 
@@ -152,7 +152,7 @@ def through_the_wire(message: Message) -> Message:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every string of a JSON value in order, without keys."""
+    """Yield every string in a JSON value in order, without keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -164,7 +164,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def values_in(value: Any) -> Iterator[Any]:
-    """A JSON value and every value inside it, in order."""
+    """Yield a JSON value and every value inside it, in order."""
     yield value
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     for item in inner:

@@ -1,4 +1,4 @@
-"""The hooks that a plug-in defines, and the adapter with its provider for each check."""
+"""The hooks that a plug-in defines, and the stage on which each check runs an adapter and its provider."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from jumpseat.testing.scripts import Script
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Scripted
 
 CHECK_SECONDS = 60.0
-"""The timeout of a check; most take a few milliseconds."""
+"""The timeout for a check. Most take a few milliseconds."""
 
 TIDY_SECONDS = 5.0
-"""Timeout for the end of closed connections and cancelled tasks."""
+"""The timeout for closed connections and cancelled tasks to end."""
 
 TOOLS = (
     ToolDefinition(
@@ -44,45 +44,45 @@ C = TypeVar("C", bound="ContractBase")
 
 
 class ContractBase:
-    """The hooks. `AdapterContract` adds the checks."""
+    """The hooks of the contract, to which `AdapterContract` adds the checks."""
 
     recordings: ClassVar[Path | None] = None
-    """The folder of recordings; None skips the checks that need it."""
+    """The folder with recordings; None skips the checks that need it."""
 
     script: ClassVar[Script | None] = None
-    """The dialect's answers; None skips the checks that need it."""
+    """The script for the provider's dialect; None skips the checks that need it."""
 
     speaks_http: ClassVar[bool] = True
-    """False for an adapter that sends no HTTP requests; the checks that need an HTTP server are skipped."""
+    """Whether the adapter sends HTTP requests; if False, checks that need an HTTP server are skipped."""
 
     models: ClassVar[Sequence[str]] = ("contract-model-a", "contract-model-b")
-    """Model names that the adapter accepts; one is enough if it accepts no other."""
+    """The names of models that the adapter accepts; one is enough if it accepts only one."""
 
     secret: ClassVar[str | None] = None
     """The credential that `make_adapter` configures; None skips the checks that search for it.
 
-    At least 12 characters: shorter ones occur in ordinary text and are not removed from it.
+    It needs at least 12 characters: shorter ones may occur in ordinary text and are not redacted.
     """
 
     live_request: ClassVar[ChatRequest | None] = None
-    """A chat that a real provider behind `make_adapter` answers with text; None skips the live checks."""
+    """A chat that the real provider behind `make_adapter` answers with text; None skips the live checks."""
 
     def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
-        """A fresh adapter whose provider is at this base URL.
+        """Return a new adapter whose provider is at this base URL.
 
         Args:
-            base_url: the scripted server's origin with the script's `base_path`; empty where `speaks_http`
+            base_url: the origin of the scripted server with the script's `base_path`; empty if `speaks_http`
                 is false.
-            http: the shared client; the suite closes it.
+            http: the shared client, which the suite closes.
         """
         raise NotImplementedError(f"{type(self).__name__} must define make_adapter(base_url, http).")
 
     def make_adapter_without_credential(self, base_url: str, http: HttpClient) -> Adapter | None:
-        """An adapter whose configured credential cannot be read; None skips the check."""
+        """Return an adapter whose configured credential cannot be read, or None to skip the check."""
         return None
 
     def prepare(self, upstream: FakeUpstream) -> None:
-        """Script the answers to requests other than chats; by default those of the dialect's script."""
+        """Script the answers to requests other than chats, by default with the dialect's script."""
         if self.script is not None:
             self.script.prepare(upstream, self.models)
 
@@ -92,20 +92,20 @@ class ContractBase:
         return self.models[0]
 
     def loaded_recordings(self) -> list[Recording]:
-        """The recordings, in order."""
+        """Return the recordings in order."""
         return [] if self.recordings is None else load_recordings(self.recordings)
 
     def hello(self, **changes: Any) -> ChatRequest:
-        """A greeting to the first model."""
+        """Return a greeting to the first model."""
         return replace(ChatRequest(messages=(Message.user("Hello."),), model=self.model), **changes)
 
     def request_of(self, recording: Recording) -> ChatRequest:
-        """The recording's request, else a greeting; streamed if the answer is."""
+        """Return the request of the recording, or else a greeting. It is streamed if the answer is."""
         request = recording.request or self.hello()
         return replace(request, model=request.model or self.model, stream=recording.streamed)
 
     def answers(self) -> Script:
-        """The dialect's script; skips the check without one."""
+        """Return the dialect's script, or skip the check if there is none."""
         if not self.speaks_http:
             pytest.skip("this adapter sends no HTTP requests")
         if self.script is None:
@@ -114,7 +114,7 @@ class ContractBase:
 
     @asynccontextmanager
     async def stage(self) -> AsyncIterator[Stage]:
-        """An adapter and its provider, without requests so far; no connection may be left at the end."""
+        """Yield an adapter and its provider, and assert at the end that no connection is left open."""
         async with FakeUpstream() as upstream:
             base_path = "" if self.script is None else self.script.base_path
             self.prepare(upstream)
@@ -129,7 +129,7 @@ class ContractBase:
 
 
 class Stage:
-    """One adapter and its provider."""
+    """An adapter and its scripted provider."""
 
     def __init__(
         self, contract: ContractBase, upstream: FakeUpstream, http: HttpClient, adapter: Adapter
@@ -147,12 +147,12 @@ class Stage:
 
     @property
     def chats(self) -> list[RecordedRequest]:
-        """The chats that the provider has received so far."""
+        """The chat requests that the provider has received so far."""
         path = self._chat_path
         return [each for each in self.upstream.requests if path is None or each.path == path]
 
     def sent(self, number: int = -1) -> Any:
-        """A chat's request body as a JSON value; the last one by default."""
+        """Return the request body of a chat, by default of the last one, as a JSON value."""
         script = self._contract.script
         request = self.chats[number]
         return request.json if script is None else script.sent(request)
@@ -168,14 +168,14 @@ class Stage:
     async def chat_arrives(
         self, number: int = 1, chats: Collection[asyncio.Task[Any]] = ()
     ) -> RecordedRequest:
-        """Wait until the provider has received this many chats; returns the last of them.
+        """Wait until the provider has received this many chats, and return the last of them.
 
         Args:
-            number: counted from 1.
-            chats: running chats; none may end before the provider has received this one.
+            number: the number of chats to wait for.
+            chats: the running chats, none of which may end before that.
 
         Raises:
-            AssertionError: it did not arrive; the message has the reason.
+            AssertionError: the chats did not arrive; the message has the reason.
         """
         arrival = asyncio.create_task(self._arrival(number))
         await asyncio.wait({arrival, *chats}, return_when=asyncio.FIRST_COMPLETED)
@@ -202,16 +202,16 @@ class Stage:
         return self.chats[number - 1]
 
     async def events(self, request: ChatRequest) -> list[StreamEvent]:
-        """Every event of one attempt.
+        """Return all events of one attempt.
 
         Raises:
-            ChatError: as the adapter does.
+            ChatError: the adapter raised it.
         """
         async with events_of(self.adapter, request) as events:
             return [event async for event in events]
 
     async def chat(self, request: ChatRequest) -> Response:
-        """The response of `ChatModel.chat`."""
+        """Return the response of `ChatModel.chat`."""
         model = self.adapter.bind(request.model)
         return await model.chat(
             request.messages,
@@ -229,10 +229,10 @@ class Stage:
         )
 
     async def failure(self, request: ChatRequest) -> ChatError:
-        """The error of a chat, with its `partial`.
+        """Return the error of a chat that fails, with its `partial`.
 
         Raises:
-            AssertionError: the chat does not fail, or raises another error than a `ChatError`.
+            AssertionError: the chat succeeds or raises an error other than a `ChatError`.
         """
         try:
             response = await self.chat(request)
@@ -248,9 +248,9 @@ class Stage:
 def bounded(
     check_method: Callable[Concatenate[C, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[C, P], None]:
-    """Run an async check as a test in its own event loop, with a timeout and a check for leftover tasks."""
+    """Wrap an async check as a test with its own event loop, a timeout and a check for leftover tasks."""
 
-    # With its own loop, the suite needs no async plug-in of pytest, and runs with any.
+    # With a loop of its own, the suite runs with any async plug-in of pytest or without one.
     def run(self: C, /, *args: P.args, **kwargs: P.kwargs) -> None:
         async def within_bounds() -> None:
             async with asyncio.timeout(CHECK_SECONDS):
@@ -259,7 +259,7 @@ def bounded(
 
         asyncio.run(within_bounds())
 
-    # pytest shows the wrapped name, and parametrizes by the wrapped signature.
+    # pytest shows the wrapped name and parametrizes by the wrapped signature.
     functools.update_wrapper(run, check_method)
     return run
 
@@ -267,7 +267,7 @@ def bounded(
 async def _no_task_is_left() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
-        # A cancelled task may need one turn of the loop to end.
+        # A cancelled task may need one iteration of the loop to end.
         _, others = await asyncio.wait(others, timeout=TIDY_SECONDS)
     names = ", ".join(sorted(str(task.get_coro()) for task in others))
     check(not others, f"the adapter leaves tasks behind: {names}")

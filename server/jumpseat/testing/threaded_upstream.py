@@ -1,4 +1,4 @@
-"""The scripted server on its own thread and event loop, for tests that are not async."""
+"""Runs the scripted server on its own thread and event loop, for tests that are not async."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class ThreadedUpstream:
-    """A `FakeUpstream` behind blocking methods of the same names; use it with `with`."""
+    """A context manager that offers a `FakeUpstream` through blocking methods of the same names."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -36,7 +36,7 @@ class ThreadedUpstream:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port."""
+        """The scheme, host and port."""
         return self._upstream.origin
 
     @property
@@ -50,11 +50,11 @@ class ThreadedUpstream:
         return list(self._upstream.requests)
 
     def script(self, *replies: Scripted, path: str | None = None) -> None:
-        """Queue replies, for one path or for any."""
+        """Queue replies for one path or for any path."""
         self._upstream.script(*replies, path=path)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """Set the reply for empty queues."""
+        """Set the reply that is sent while the queues are empty."""
         self._upstream.default(reply, path=path)
 
     def forget(self) -> None:
@@ -70,7 +70,7 @@ class ThreadedUpstream:
         return self._run(self._upstream.wait_for_request(number))
 
     def wait_for_disconnect(self, number: int = 1) -> None:
-        """Return once the client has closed the connection of that request before its answer ended."""
+        """Wait until the client closes the connection of that request before its answer ends."""
         self._run(self._upstream.wait_for_disconnect(number))
 
 

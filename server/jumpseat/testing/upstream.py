@@ -1,7 +1,7 @@
 """A scripted provider: a real HTTP/1.1 server on loopback.
 
-A script sets the bytes of every answer: how they are cut, when they are sent, and how the connection ends. A
-test holds an answer with a `Gate` until it opens it. `answers` makes bodies of the known dialects.
+A script determines the bytes of every answer, how they are divided into writes, when they are sent and how
+the connection ends. A test can pause an answer with a `Gate`. `answers` builds bodies for the known dialects.
 
     async with FakeUpstream() as upstream:
         upstream.script(Reply.events([{"hello": 1}, "[DONE]"]), path="/v1/chat")
@@ -24,34 +24,34 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 WAIT_SECONDS = 20.0
-"""Timeout for events on loopback; a busy machine may need seconds."""
+"""The timeout for events on loopback, which may take seconds on a busy machine."""
 
 
 class Gate:
-    """A place in an answer where the server waits until the test opens it. Made in any thread."""
+    """A place in an answer where the server waits until the test opens it. Any thread may create one."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
     def open(self) -> None:
-        """Continue the answer. From another thread, use `ThreadedUpstream.open`."""
+        """Resume the answer. From another thread, call `ThreadedUpstream.open` instead."""
         self._event.set()
 
     async def wait(self) -> None:
-        """Return once the gate is open."""
+        """Wait until the gate is open."""
         await self._event.wait()
 
 
 Piece = bytes | Gate
 Event = Mapping[str, Any] | str | bytes | tuple[str, Mapping[str, Any]] | Gate
-"""JSON for a `data:` line, a literal data value, raw bytes, an (event name, JSON) pair, or a gate."""
+"""JSON for a `data:` line, a literal data value, raw bytes, a pair of event name and JSON, or a gate."""
 
 Ending = Literal["complete", "stall", "close", "reset"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One scripted answer. The `after` methods count bytes of the body, whatever the transfer coding."""
+    """One scripted answer. The `*_after` methods count bytes of the body before any transfer coding."""
 
     pieces: Sequence[Piece] = ()
     status: int = 200
@@ -61,37 +61,37 @@ class Reply:
     ending: Ending = "complete"
     ending_after: int | None = None
     held: Gate | None = None
-    """The answer's head is not sent before this is open."""
+    """A gate that delays the head of the answer."""
 
     @classmethod
     def json(cls, body: Any, status: int = 200, **headers: str) -> Reply:
-        """A JSON body with its length. Underscores in header names stand for hyphens."""
+        """Return a reply with a JSON body. Underscores in header names stand for hyphens."""
         return cls.raw(json.dumps(body).encode(), status, "application/json", **headers)
 
     @classmethod
     def raw(cls, body: bytes, status: int = 200, content_type: str = "text/plain", **headers: str) -> Reply:
-        """Any body with its length."""
+        """Return a reply with any body and its length."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return cls((body,), status, {"content-type": content_type, **named})
 
     @classmethod
     def events(cls, events: Sequence[Event], **headers: str) -> Reply:
-        """A chunked event stream, one write for each event."""
+        """Return a chunked event stream with one write for each event."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         pieces = tuple(event if isinstance(event, Gate) else _event_bytes(event) for event in events)
         return cls(pieces, 200, {"content-type": "text/event-stream", **named}, chunked=True)
 
     @property
     def body(self) -> bytes:
-        """The whole body, gates left out."""
+        """The whole body, without gates."""
         return b"".join(piece for piece in self.pieces if isinstance(piece, bytes))
 
     def sliced(self, size: int) -> Reply:
-        """The same answer in writes of `size` bytes."""
+        """Return the same answer in writes of `size` bytes."""
         return replace(self, slice_size=size)
 
     def joined(self, pieces_per_write: int) -> Reply:
-        """The same answer with several pieces per write; gates keep their places."""
+        """Return the same answer with several pieces per write, and gates in the same places."""
         joined: list[Piece] = []
         run: list[bytes] = []
         for piece in self.pieces:
@@ -105,19 +105,19 @@ class Reply:
         return replace(self, pieces=(*joined, b"".join(run)))
 
     def stall_after(self, count: int | None = None) -> Reply:
-        """Send `count` bytes of the body, then nothing until the client or the server disconnects."""
+        """Return a reply that sends `count` bytes of the body, then nothing until either side disconnects."""
         return replace(self, ending="stall", ending_after=count)
 
     def close_after(self, count: int | None = None) -> Reply:
-        """Send `count` bytes of the body, then close the connection."""
+        """Return a reply that sends `count` bytes of the body, then closes the connection."""
         return replace(self, ending="close", ending_after=count)
 
     def reset_after(self, count: int | None = None) -> Reply:
-        """Send `count` bytes of the body, then reset the connection (RST)."""
+        """Return a reply that sends `count` bytes of the body, then resets the connection (RST)."""
         return replace(self, ending="reset", ending_after=count)
 
     def writes(self) -> Iterator[Piece]:
-        """The writes in order, up to the end of the answer."""
+        """Yield the writes in order, up to the end of the answer."""
         left = len(self.body) if self.ending_after is None else self.ending_after
         for piece in self.pieces:
             if isinstance(piece, Gate):
@@ -144,7 +144,7 @@ def _event_bytes(event: Mapping[str, Any] | str | bytes | tuple[str, Mapping[str
 
 @dataclass(slots=True)
 class RecordedRequest:
-    """A received request. `disconnected` is set if the client closed before the answer was complete."""
+    """A received request. `disconnected` is set if the client disconnects before the answer is complete."""
 
     method: str
     path: str
@@ -153,11 +153,11 @@ class RecordedRequest:
     body: bytes
     disconnected: asyncio.Event = field(default_factory=asyncio.Event)
     sent: int = 0
-    """Bytes of the answer's body that were written so far."""
+    """The number of bytes of the answer's body written so far."""
 
     @property
     def json(self) -> Any:
-        """The body parsed."""
+        """The parsed body."""
         return json.loads(self.body)
 
 
@@ -167,17 +167,17 @@ _NOT_SCRIPTED = Reply.json({"error": {"message": "no reply is scripted", "type":
 
 
 class FakeUpstream:
-    """The server. A reply comes from the queue of the path, else of any path, else it is the default.
+    """The scripted server. It replies from the queue of the path, else the one for any path, else a default.
 
     Args:
-        port: on 127.0.0.1; 0 takes a free one.
+        port: the port on 127.0.0.1; 0 for a free one.
     """
 
     def __init__(self, port: int = 0) -> None:
         self._port = port
         self.requests: list[RecordedRequest] = []
         self.accepted = 0
-        """Connections opened to this server so far."""
+        """The number of connections opened to this server so far."""
 
         self._queues: dict[str | None, deque[Scripted]] = defaultdict(deque)
         self._defaults: dict[str | None, Scripted] = {}
@@ -187,7 +187,7 @@ class FakeUpstream:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port."""
+        """The scheme, host and port."""
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
@@ -198,15 +198,15 @@ class FakeUpstream:
 
     @property
     def open_connections(self) -> int:
-        """Connections that neither side has closed."""
+        """The number of connections that neither side has closed."""
         return len(self._connections)
 
     def script(self, *replies: Scripted, path: str | None = None) -> None:
-        """Queue replies, for one path or for any."""
+        """Queue replies for one path or for any path."""
         self._queues[path].extend(replies)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """Set the reply for empty queues."""
+        """Set the reply that is sent while the queues are empty."""
         self._defaults[path] = reply
 
     def forget(self) -> None:
@@ -222,13 +222,13 @@ class FakeUpstream:
         return self.requests[number - 1]
 
     async def wait_until_unconnected(self) -> None:
-        """Return once every connection is closed, by either side."""
+        """Wait until every connection is closed by either side."""
         if self._connections:
             _, still_open = await asyncio.wait(tuple(self._connections), timeout=WAIT_SECONDS)
             assert not still_open, f"{len(still_open)} connections are still open"
 
     async def wait_for_disconnect(self, number: int = 1) -> None:
-        """Return once the client has closed the connection of that request before its answer ended."""
+        """Wait until the client closes the connection of that request before its answer ends."""
         request = await self.wait_for_request(number)
         async with asyncio.timeout(WAIT_SECONDS):
             await request.disconnected.wait()
@@ -268,7 +268,7 @@ class FakeUpstream:
             async with self._arrived:
                 self.requests.append(request)
                 self._arrived.notify_all()
-            # Read while the answer is written, to detect that the client disconnects.
+            # Read while the answer is written, to detect a disconnect of the client.
             watch = asyncio.ensure_future(reader.read(1))
             try:
                 if not await _answer(self._reply_to(request), request, watch, writer):
@@ -323,7 +323,7 @@ async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
 async def _answer(
     reply: Reply, request: RecordedRequest, watch: asyncio.Future[bytes], writer: asyncio.StreamWriter
 ) -> bool:
-    """Write the reply; True if the connection can serve another request."""
+    """Write the reply. Return whether the connection can serve another request."""
     if reply.held is not None and not await _passes(reply.held, watch):
         request.disconnected.set()
         return False
@@ -342,7 +342,7 @@ async def _answer(
             writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if reply.chunked else piece)
             await writer.drain()
             request.sent += len(piece)
-            # One turn of the loop per write, so that the pieces are sent separately.
+            # Yield to the loop after each write so that the pieces are sent separately.
             await asyncio.sleep(0)
     match reply.ending:
         case "complete":
@@ -364,7 +364,7 @@ async def _answer(
 
 
 async def _passes(gate: Gate, watch: asyncio.Future[bytes]) -> bool:
-    """Wait for a gate; False if the client disconnected first."""
+    """Wait for a gate. Return False if the client disconnects first."""
     opened = asyncio.ensure_future(gate.wait())
     either: set[asyncio.Future[Any]] = {opened, watch}
     try:

@@ -1,1 +1,1 @@
-"""One module for each dialect: bodies of answers, and the `Script` that makes them for the contract."""
+"""The bodies of answers and the `Script` that writes them for the contract, in one module per dialect."""

@@ -1,6 +1,6 @@
-"""Bodies of the Messages dialect, for scripts of the fake upstream.
+"""Builds bodies in the Messages dialect for scripts of the fake upstream.
 
-Shapes: the streaming and whole answers of POST /v1/messages in Anthropic's API reference.
+The shapes follow the streamed and whole answers of POST /v1/messages in Anthropic's API reference.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Call:
     name: str
     pieces: Sequence[str] = ('{"a"', ": 1}")
     input: Any = None
-    """The same input parsed, for the whole answer."""
+    """The same input, parsed, for whole answers."""
 
 
 FakeBlock = Thought | Redacted | Words | Call
 
 
 def message(content: Sequence[Any] = (), stop_reason: str | None = None, **more: Any) -> dict[str, Any]:
-    """A `message` object."""
+    """Return a `message` object."""
     return {
         "id": MESSAGE_ID,
         "type": "message",
@@ -75,12 +75,12 @@ def message(content: Sequence[Any] = (), stop_reason: str | None = None, **more:
 
 
 def event(kind: str, **data: Any) -> tuple[str, dict[str, Any]]:
-    """One event under its name."""
+    """Return one event with its name."""
     return kind, {"type": kind, **data}
 
 
 def block_events(index: int, block: FakeBlock) -> list[Event]:
-    """One block from its start to its stop."""
+    """Return the events of one block from its start to its stop."""
     start, deltas = _parts(block)
     return [
         event("content_block_start", index=index, content_block=start),
@@ -92,7 +92,7 @@ def block_events(index: int, block: FakeBlock) -> list[Event]:
 def message_stream(
     *blocks: FakeBlock, stop_reason: str | None = None, usage: dict[str, Any] | None = None
 ) -> list[Event]:
-    """The events of an answer of these blocks; the usage is that of `message_delta`."""
+    """Return the events of an answer with these blocks. `message_delta` contains the usage."""
     events: list[Event] = [event("message_start", message=message()), event("ping")]
     for index, block in enumerate(blocks):
         events += block_events(index, block)
@@ -104,12 +104,12 @@ def message_stream(
 
 
 def message_body(*blocks: FakeBlock, stop_reason: str | None = None, **more: Any) -> dict[str, Any]:
-    """The same answer, not streamed."""
+    """Return the same answer without streaming."""
     return message([_whole(block) for block in blocks], stop_reason or _natural_end(blocks), **more)
 
 
 def error_body(kind: str, text: str, **more: Any) -> dict[str, Any]:
-    """An error, as a body or as the data of an event."""
+    """Return an error, for a body or for the data of an event."""
     return {"type": "error", "error": {"type": kind, "message": text, **more}, "request_id": "req_fake"}
 
 
@@ -149,7 +149,7 @@ def _whole(block: FakeBlock) -> dict[str, Any]:
 
 
 class AnthropicMessagesScript(Script):
-    """Anthropic's Messages."""
+    """The script for Anthropic's Messages."""
 
     def __init__(self, *, base_path: str = "", chat_path: str = "/v1/messages") -> None:
         super().__init__(base_path=base_path, chat_path=chat_path)
@@ -183,7 +183,7 @@ class AnthropicMessagesScript(Script):
         return Reply.json(body, status, **headers)
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
-        """The list of models, and a count of tokens."""
+        """Script the list of models and a count of tokens."""
         rows = [{"type": "model", "id": name, "display_name": name.title()} for name in models]
         listed = {"data": rows, "has_more": False, "first_id": None, "last_id": None}
         upstream.default(Reply.json(listed), path=self.chat_path.replace("/messages", "/models"))

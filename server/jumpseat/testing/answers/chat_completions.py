@@ -1,6 +1,6 @@
-"""Bodies of the chat-completions dialect, for scripts of the fake upstream.
+"""Builds bodies in the chat-completions dialect for scripts of the fake upstream.
 
-Shapes: the streaming and whole answers of POST /chat/completions in OpenAI's API reference.
+The shapes follow the streamed and whole answers of POST /chat/completions in OpenAI's API reference.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FakeCall:
 def chunk(
     delta: dict[str, Any] | None = None, finish_reason: str | None = None, **extra: Any
 ) -> dict[str, Any]:
-    """One `chat.completion.chunk`; without a delta and a finish reason, one that has no choices."""
+    """Return a `chat.completion.chunk`, without choices if it has neither a delta nor a finish reason."""
     choices = []
     if delta is not None or finish_reason is not None:
         choices = [{"index": 0, "delta": delta or {}, "finish_reason": finish_reason}]
@@ -52,7 +52,7 @@ def completion_stream(
     finish_reason: str | None = None,
     done: bool = True,
 ) -> list[Event]:
-    """The events of an answer: reasoning, text, tool calls, the finish, the usage, the end mark."""
+    """Return an answer's events: reasoning, text, tool calls, finish reason, usage and end mark."""
     events: list[Event] = [chunk({"role": "assistant", "content": ""})]
     events += [chunk({"reasoning_content": piece}) for piece in reasoning]
     events += [chunk({"content": piece}) for piece in text_pieces]
@@ -80,7 +80,7 @@ def completion_body(
     usage: dict[str, Any] | None = USAGE,
     finish_reason: str | None = None,
 ) -> dict[str, Any]:
-    """The same answer, not streamed."""
+    """Return the same answer without streaming."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if reasoning is not None:
         message["reasoning_content"] = reasoning
@@ -105,7 +105,7 @@ def completion_body(
 
 
 class ChatCompletionsScript(Script):
-    """OpenAI's chat completions."""
+    """The script for OpenAI's chat completions."""
 
     def __init__(self, *, base_path: str = "/v1", chat_path: str = "/v1/chat/completions") -> None:
         super().__init__(base_path=base_path, chat_path=chat_path)
@@ -129,6 +129,6 @@ class ChatCompletionsScript(Script):
         return Reply.json({"error": {"message": message, "type": "error"}}, status, **headers)
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
-        """The list of models."""
+        """Script the list of models."""
         rows = [{"id": name, "object": "model", "created": 1, "owned_by": "contract"} for name in models]
         upstream.default(Reply.json({"object": "list", "data": rows}), path=f"{self.base_path}/models")

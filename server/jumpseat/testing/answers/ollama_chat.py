@@ -1,6 +1,6 @@
-"""Bodies of Ollama's dialect, for scripts of the fake upstream.
+"""Builds bodies in Ollama's dialect for scripts of the fake upstream.
 
-Shapes: the streamed and whole answers of POST /api/chat in Ollama's API reference and `api/types.go`.
+The shapes follow the answers of POST /api/chat in Ollama's API reference and `api/types.go`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Line = Mapping[str, Any] | Gate
 
 
 def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
-    """One object before the last; `message` takes `thinking` and `tool_calls`."""
+    """Return one object before the last. `message` may contain `thinking` and `tool_calls`."""
     whole = {"role": "assistant", "content": content, **message}
     return {"model": model, "created_at": CREATED_AT, "message": whole, "done": done}
 
 
 def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> dict[str, Any]:
-    """The last object of an answer; `extra` replaces and adds keys, None removes one."""
+    """Return the last object of an answer. `extra` replaces or adds keys; None removes a key."""
     line = {**part(content, done=True), "done_reason": done_reason, **STATS, **extra}
     return {key: value for key, value in line.items() if value is not None}
 
@@ -41,7 +41,7 @@ def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> d
 def call(
     name: str, arguments: Any = None, *, call_id: str | None = None, index: int | None = 0
 ) -> dict[str, Any]:
-    """A tool call; older servers send neither an id nor a correct index."""
+    """Return a tool call. Older servers send neither an id nor a correct index."""
     function = {"name": name, "arguments": {} if arguments is None else arguments}
     if index is not None:
         function["index"] = index
@@ -49,24 +49,24 @@ def call(
 
 
 def lines(*objects: Line, **headers: str) -> Reply:
-    """A streamed answer, one write for each line."""
+    """Return a streamed answer with one write for each line."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     pieces = tuple(each if isinstance(each, Gate) else json.dumps(each).encode() + b"\n" for each in objects)
     return Reply(pieces, 200, {"content-type": NDJSON, **named}, chunked=True)
 
 
 def ndjson(*objects: Mapping[str, Any]) -> bytes:
-    """The body of `lines`."""
+    """Return the body of `lines`."""
     return lines(*objects).body
 
 
 def error(message: str, status: int, **extra: Any) -> Reply:
-    """A refusal."""
+    """Return an error."""
     return Reply.json({"error": message, **extra}, status)
 
 
 class OllamaChatScript(Script):
-    """Ollama's own dialect."""
+    """The script for Ollama's own dialect."""
 
     def __init__(self, *, base_path: str = "", chat_path: str = "/api/chat") -> None:
         super().__init__(base_path=base_path, chat_path=chat_path)
@@ -94,11 +94,11 @@ class OllamaChatScript(Script):
         return Reply.json({"error": message}, status, **headers)
 
     def asks_to_stream(self, request: RecordedRequest) -> bool:
-        """Streaming is the default of this dialect."""
+        """Return whether a chat requests a streamed answer, which is the default in this dialect."""
         return self.sent(request).get("stream") is not False
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
-        """The list of models, and the same facts of each."""
+        """Script the list of models and the same details for each of them."""
         rows = [{"name": name, "model": name, "details": {"family": "contract"}} for name in models]
         upstream.default(Reply.json({"models": rows}), path="/api/tags")
         shown = {

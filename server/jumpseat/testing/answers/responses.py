@@ -1,6 +1,6 @@
-"""Bodies of the Responses dialect, for scripts of the fake upstream.
+"""Builds bodies in the Responses dialect for scripts of the fake upstream.
 
-Shapes: the events and the response object of POST /responses in OpenAI's API reference;
+The shapes follow the events and the response object of POST /responses in OpenAI's API reference;
 `tests/unit/testing/answers/test_responses.py` checks them with the official Python client.
 """
 
@@ -27,21 +27,21 @@ Item = dict[str, Any]
 
 
 def message(*texts: str, phase: str | None = None, item_id: str = "msg_1", **more: Any) -> Item:
-    """A message of one text, which is streamed in these pieces."""
+    """Return a message with one text, which is streamed in these pieces."""
     part = {"type": "output_text", "text": "".join(texts), "annotations": [], "logprobs": []}
     item = {"type": "message", "id": item_id, "role": "assistant", "status": "completed", "content": [part]}
     return item | ({"phase": phase} if phase else {}) | more | {"_pieces": texts}
 
 
 def reasoning(*summary: str, encrypted: str | None = None, item_id: str = "rs_1") -> Item:
-    """Reasoning with the parts of its summary, and its encrypted content."""
+    """Return reasoning with the parts of its summary and its encrypted content."""
     parts = [{"type": "summary_text", "text": text} for text in summary]
     item = {"type": "reasoning", "id": item_id, "summary": parts}
     return item | ({"encrypted_content": encrypted} if encrypted is not None else {})
 
 
 def function_call(call_id: str, name: str, *arguments: str, item_id: str = "fc_1") -> Item:
-    """A call whose arguments are streamed in these pieces of JSON text."""
+    """Return a tool call whose arguments are streamed in these pieces of JSON text."""
     whole = "".join(arguments) or "{}"
     item = {"type": "function_call", "id": item_id, "call_id": call_id, "name": name, "arguments": whole}
     return item | {"status": "completed", "_pieces": arguments or ("{}",)}
@@ -50,7 +50,7 @@ def function_call(call_id: str, name: str, *arguments: str, item_id: str = "fc_1
 def response(
     items: Sequence[Item] = (), *, status: str = "completed", usage: Any = USAGE, **more: Any
 ) -> dict[str, Any]:
-    """The response object: the whole body of an answer that is not streamed."""
+    """Return the response object, which is the whole body of an answer that is not streamed."""
     return {
         "id": RESPONSE_ID,
         "object": "response",
@@ -73,12 +73,12 @@ def response(
 
 
 def response_stream(*items: Item, end: str | None = "completed", **more: Any) -> list[Event]:
-    """The events of an answer that consists of these items.
+    """Return the events of an answer that consists of these items.
 
     Args:
-        items: the output items, whole.
-        end: the status at the end; None leaves the terminal event out.
-        more: members of the response object in the terminal event.
+        items: the whole output items.
+        end: the status at the end; None to leave out the terminal event.
+        more: further members of the response object in the terminal event.
     """
     begun = response(status="in_progress", usage=None)
     events: list[dict[str, Any]] = [
@@ -149,7 +149,7 @@ def _arguments(item: Item, place: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class ResponsesScript(ChatCompletionsScript):
-    """OpenAI's Responses; errors and the list of models are those of chat completions."""
+    """The script for OpenAI's Responses, with the errors and the list of models of chat completions."""
 
     def __init__(self, *, base_path: str = "/v1", chat_path: str = "/v1/responses") -> None:
         super().__init__(base_path=base_path, chat_path=chat_path)
@@ -170,7 +170,7 @@ class ResponsesScript(ChatCompletionsScript):
         return Reply.json(response(items, status=status, incomplete_details=details))
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
-        """The list of models, and a count of tokens."""
+        """Script the list of models and a count of tokens."""
         super().prepare(upstream, models)
         counted = {"object": "response.input_tokens", "input_tokens": 7}
         upstream.default(Reply.json(counted), path=f"{self.chat_path}/input_tokens")

@@ -1,1 +1,1 @@
-"""The checks of the contract, one module for each subject."""
+"""The checks of the contract, in one module per subject."""

@@ -1,4 +1,4 @@
-"""Checks of cancels: closing the events at any moment closes the connection to the provider at once."""
+"""Checks that closing the events at any moment closes the connection to the provider immediately."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jumpseat.testing.upstream import Gate, RecordedRequest, Reply
 
 
 class CancelChecks(ContractBase):
-    """A chat is cancelled."""
+    """The checks of cancelled chats."""
 
     @bounded
     async def test_a_cancel_before_the_first_byte_closes_the_connection(self) -> None:
-        """The provider has the request and has sent nothing."""
+        """Cancel after the provider has received the request and before it sends anything."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer(replace(script.text_answer(["Never."], streamed=True), held=Gate()))
@@ -31,7 +31,7 @@ class CancelChecks(ContractBase):
 
     @bounded
     async def test_a_cancel_in_mid_stream_closes_the_connection(self) -> None:
-        """The task that awaits the next event is cancelled."""
+        """Cancel the task that awaits the next event."""
         async with self.stage() as stage:
             stage.answer(self._endless())
             started = asyncio.Event()
@@ -51,7 +51,7 @@ class CancelChecks(ContractBase):
 
     @bounded
     async def test_closing_the_events_in_mid_stream_closes_the_connection(self) -> None:
-        """The caller closes the iterator between two events."""
+        """Close the iterator between two events."""
         async with self.stage() as stage:
             stage.answer(self._endless())
             async with events_of(stage.adapter, self._story()) as events:
@@ -63,7 +63,7 @@ class CancelChecks(ContractBase):
 
     @bounded
     async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
-        """A client may cancel and then disconnect."""
+        """Cancel twice, as a client does that cancels and then disconnects."""
         async with self.stage() as stage:
             stage.answer(self._endless())
             chat = asyncio.create_task(stage.events(self._story()))

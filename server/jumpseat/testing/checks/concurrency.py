@@ -1,4 +1,4 @@
-"""Checks many concurrent chats on one adapter: no answer, model, tool or failure reaches another chat."""
+"""Checks that many concurrent chats on one adapter do not mix up answers, models, tools or failures."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _ANSWERED = re.compile(r"marker-(\d+)-answered")
 
 
 class ConcurrencyChecks(ContractBase):
-    """One adapter serves many turns concurrently."""
+    """The checks of concurrent chats on one adapter."""
 
     @bounded
     async def test_many_chats_at_once_do_not_mix(self) -> None:
-        """Each chat has its own model, tool and answer; some are cancelled, and some fail."""
+        """Run chats with different models, tools and answers, some of which fail or are cancelled."""
         script = self.answers()
         all_arrived, ends = Gate(), Gate()
 
@@ -128,7 +128,7 @@ class ConcurrencyChecks(ContractBase):
 
 
 def _role(number: int) -> str:
-    """How a chat ends."""
+    """Return how the chat with this number ends."""
     return {3: "is cancelled", 5: "calls", 7: "fails"}.get(number % 10, "answers")
 
 

@@ -1,6 +1,6 @@
-"""Checks of errors: each failure has its class, a message, and the answer received before it.
+"""Checks that each failure raises the right class with a message and the answer received so far.
 
-The tree of errors is in `jumpseat/chat/errors.py`.
+`jumpseat/chat/errors.py` lists the classes.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _TAG = re.compile(r"<[a-zA-Z!/][^>]*>")
 
 
 class FailureChecks(ContractBase):
-    """Failures of the provider and of the connection."""
+    """The checks of failures of the provider and of the connection."""
 
     @pytest.mark.parametrize(("status", "cls"), STATUSES, ids=lambda value: getattr(value, "kind", None))
     @bounded
     async def test_a_refusal_has_its_class(self, status: int, cls: type[ChatError]) -> None:
-        """The error also has the status, and the provider's message or name."""
+        """Check that the error also has the status, and the provider's message or name."""
         script = self.answers()
         for stream in (True, False):
             async with self.stage() as stage:
@@ -78,7 +78,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_rate_limit_has_the_delay_of_the_provider(self) -> None:
-        """`retry-after` in seconds, and as a date."""
+        """Send `retry-after` in seconds and as a date."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer(script.error_answer(429, "Too many requests.", retry_after="7"))
@@ -92,7 +92,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_an_html_page_of_a_proxy_becomes_a_sentence(self) -> None:
-        """No HTML reaches the user."""
+        """Check that HTML never reaches the user."""
         self.answers()
         async with self.stage() as stage:
             stage.answer(Reply.raw(_HTML.encode(), 502, "text/html; charset=utf-8"))
@@ -100,7 +100,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_body_that_is_not_an_answer_is_a_protocol_error(self) -> None:
-        """A sign-in page with status 200, and an empty body."""
+        """Send a sign-in page with status 200, then an empty body."""
         self.answers()
         async with self.stage() as stage:
             for body, kind in ((_HTML.encode(), "text/html"), (b"", "application/json")):
@@ -109,7 +109,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_credential_reaches_the_provider_and_no_message(self) -> None:
-        """Even if the provider's message contains it."""
+        """Check this even if the provider's message contains the credential."""
         script = self.answers()
         if self.secret is None:
             pytest.skip("this contract has no `secret`")
@@ -125,10 +125,10 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_an_unreachable_provider_is_a_connection_error(self) -> None:
-        """No server listens at the base URL."""
+        """Use a base URL at which no server listens."""
         script = self.answers()
         with socket.socket() as closed:
-            closed.bind(("127.0.0.1", 0))  # Bound and not listening, so no other process gets the port.
+            closed.bind(("127.0.0.1", 0))  # Bind without listening so that no other process gets the port.
             async with self.stage() as stage:
                 address = f"http://127.0.0.1:{closed.getsockname()[1]}{script.base_path}"
                 adapter, stage.adapter = stage.adapter, self.make_adapter(address, stage.http)
@@ -139,7 +139,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_connection_that_breaks_in_mid_stream_keeps_the_answer_so_far(self) -> None:
-        """The provider resets the connection after half of the answer."""
+        """Reset the connection after half of the answer."""
         gate = Gate()
         half = self._half()
         reply = replace(half, pieces=(*half.pieces, gate), ending="reset")
@@ -147,21 +147,21 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_connection_that_closes_in_mid_stream_keeps_the_answer_so_far(self) -> None:
-        """The provider closes the connection within a chunked body."""
+        """Close the connection within a chunked body."""
         await self._assert_broken_answer(
             replace(self._half(), ending="close"), None, (ConnectionError, ProtocolError)
         )
 
     @bounded
     async def test_an_answer_that_ends_early_is_a_protocol_error(self) -> None:
-        """The HTTP body is complete, but the dialect's end mark is missing."""
+        """Complete the HTTP body without the dialect's end mark."""
         await self._assert_broken_answer(self._half(), None, (ProtocolError,))
 
     async def _assert_broken_answer(
         self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]
     ) -> None:
         async with self.stage() as stage:
-            # One for the events, and one for the partial response below.
+            # The events and the partial response below need one reply each.
             stage.answer(reply, replace(reply, ending="close") if gate is None else reply)
             events: list[StreamEvent] = []
             try:
@@ -185,7 +185,7 @@ class FailureChecks(ContractBase):
             check(again.text == "Again.", f"after a failure the next chat's text is {again.text!r}.")
 
     def _half(self) -> Reply:
-        """A streamed answer that ends after the first of its two texts, as a complete HTTP body."""
+        """Return a streamed answer that ends after the first of its two texts but is a complete HTTP body."""
         whole = self.answers().text_answer([BEFORE, AFTER], streamed=True)
         return up_to(whole, BEFORE)
 
@@ -209,10 +209,10 @@ class FailureChecks(ContractBase):
 
 
 def up_to(reply: Reply, words: str) -> Reply:
-    """The answer up to the write that contains these words.
+    """Return the answer up to the write that contains these words.
 
     Raises:
-        AssertionError: no single write has them, so the script does not stream the answer.
+        AssertionError: no single write contains them, so the script does not stream the answer.
     """
     for number, piece in enumerate(reply.pieces):
         if isinstance(piece, bytes) and words.encode() in piece:

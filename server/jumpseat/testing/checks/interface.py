@@ -1,4 +1,4 @@
-"""Checks of the adapter interface: what makes no requests, and the type of each result."""
+"""Checks of the adapter interface: the types of its results, and the methods that make no requests."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextmanager
 def watched_input_and_output() -> Iterator[list[str]]:
-    """A line for each file, connection and process opened inside the block; imports do not count."""
+    """Yield a list of the files, connections and processes opened within the context, without imports."""
     global _installed, _watched, _watching_thread
-    if not _installed:  # Once, because Python cannot remove an audit hook.
+    if not _installed:  # Install the hook only once because Python cannot remove an audit hook.
         sys.addaudithook(_hook)
         _installed = True
     opened: list[str] = []
@@ -61,10 +61,10 @@ def watched_input_and_output() -> Iterator[list[str]]:
 
 
 class InterfaceChecks(ContractBase):
-    """The promises of `adapters/base/interface.py`."""
+    """The checks of the promises in `adapters/base/interface.py`."""
 
     def test_constructing_does_no_input_or_output(self) -> None:
-        """A client may have every configured provider constructed at its start."""
+        """Check this because a client's start may construct every configured provider."""
         http = HttpClient()
         with watched_input_and_output() as opened:
             adapter = self.make_adapter("http://127.0.0.1:9", http)
@@ -73,7 +73,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_constructing_reads_no_credential(self) -> None:
-        """A credential that cannot be read fails the chat that needs it, before a request is sent."""
+        """Check that an unreadable credential fails only the chat that needs it, before a request is sent."""
         script = self.answers()
         async with self.stage() as stage:
             base_url = f"{stage.upstream.origin}{script.base_path}"
@@ -94,7 +94,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_name_capabilities_and_traits_need_no_request(self) -> None:
-        """And they have the types of the interface."""
+        """Check that they also have the types of the interface."""
         async with self.stage() as stage:
             adapter = stage.adapter
             named = isinstance(adapter.provider_name, str) and adapter.provider_name
@@ -108,7 +108,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_settings_and_watched_files_need_no_request(self) -> None:
-        """Rows of settings, files to watch, replacements of edits."""
+        """Check the rows of settings, the files to watch and the replacements of edits."""
         async with self.stage() as stage:
             adapter = stage.adapter
             for name, row in adapter.settings_rows.items():
@@ -124,7 +124,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_bind_gives_a_model_with_its_names_and_limits(self) -> None:
-        """The entry for programs without a daemon."""
+        """Check the entry point for programs that do not use a daemon."""
         async with self.stage() as stage:
             bound = stage.adapter.bind(self.model)
             check(isinstance(bound, ChatModel), f"bind gives a {type(bound).__name__}, not a ChatModel.")
@@ -136,7 +136,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_nothing_is_sent_before_the_first_event_is_requested(self) -> None:
-        """`stream` only returns the iterator."""
+        """Check that `stream` only returns the iterator."""
         async with self.stage() as stage:
             events = stage.adapter.stream(self.hello())
             check(hasattr(events, "__anext__"), "stream does not return an asynchronous iterator.")
@@ -147,7 +147,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_the_list_of_models_has_valid_rows_of_this_provider(self) -> None:
-        """Unknown limits are absent, not 0."""
+        """Check that unknown limits are absent, not 0."""
         if self.speaks_http:
             self.answers()
         async with self.stage() as stage:
@@ -169,17 +169,17 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_a_count_of_tokens_is_a_number_or_minus_one(self) -> None:
-        """-1 if the provider cannot count; not an estimate, and not 0."""
+        """Check that the count is -1, not an estimate or 0, if the provider cannot count."""
         async with self.stage() as stage:
             tokens = await stage.adapter.count_tokens(self.hello())
             check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens gives {tokens!r}.")
 
     @bounded
     async def test_the_state_of_the_credential_needs_no_request(self) -> None:
-        """Without `refresh`."""
+        """Check the state without `refresh`."""
         async with self.stage() as stage:
             if stage.adapter.account is None:
-                return  # No credential is needed.
+                return  # The provider does not need a credential.
             status = await stage.adapter.account.auth_status()
             check(isinstance(status, AuthStatus), f"auth_status gives a {type(status).__name__}.")
             check(status.provider == stage.provider, f"auth_status is of {status.provider!r}.")
@@ -188,7 +188,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_a_probe_gives_capabilities_or_nothing(self) -> None:
-        """`Capabilities`, or some of its fields by name."""
+        """Check that a probe returns `Capabilities`, some of its fields by name, or None."""
         async with self.stage() as stage:
             try:
                 probed = await stage.adapter.probe()
@@ -205,7 +205,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_closing_twice_is_harmless(self) -> None:
-        """The registry closes every adapter, also one that a plug-in has closed itself."""
+        """Close twice, as the registry also closes an adapter that a plug-in has closed itself."""
         async with self.stage() as stage:
             await stage.adapter.aclose()
             await stage.adapter.aclose()

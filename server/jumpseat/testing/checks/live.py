@@ -1,6 +1,6 @@
 """Checks against a real provider, for adapters whose provider cannot be scripted.
 
-The model may say anything; the laws of events and the shape of the response must hold.
+They check the laws of events and the shape of the response, because the model may answer anything.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ AT_ONCE = 4
 
 
 class LiveChecks(ContractBase):
-    """Skipped unless the contract has a `live_request`."""
+    """The checks with a real provider, which are skipped unless the contract has a `live_request`."""
 
     @bounded
     async def test_a_real_provider_answers_and_accepts_its_answer_in_the_next_chat(self) -> None:
-        """Streamed and not, several at the same time, and after a cancel."""
+        """Chat with and without streaming, concurrently, and after a cancel."""
         if self.live_request is None:
             pytest.skip("this contract has no `live_request`")
         request = self.live_request

@@ -1,4 +1,4 @@
-"""Checks over the recordings: each answer gives the expected response and keeps the laws."""
+"""Checks that each recorded answer results in the expected response and obeys the laws of events."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NO_FOLDER = "this contract has no folder of `recordings`"
 
 
 class RecordedChecks(ContractBase):
-    """Answers that were recorded from the provider, or written by its documentation."""
+    """The checks with answers that were recorded from the provider or written from its documentation."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """A test for each recording; `test_the_recordings_can_be_read` reports a missing folder."""
+        """Generate a test for each recording."""
         fails = {"answered": False, "failed": True}
         for name in fails.keys() & set(metafunc.fixturenames):
             try:
@@ -31,14 +31,14 @@ class RecordedChecks(ContractBase):
             metafunc.parametrize(name, cases or [self._no_recording(name)])
 
     def _no_recording(self, name: str) -> Any:
-        """A case that is skipped with its reason, for any `empty_parameter_set_mark`."""
+        """Return a case that is skipped with a reason, whatever `empty_parameter_set_mark` is."""
         kind = "a failure" if name == "failed" else "an answer"
         missing = f"{self.recordings} has no recording of {kind}"
         reason = _NO_FOLDER if self.recordings is None else missing
         return pytest.param(None, id="none", marks=pytest.mark.skip(reason=reason))
 
     def test_the_recordings_can_be_read(self) -> None:
-        """The folder exists, its files belong together, and it has streamed and whole answers."""
+        """Check that the folder exists, its files belong together, and it has streamed and whole answers."""
         if self.recordings is None:
             pytest.skip(_NO_FOLDER)
         check(self.recordings.is_dir(), f"there is no folder {self.recordings}.")
@@ -51,7 +51,7 @@ class RecordedChecks(ContractBase):
     async def test_a_recorded_answer_gives_the_expected_response_in_every_arrival(
         self, answered: Recording
     ) -> None:
-        """In one write, byte by byte, in sevens: the same events, except for the ends of deltas."""
+        """Send it whole, by single bytes and by seven bytes: only the boundaries of deltas may differ."""
         request, first = self.request_of(answered), None
         async with self.stage() as stage:
             for arrival, size in SLICES.items():
@@ -73,7 +73,7 @@ class RecordedChecks(ContractBase):
 
     @bounded
     async def test_a_recorded_answer_is_the_same_with_and_without_stream(self, answered: Recording) -> None:
-        """A provider may stream when `stream` is false, and the reverse."""
+        """Check this because a provider may stream although `stream` is false, and the reverse."""
         request = self.request_of(answered)
         async with self.stage() as stage:
             stage.answer(answered.reply(), answered.reply())
@@ -85,7 +85,7 @@ class RecordedChecks(ContractBase):
 
     @bounded
     async def test_a_recorded_failure_gives_the_expected_error(self, failed: Recording) -> None:
-        """It has its class and the provider's message."""
+        """Check that the error has the right class and the provider's message."""
         request, expected = self.request_of(failed), failed.expected["error"]
         async with self.stage() as stage:
             for size in SLICES.values():
@@ -103,7 +103,7 @@ class RecordedChecks(ContractBase):
 
 
 def _comparable(events: Sequence[StreamEvent], recording: Recording) -> list[str]:
-    """The events as text, with deltas joined and the adapter's own ids (those not in the answer) replaced."""
+    """Return the events as text, with deltas joined and the ids that the adapter generated replaced."""
     generated = [
         found
         for event in events
@@ -111,7 +111,7 @@ def _comparable(events: Sequence[StreamEvent], recording: Recording) -> list[str
         for found in [event.id if isinstance(event, ToolUseStartEvent) else event.content.id]
         if found.encode() not in recording.body
     ]
-    # Progress (a model is being loaded) is reported with the first answer only.
+    # Progress, such as the loading of a model, is reported only with the first answer.
     texts = [repr(event) for event in merge_deltas(events) if not isinstance(event, ProgressEvent)]
     for number, found in enumerate(dict.fromkeys(generated)):
         texts = [text.replace(repr(found), f"<generated id {number}>") for text in texts]

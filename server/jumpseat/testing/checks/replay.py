@@ -1,4 +1,4 @@
-"""Checks of the round trip: an answer is sent back unchanged, its opaque parts byte for byte."""
+"""Checks that an answer is sent back unchanged, with its opaque parts byte for byte."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ RESULT = "The result of the tool: 7 °C."
 NEXT = "And the next question."
 HELLO = Message.user("Hello.")
 PARTS = 50
-"""The partial answer is checked after every 50th delta."""
+"""The number of deltas after which the partial answer is checked."""
 
 
 class ReplayChecks(ContractBase):
-    """The next request of a conversation."""
+    """The checks of the next request in a conversation."""
 
     @bounded
     async def test_provider_data_is_sent_back_byte_for_byte(self, answered: Recording) -> None:
-        """Signatures, redacted data, raw arguments, and the strings in the recording's `replayed`."""
+        """Check signatures, redacted data, raw arguments and the strings in the recording's `replayed`."""
         async with self.stage() as stage:
             message = await self._answer_of(stage, answered)
             body = await self._sent_with(stage, answered, message)
@@ -51,7 +51,7 @@ class ReplayChecks(ContractBase):
 
     @bounded
     async def test_an_answer_that_was_stored_as_json_is_sent_back_the_same(self, answered: Recording) -> None:
-        """Clients store the conversation as JSON, so nothing may depend on the identity of objects."""
+        """Check that objects' identities do not matter, because clients store conversations as JSON."""
         async with self.stage() as stage:
             message = await self._answer_of(stage, answered)
             direct = await self._sent_with(stage, answered, message)
@@ -60,14 +60,14 @@ class ReplayChecks(ContractBase):
 
     @bounded
     async def test_an_answer_is_valid_in_the_next_chat(self, answered: Recording) -> None:
-        """Also the part of an answer that was received before a cancel."""
+        """Check this also for the part of an answer that was received before a cancel."""
         request = self.request_of(answered)
         async with self.stage() as stage:
             stage.answer(answered.reply())
             assert_valid_in_next_chat(await stage.events(request), request.messages)
 
     async def _answer_of(self, stage: Stage, recording: Recording) -> Message:
-        """The recorded answer as the message to send back."""
+        """Return the recorded answer as the message to send back."""
         self.answers()
         stage.answer(recording.reply())
         message = (await stage.chat(self.request_of(recording))).as_message()
@@ -76,7 +76,7 @@ class ReplayChecks(ContractBase):
         return message
 
     async def _sent_with(self, stage: Stage, recording: Recording, message: Message) -> Any:
-        """The body of the next chat, which contains the message."""
+        """Return the body of the next chat, which contains the message."""
         request = self.request_of(recording)
         stage.answer(self.answers().text_answer(["Yes."], streamed=True))
         messages = (*request.messages, message, _next_message(message))
@@ -85,7 +85,7 @@ class ReplayChecks(ContractBase):
 
     @bounded
     async def test_a_tool_round_is_sent_back_with_call_and_result_paired(self) -> None:
-        """The call with its name and arguments, then its result."""
+        """Check that the call is sent with its name and arguments, followed by its result."""
         script = self.answers()
         arguments = '{"city":"Göteborg","days":3}'
         async with self.stage() as stage:
@@ -112,7 +112,7 @@ class ReplayChecks(ContractBase):
 
 
 def assert_valid_in_next_chat(events: Sequence[StreamEvent], before: Sequence[Message] = (HELLO,)) -> None:
-    """The content of an answer, and of each partial answer after a cancel, is valid in the next chat.
+    """Assert that an answer, and each partial answer after a cancel, is valid in the next chat.
 
     Raises:
         AssertionError: the daemon rejects content that it sent.
@@ -121,7 +121,7 @@ def assert_valid_in_next_chat(events: Sequence[StreamEvent], before: Sequence[Me
     given: list[Message] = []
     for number, event in enumerate(events):
         fold.add(event)
-        # A few deltas are enough: they change only the end of a text.
+        # Checking after a few deltas is enough: they change only the end of a text.
         if not type(event).type.endswith("_delta") or number % PARTS == 0:
             given.append(fold.partial().as_message())
     given.append(fold.response().as_message())
@@ -137,7 +137,7 @@ def assert_valid_in_next_chat(events: Sequence[StreamEvent], before: Sequence[Me
 
 
 def _next_message(answer: Message) -> Message:
-    """What a client sends after this answer: the results of its calls, or another question."""
+    """Return a client's reply to this answer: the results of its calls, or another question."""
     results = [
         ToolResultBlock(block.id, RESULT) for block in answer.content if isinstance(block, ToolUseBlock)
     ]
@@ -155,11 +155,11 @@ def _opaque(message: Message) -> Sequence[str]:
 
 
 def _assert_call_sent_back(call: ToolUseBlock, body: Any) -> None:
-    """The name, and the exact text of the arguments, or the same object with the same order of keys."""
+    """Assert that the body has the name, and the arguments as the same text or with the keys in order."""
     names = list(strings_in(body))
     check(call.name in names, f"the call's name {call.name!r} is not sent back: {body!r}")
     if call.arguments is None or call.raw in names:
-        return  # Invalid arguments are sent back in a form that depends on the dialect, or dropped.
+        return  # Depending on the dialect, invalid arguments are dropped or sent in another form.
     if not call.raw.strip() and "{}" in names:
         return  # Empty arguments are sent back as an empty object.
     expected = json.dumps(json.loads(call.raw or "{}"))

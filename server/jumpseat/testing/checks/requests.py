@@ -1,6 +1,6 @@
-"""Checks of the requests that the provider gets: every part is sent once.
+"""Checks that the provider receives every part of a request once.
 
-The checks search the request's JSON for texts and numbers, so that they hold for every dialect.
+They search the request's JSON for texts and numbers, so they apply to every dialect.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
 
 
 class RequestChecks(ContractBase):
-    """One chat with a scripted provider, and the request that it got."""
+    """The checks of the requests that a scripted provider receives."""
 
     @bounded
     async def test_a_text_becomes_blocks_streamed_and_not(self) -> None:
-        """`content` is a list of blocks, `text` the joined string."""
+        """Check that `content` is a list of blocks and `text` is the joined string."""
         script = self.answers()
         async with self.stage() as stage:
             for streamed in (True, False):
@@ -35,7 +35,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_on_delta_gets_every_event(self) -> None:
-        """Also by an async `on_delta`, and also if the answer is not streamed."""
+        """Check this also with an async `on_delta`, and if the answer is not streamed."""
         script = self.answers()
         async with self.stage() as stage:
             for streamed in (True, False):
@@ -52,7 +52,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_the_model_reaches_the_provider(self) -> None:
-        """With the name in the request."""
+        """Check that the request contains the model's name."""
         script = self.answers()
         async with self.stage() as stage:
             for name in self.models:
@@ -63,7 +63,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_the_limit_of_tokens_reaches_the_provider(self) -> None:
-        """A call's limit, else the bound one, else 8192."""
+        """Check the limit of the call, else of `bind`, else 8192."""
         script = self.answers()
         async with self.stage() as stage:
             bound = stage.adapter.bind(self.model, max_tokens=4321)
@@ -80,7 +80,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_tools_as_mappings_and_as_definitions_are_the_same(self) -> None:
-        """Names, descriptions and schemas reach the provider."""
+        """Check that names, descriptions and schemas reach the provider."""
         script = self.answers()
         async with self.stage() as stage:
             bodies = []
@@ -104,7 +104,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_the_system_prompt_reaches_the_provider_and_is_not_a_user_message(self) -> None:
-        """Its place depends on the dialect."""
+        """Search for it, because its place depends on the dialect."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer(script.text_answer(["Yes."], streamed=True))
@@ -119,7 +119,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_consecutive_messages_of_one_role_are_complete_and_in_order(self) -> None:
-        """Merged or separate, as the dialect requires."""
+        """Accept merged and separate messages, because the dialect determines which is right."""
         script = self.answers()
         roles = ["user", "user", "assistant", "assistant", "user", "user", "user"]
         texts = [f"passage-{number}-of-the-talk" for number in range(len(roles))]
@@ -140,7 +140,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_one_chat_sends_one_request(self) -> None:
-        """An adapter makes one attempt; the turn engine retries."""
+        """Check that the adapter makes only one attempt, because the turn engine retries."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer_all(script.error_answer(500, "Down for a moment."))
@@ -149,7 +149,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_a_chat_does_not_change_the_next_one(self) -> None:
-        """The same request has the same body again, because the adapter keeps no conversation."""
+        """Check that a repeated request has the same body: the adapter must not store conversations."""
         async with self.stage() as stage:
             first = await self._body_of(stage, self.hello(tools=TOOLS, system="Be brief."))
             await self._body_of(stage, self.hello(messages=(Message.user("Other."),)))
