@@ -1,4 +1,4 @@
-"""One module or folder per provider: whom to call, with which credential, headers and dialect.
+"""One module or folder per provider, which determines the URL, the credential, the headers and the dialect.
 
-`base` is the interface; no adapter imports another.
+`base` is the interface. Adapters do not import each other.
 """

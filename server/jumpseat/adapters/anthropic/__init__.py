@@ -1,1 +1,1 @@
-"""Any endpoint with Anthropic's Messages."""
+"""Any endpoint with Anthropic's Messages API."""

@@ -1,4 +1,4 @@
-"""Any endpoint with Anthropic's Messages: its headers, and the pages of its list of models."""
+"""Any endpoint with Anthropic's Messages API: its headers, and the pages of its list of models."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from jumpseat.http import HttpClient
 from jumpseat.system.threads import compute
 
 VERSION = "2023-06-01"
-"""Known to every compatible server; a configured header `anthropic-version` replaces it."""
+"""A version that every compatible server supports; a configured header `anthropic-version` replaces it."""
 
 VERSION_WITHOUT_SAMPLING = "2026-10-21"
-"""From this version on, `temperature`, `top_p` and `top_k` are refused for every model."""
+"""The version from which `temperature`, `top_p` and `top_k` are refused for every model."""
 
 PAGE = 1000
 MAX_PAGES = 20
@@ -50,7 +50,7 @@ class AnthropicAdapter(EndpointAdapter):
         return await compute(long, self._route.prepare, request, takes_sampling=takes_sampling)
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """The prompt's tokens as the API counts them; -1 if the endpoint cannot count.
+        """Return the API's own count of the prompt's tokens; -1 if the endpoint cannot count.
 
         Raises:
             ChatError: the request failed.
@@ -72,13 +72,13 @@ class AnthropicAdapter(EndpointAdapter):
             last = answer.get("last_id")
             if not (answer.get("has_more") and page and isinstance(last, str) and len(rows) <= MAX_MODELS):
                 break
-            # A server may repeat its last page for ever, so `MAX_PAGES` bounds the loop.
+            # `MAX_PAGES` bounds the loop, because a server may repeat its last page forever.
             after = f"&after_id={quote(last, safe='')}"
         rows = first_rows(rows, self._provider)
-        # The facts of the list take precedence over those that follow from a model's name.
+        # The facts in the list take precedence over those that follow from a model's name.
         self._route.learn(row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str))
         return await compute(True, models_in, rows, self._provider, self.capabilities)
 
     def _credential(self, key: str) -> Mapping[str, str]:
-        # A gateway may need `authorization` instead, which its table has in `headers`.
+        # If a gateway needs `authorization` instead, its table has that in `headers`.
         return {"x-api-key": key}

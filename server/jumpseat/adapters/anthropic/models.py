@@ -1,7 +1,7 @@
-"""Reads the list of models in Anthropic's shape, with limits and capabilities.
+"""Read the list of models in Anthropic's shape, with limits and capabilities.
 
-Source: GET /v1/models of Anthropic's API reference. Compatible servers may send OpenAI's shape, which is read
-as far as it matches.
+Source: `GET /v1/models` in Anthropic's API reference. Compatible servers may send OpenAI's shape, which is
+read as far as it matches.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from jumpseat.dialects.loose_values import limit_in, text_in
 
 
 def models_in(rows: Sequence[Any], provider: str, capabilities: Capabilities) -> list[ModelInfo]:
-    """The models of the rows of all pages, in order.
+    """Return the models in the rows of all pages, in order.
 
     Args:
         rows: `{"id", "display_name"?, "max_input_tokens"?, "max_tokens"?, "lifecycle"?, "capabilities"?, …}`.
         provider: the configured provider's id.
-        capabilities: whether the provider streams; other abilities that a row does not state are None.
+        capabilities: the provider's, of which only `streaming` is used; abilities that a row omits are None.
     """
     by_name = {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
     return [

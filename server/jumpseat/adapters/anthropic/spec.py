@@ -1,4 +1,4 @@
-"""The kind `anthropic`."""
+"""The provider kind `anthropic`."""
 
 from __future__ import annotations
 

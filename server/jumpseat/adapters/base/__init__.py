@@ -1,6 +1,6 @@
-"""The interface of a provider. Public and stable for plug-ins (docs/plugins.md).
+"""The interface of a provider, public and stable for plug-ins (docs/plugins.md).
 
-Names from `config` and `system` that a plug-in needs are exported here too.
+It also exports the names from `config` and `system` that plug-ins need.
 """
 
 from jumpseat.adapters.base.account import (

@@ -1,6 +1,6 @@
 """The user's credential at a provider: its state, signing in and out.
 
-Shapes: section 8 of the protocol page.
+Section 8 of the protocol page defines the shapes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from jumpseat.chat import ConfigError, ModelInfo, RequestError
 AuthState: TypeAlias = Literal[
     "signed_in", "signed_out", "expired", "not_authorized", "not_required", "configured"
 ]
-"""`not_required`: no credential is needed. `configured`: an API key is set and was not used yet."""
+"""`not_required`: no credential is needed. `configured`: an API key is set but was not used yet."""
 
 AuthMethod: TypeAlias = Literal["device_code", "api_key", "none"]
-"""`device_code`: `sign_in` gets a credential, with a code on a page. `api_key`: the user sets a key."""
+"""`device_code`: `sign_in` obtains a credential, with a code on a page. `api_key`: the user sets a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class AuthStatus:
     chat_enabled: bool | None = None
     quotas: Sequence[Quota] | None = None
     message: str | None = None
-    """One sentence for a person; if signed out, how to sign in."""
+    """One sentence for a person; if signed out, it explains how to sign in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +70,10 @@ OnAuthChange: TypeAlias = Callable[[AuthStatus], None]
 
 
 class Account:
-    """The credential of one provider. The defaults are for a provider that needs none."""
+    """The credential of one provider. The defaults suit a provider that needs none."""
 
     auth_method: AuthMethod = "none"
-    """How the provider authenticates its users; clients offer `sign_in` for `device_code` only."""
+    """How the provider authenticates its users. Clients offer `sign_in` only for `device_code`."""
 
     on_auth_change: OnAuthChange | None = None
     """Called after a change of the credential's state. Set by the registry."""
@@ -86,13 +86,13 @@ class Account:
         self._provider = provider
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Whether the provider can be used; makes requests only with `refresh`."""
+        """Return whether the provider can be used; sends requests only with `refresh`."""
         return AuthStatus(provider=self._provider, state="not_required")
 
     async def is_signed_in_for_this(self) -> bool:
-        """Whether the user has signed in to this provider; a built-in provider then becomes the default.
+        """Whether the user has signed in to this provider, which makes a built-in provider the default.
 
-        A sign-in of another program does not count, even if it works here. Runs no other program.
+        Another program's sign-in does not count, even if it works here. Does not run other programs.
         """
         return (await self.auth_status()).state == "signed_in"
 
@@ -117,7 +117,7 @@ class Account:
         return await self._unchanged()
 
     async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and return the model's new row.
+        """Accept a model's terms for the account, and return the model's new entry.
 
         Raises:
             RequestError: the provider has no terms to accept.
@@ -126,14 +126,14 @@ class Account:
         raise RequestError(f"{self._provider} has no model terms to accept.", provider=self._provider)
 
     def watched_files(self) -> list[Path]:
-        """Files that other processes may change; `files_changed` is called when they do."""
+        """Return files that other processes may change; `files_changed` is called when they do."""
         return []
 
     async def files_changed(self) -> None:
-        """Called after a change of one of `watched_files`."""
+        """Handle a change of one of `watched_files`."""
 
     def report(self, status: AuthStatus) -> None:
-        """Call `on_auth_change`, if it is set."""
+        """Call `on_auth_change` if it is set."""
         if self.on_auth_change is not None:
             self.on_auth_change(status)
 
@@ -144,7 +144,7 @@ class Account:
         raise self._no_sign_in()
 
     def _no_sign_in(self) -> ConfigError:
-        """The error for a provider without a sign-in."""
+        """Return the error for a provider without a sign-in."""
         name = self._provider
         return ConfigError(
             f"There is no sign-in to {name}: its key is set in the configuration.",

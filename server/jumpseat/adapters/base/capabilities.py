@@ -1,4 +1,4 @@
-"""What a provider can do in general."""
+"""The general capabilities of a provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CapabilitySource: TypeAlias = Literal["static", "config", "probe"]
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider can do; the facts of a model take precedence."""
+    """The general capabilities of a provider; the facts of a model take precedence."""
 
     streaming: bool = True
     tool_calls: bool = True
@@ -23,7 +23,7 @@ class Capabilities:
     resumable_streaming: bool = False
 
 
-# Fields of `Capabilities`, and the fields of `ModelInfo` for the same abilities.
+# Maps the fields of `Capabilities` to the fields of `ModelInfo` for the same abilities.
 _FACTS = {
     "tool_calls": "supports_tool_use",
     "json_mode": "supports_json",
@@ -33,11 +33,11 @@ _FACTS = {
 
 
 def capabilities_of(models: Iterable[ModelInfo]) -> dict[str, bool]:
-    """By field of `Capabilities`: true if any model has the ability, false if no model has it.
+    """Return True for abilities that any model has, and False for those that no model has.
 
-    Fields with unknown values are left out.
+    The keys are fields of `Capabilities`; unknown values are left out.
     """
-    # Models for embeddings and the like do not count.
+    # Models that pickers hide, such as those for embeddings, do not count.
     rows = [model for model in models if model.picker_enabled]
     capabilities = {}
     for name, fact in _FACTS.items():

@@ -34,11 +34,11 @@ class Streams(Protocol):
         ...
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """One attempt at a turn."""
+        """Make one attempt at a turn."""
         ...
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length in tokens, if it is known."""
+        """Return the model's context length in tokens, if it is known."""
         ...
 
 
@@ -50,7 +50,7 @@ class ChatModel:
         Args:
             adapter: the provider.
             model: the provider's own name for the model.
-            max_tokens: output tokens of an answer, unless a call sets another limit.
+            max_tokens: the limit of output tokens, unless a call sets another.
         """
         self.adapter = adapter
         self.model_name = model
@@ -77,19 +77,19 @@ class ChatModel:
         on_delta: OnDelta | None = None,
         **options: Any,
     ) -> Response:
-        """Send a conversation and return the whole answer: the fold over `stream`.
+        """Send a conversation and return the complete answer, folded from the events of `stream`.
 
         Args:
             messages: the conversation, oldest first, at least one message.
             system: the system prompt.
             tools: definitions, or mappings with `name`, `description` and `parameters`.
-            stream: ask the provider to stream; otherwise `on_delta` gets all events at the end.
+            stream: ask the provider to stream; otherwise `on_delta` receives all events at the end.
             max_tokens: overrides the model's limit.
             on_delta: called with each event, and awaited if it returns an awaitable.
             options: any other field of `ChatRequest`.
 
         Raises:
-            ChatError: as the adapter's `stream` raises it, with `partial` set. There are no retries.
+            ChatError: an error of the adapter's `stream`, with `partial` set. There are no retries.
         """
         request = ChatRequest(
             messages=tuple(messages),
@@ -120,7 +120,7 @@ class ChatModel:
 
 
 def unfinished_answer(provider: str) -> ProtocolError:
-    """The error for an attempt whose events end without a `DoneEvent`."""
+    """Return the error for an attempt whose events end without a `DoneEvent`."""
     return ProtocolError(f"{provider} ended its answer without a stop reason.", provider=provider)
 
 
@@ -131,12 +131,12 @@ def _with_partial(error: ChatError, fold: Fold) -> ChatError:
 
 @asynccontextmanager
 async def events_of(adapter: Streams, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-    """The events of one attempt. Leaving the block closes them, which ends the upstream request."""
+    """Open the events of one attempt. Leaving the block closes them, which ends the upstream request."""
     events = adapter.stream(request)
     try:
         yield events
     finally:
-        # A plug-in's iterator need not be a generator.
+        # A plug-in's iterator need not be a generator, and may lack `aclose`.
         close = getattr(events, "aclose", None)
         if close is not None:
             await close()

@@ -33,15 +33,15 @@ class Adapter:
     traits: ChatTraits = ChatTraits()
 
     account: Account | None = None
-    """The user's credential; None if the provider needs none."""
+    """The user's credential; None if the provider does not need one."""
 
     settings_rows: Mapping[str, SettingRow] = {}
     """The settings that a chat may set, by name; rows of the user's configuration take precedence."""
 
     options: ClassVar[type[BaseModel] | None] = None
-    """A model of the keys of this kind, in addition to the common ones; for `read_options`."""
+    """A model of this kind's own keys, in addition to the common ones, for `read_options`."""
 
-    # For a plug-in whose constructor does not call this one.
+    # This is for plug-ins whose constructor does not call this one.
     _provider: str = ""
 
     def __init__(
@@ -50,11 +50,11 @@ class Adapter:
         config: ProviderConfig | None = None,
         http: HttpClient | None = None,
     ) -> None:
-        """The arguments with which every adapter is constructed.
+        """Accept the arguments that every adapter is constructed with.
 
         Args:
             provider: the configured provider's id.
-            config: its table.
+            config: the provider's table.
             http: the shared client.
         """
         self._provider = provider
@@ -65,13 +65,13 @@ class Adapter:
         return self._provider or type(self).__name__
 
     def bind(self, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> ChatModel:
-        """One model of this provider, for use without the daemon."""
+        """Return one model of this provider, for use without the daemon."""
         return ChatModel(self, model, max_tokens=max_tokens)
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt at a turn and yield its events, ending with a `DoneEvent`.
 
-        Closing the iterator closes the upstream connection at once.
+        Closing the iterator closes the upstream connection immediately.
 
         Raises:
             ChatError: the attempt failed; events already yielded stay valid.
@@ -80,7 +80,7 @@ class Adapter:
         raise NotImplementedError
 
     async def list_models(self) -> list[ModelInfo]:
-        """The models that this credential can use.
+        """Return the models that this credential can use.
 
         Raises:
             ChatError: the list could not be read.
@@ -88,17 +88,17 @@ class Adapter:
         raise NotImplementedError
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """The prompt's tokens by the provider's own count; -1 if the provider cannot count."""
+        """Return the provider's own count of the prompt's tokens; -1 if the provider cannot count."""
         return -1
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length, if it is known without a request."""
+        """Return the model's context length, if it is known without a request."""
         return None
 
     async def probe(self) -> Capabilities | Mapping[str, bool] | None:
         """Request the provider's capabilities, with the credential if it needs one.
 
-        Returns `Capabilities`, or a mapping of its fields that the provider reports; None if it reports
+        Returns `Capabilities`, or a mapping of the fields that the provider reports; None if it reports
         nothing. The caller sets the timeout.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Optional parts of an adapter. An adapter has a part if it has its members."""
+"""Optional parts of an adapter, which it supports by having their members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jumpseat.chat import Check, ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """The client of the daemon, by its own name."""
+    """The daemon's client, by its own name."""
 
     name: str
     version: str | None = None
@@ -19,7 +19,7 @@ class ClientInfo:
 
 @runtime_checkable
 class IdentifiesClient(Protocol):
-    """Sends the name of the client to its provider."""
+    """Sends the client's name to its provider."""
 
     client_info: ClientInfo | None
     """Set by the registry before the adapter's first use."""
@@ -30,7 +30,7 @@ class ChangesCapabilities(Protocol):
     """Has capabilities that change at run time."""
 
     on_capabilities_change: Callable[[], None] | None
-    """Set by the registry; call it after a change of `capabilities`."""
+    """Set by the registry; the adapter calls it after a change of `capabilities`."""
 
 
 @runtime_checkable
@@ -38,11 +38,11 @@ class KnowsModels(Protocol):
     """Reads the account's list of models, with its default model, for its own chats."""
 
     def heard_models(self) -> Sequence[ModelInfo]:
-        """The list as last read, the same object until the next read; empty before the first."""
+        """Return the list as last read, the same object until the next read; empty before the first."""
         ...
 
     async def find_default_model(self) -> str | None:
-        """The account's default model; reads the list if no row of `heard_models` is marked.
+        """Return the account's default model, reading the list if no entry of `heard_models` is marked.
 
         Raises:
             ChatError: the list could not be read.
@@ -52,16 +52,16 @@ class KnowsModels(Protocol):
 
 @runtime_checkable
 class SharesModels(Protocol):
-    """Makes its requests for the list of models once for all sessions of a daemon."""
+    """Requests the list of models once for all sessions of a daemon."""
 
     on_models_change: Callable[[], None] | None
-    """Set by the registry; to be called when another session has received another list."""
+    """Set by the registry; the adapter calls it when another session has received a changed list."""
 
     async def recent_models(self) -> list[ModelInfo]:
-        """As `list_models`, but with answers that any session has received in the last minutes.
+        """Like `list_models`, but reuse responses that any session received in the last minutes.
 
         Raises:
-            ChatError: as `list_models` raises it.
+            ChatError: see `list_models`.
         """
         ...
 
@@ -71,7 +71,7 @@ class EditsInline(Protocol):
     """Finds the replacement in the answer to an edit."""
 
     def inline_output(self, text: str) -> str | None:
-        """The replacement, which may be empty; None if the daemon should find it."""
+        """Return the replacement, which may be empty; None to let the daemon find it."""
         ...
 
 
@@ -80,9 +80,9 @@ class ChecksSetup(Protocol):
     """Needs programs or files on this machine."""
 
     def check(self) -> Sequence[str]:
-        """A sentence for each key of the table that has no effect.
+        """Return a sentence for each key of the table that has no effect.
 
-        Makes no requests and reads no credentials. Each sentence, and the message of an error, begins with
+        Must not send requests or read credentials. Each sentence, and the message of an error, begins with
         its key, so that it is reported with the key's line.
 
         Raises:
@@ -93,10 +93,10 @@ class ChecksSetup(Protocol):
 
 @runtime_checkable
 class ChecksHosts(Protocol):
-    """Makes its requests to hosts that it can name before."""
+    """Can name in advance the hosts that it sends requests to."""
 
     async def check_hosts(self) -> Sequence[Check]:
-        """Whether its hosts can be reached, as `jumpseat.http.diagnosis.check_hosts` finds out.
+        """Check whether its hosts can be reached, with `jumpseat.http.diagnosis.check_hosts`.
 
         Raises:
             ChatError: the table has no usable URL.

@@ -1,4 +1,4 @@
-"""Reads the keys of one kind of provider."""
+"""Read the keys of one kind of provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 def read_options(model: type[Options], provider: str, config: ProviderConfig) -> Options:
-    """The kind's own keys of a provider's table, validated.
+    """Validate and return the kind's own keys of a provider's table.
 
     Args:
         model: the keys and their types; the daemon warns of keys that it does not have.
@@ -21,12 +21,12 @@ def read_options(model: type[Options], provider: str, config: ProviderConfig) ->
         config: the provider's table.
 
     Raises:
-        ConfigError: a key is missing or invalid; the message has no value, which may be a secret.
+        ConfigError: a key is missing or invalid; the message omits the value, which may be a secret.
     """
     try:
         return model.model_validate(config.model_extra or {})
     except ValidationError as error:
-        # The input may be a secret.
+        # Leave out the input, which may be a secret.
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, ("providers", provider, *first["loc"])))
         message = first["msg"].removeprefix("Value error, ")

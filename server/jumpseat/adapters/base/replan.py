@@ -1,4 +1,4 @@
-"""How an adapter requests another attempt."""
+"""An adapter's request for another attempt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     """This attempt failed, and a changed request would fix the failure.
 
-    The engine makes another attempt at once, at most one per turn for each `reason`; otherwise it raises
+    The engine makes another attempt immediately, at most one per turn and `reason`; otherwise it raises
     `error`.
     """
 
@@ -27,10 +27,10 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     ) -> None:
         """
         Args:
-            reason: what changes, in snake_case: `expired_token`, `refused_parameter:temperature`.
+            reason: the change, in snake_case: `expired_token`, `refused_parameter:temperature`.
             error: raised if the engine does not try again.
             request: the changed request; None if only the adapter changed (a new token).
-            warning: what the changed request leaves out, for the user.
+            warning: warns the user of parts that the changed request leaves out.
         """
         super().__init__(reason)
         self.reason = reason
@@ -40,10 +40,10 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
 
 
 async def repeat_once(attempt: Callable[[], Awaitable[T]]) -> T:
-    """The result of a request other than a chat; repeated once if it raises `Replan`.
+    """Return the result of a request other than a chat, repeating it once if it raises `Replan`.
 
     Raises:
-        ChatError: as the attempt raises it, or the error of the second `Replan`.
+        ChatError: an error of the attempt, or the error of the second `Replan`.
     """
     with contextlib.suppress(Replan):
         return await attempt()

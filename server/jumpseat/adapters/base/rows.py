@@ -1,4 +1,4 @@
-"""The limit of a provider's list of models."""
+"""The size limit of a provider's list of models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from typing import TypeVar
 
 MAX_MODELS = 5000
-"""Ten times the largest known list. Each row costs time in several places."""
+"""The limit, ten times the largest known list. Each row costs time in several places."""
 
 logger = logging.getLogger(__name__)
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 def first_rows(rows: list[T], provider: str) -> list[T]:
-    """The first `MAX_MODELS` rows; the log says if there are more. Other models can still be used by name.
+    """Return the first `MAX_MODELS` rows, and log if there are more. Users can still name the others.
 
     Args:
-        rows: in the provider's order.
+        rows: the rows in the provider's order.
         provider: the configured provider's id.
     """
     if len(rows) <= MAX_MODELS:

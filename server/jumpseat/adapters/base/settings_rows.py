@@ -1,6 +1,6 @@
 """Settings rows that several kinds share.
 
-Ranges are those of each API's reference; the widest if compatible servers differ.
+Ranges come from each API's reference; the widest one is used if compatible servers differ.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from jumpseat.chat import THINKING_ROOM
 from jumpseat.config import SettingRow
 
 
-# No row has a default, so that only values that a user or client has set are sent.
+# Rows have no default, so that only values set by a user or client are sent.
 def row(type_: str, order: int, description: str, **rules: Any) -> SettingRow:
-    """One optional row.
+    """Return one optional row.
 
     Args:
-        type_: as `SettingRow.type`.
-        order: position in a form.
+        type_: see `SettingRow.type`.
+        order: the position in a form.
         description: a sentence.
         rules: the other fields of `SettingRow`.
     """
@@ -58,4 +58,4 @@ CHAT = {"max_tokens": MAX_TOKENS, "thinking": THINKING}
 """Settings with the meaning of a chat's own params."""
 
 LLAMA = {**SAMPLING, "top_k": TOP_K, "min_p": MIN_P, "repeat_penalty": REPEAT_PENALTY, "seed": SEED}
-"""The sampling of llama.cpp, and of servers built on it."""
+"""The sampling settings of llama.cpp, and of servers built on it."""

@@ -1,4 +1,4 @@
-"""The declaration of one kind of provider. Importing a spec imports no adapter."""
+"""The declaration of one kind of provider. Importing a spec does not import an adapter."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class ProviderSpec:
     """The value of `kind` in a provider's table."""
 
     adapter: str
-    """`module:class`, constructed with `(provider id, its table, http)`."""
+    """The adapter as `module:class`, constructed with `(provider id, its table, http)`."""
 
     settings_rows: Mapping[str, SettingRow]
     """The settings that a chat may set, by name; rows of the user's configuration take precedence."""
 
     options: type[BaseModel] | None = None
-    """A model of the kind's own keys, as `Adapter.options` of a plug-in."""
+    """A model of the kind's own keys, like `Adapter.options` of a plug-in."""
 
     source_keys: Sequence[str] = ()
-    """Own keys that hold a value source."""
+    """The kind's own keys whose value is a value source."""
 
     user_only: Mapping[str, str] = field(default_factory=dict)
     """Keys that a client may not set on a provider it adds, each with the reason as the end of a sentence."""
 
     display_name: str | None = None
-    """Set if a provider of this kind exists without configuration."""
+    """The name of the provider of this kind that exists without configuration, if there is one."""
 
     def create(self, provider: str, config: ProviderConfig, http: HttpClient) -> Adapter:
         """Import the adapter's class and construct it.

@@ -1,4 +1,4 @@
-"""Limits how often a provider's program is started, in case it crashes at each use."""
+"""Limit how often a provider's program is started, in case it crashes at each use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StartBudget:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """
         Args:
-            clock: gives monotonic seconds.
+            clock: returns monotonic seconds.
         """
         self._clock = clock
         self._starts: deque[float] = deque(maxlen=MAX_STARTS)
@@ -34,7 +34,7 @@ class StartBudget:
         Raises:
             ConnectionError: the program was started too often.
         """
-        # The deque keeps the last `MAX_STARTS` starts, so its first one is the oldest that counts.
+        # The deque contains the last `MAX_STARTS` starts, so its first one is the oldest that counts.
         now = self._clock()
         if len(self._starts) == MAX_STARTS and now - self._starts[0] < STARTS_WITHIN_SECONDS:
             wait = STARTS_WITHIN_SECONDS - (now - self._starts[0])
@@ -51,5 +51,5 @@ class StartBudget:
         self._starts.append(now)
 
     def give_back(self) -> None:
-        """Do not count the last start, which failed because of its configuration."""
+        """Uncount the last start, which failed because of its configuration."""
         self._starts.pop()

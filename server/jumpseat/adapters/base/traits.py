@@ -1,4 +1,4 @@
-"""Facts of a provider for chats, in addition to its capabilities."""
+"""Facts of a provider that matter for chats, in addition to its capabilities."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from jumpseat.chat import DEFAULT_MAX_TOKENS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTraits:
-    """Declared by an adapter at construction; the defaults suit most providers."""
+    """Facts that an adapter declares at construction; the defaults suit most providers."""
 
     default_model: str | None = None
-    """The model for chats that name none, if the adapter serves only one."""
+    """The model for chats that do not name one, if the adapter serves only one."""
 
     default_max_tokens: int = DEFAULT_MAX_TOKENS
-    """Limit of output tokens if neither the client nor the user's settings have one."""
+    """The limit of output tokens if neither the client nor the user's settings have one."""
 
     user_begins: bool = True
-    """A conversation must begin with a user message; one is added if it does not."""
+    """Whether a conversation must begin with a user message; one is added if it does not."""
 
     document_types: Sequence[str] = ()
-    """The types of documents that the dialect has; `text/` stands for all types of text."""
+    """The types of documents that the dialect supports; `text/` stands for all types of text."""
 
     context_setting: str | None = None
     """The setting of a chat that sets the context length in tokens on the server."""

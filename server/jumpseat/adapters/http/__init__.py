@@ -1,1 +1,1 @@
-"""What providers over HTTP share: one endpoint, one attempt, dialects as routes, hooks for plug-ins."""
+"""The shared parts of providers over HTTP: an endpoint, an attempt, dialects as routes, plug-in hooks."""

@@ -26,10 +26,10 @@ class KeyAccount(Account):
         """
         Args:
             provider: the configured provider's id.
-            config: its table.
+            config: the provider's table.
             values: the adapter's reader of the table's values.
-            try_key: makes a request with the key; None where the table names no address for one.
-            needs_key: whether the address refuses requests without a key.
+            try_key: sends a request with the key; returns None if the table has no URL for one.
+            needs_key: whether the endpoint refuses requests without a key.
         """
         super().__init__(provider)
         self._needs_key = needs_key
@@ -38,14 +38,14 @@ class KeyAccount(Account):
         self._try_key = try_key
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Whether a key is configured and can be read; with `refresh`, whether the provider accepts it."""
+        """Report whether a key can be read; with `refresh`, also whether the provider accepts it."""
         if self._config.api_key is None:
             if not self._needs_key():
                 return AuthStatus(provider=self._provider, state="not_required")
             message = f"{self._provider} has no key. {self._no_sign_in().hint}"
             return AuthStatus(provider=self._provider, state="signed_out", message=message)
         try:
-            # A status must not run a command or prompt for the keyring's password.
+            # A status must not run a command, or prompt for the keyring's password.
             if refresh or not is_costly(self._config.api_key):
                 await self._values.resolve("api_key", self._config.api_key)
         except ConfigError as error:

@@ -1,4 +1,4 @@
-"""What every route shares: the request of one attempt, and the memory of what an endpoint refuses."""
+"""The shared parts of all routes: the request of one attempt, and what an endpoint is known to refuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jumpseat.http import Refine
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One encoded request, the warnings for the user, and the decoder of its answer."""
+    """An encoded request, the warnings for the user, and the decoder of its answer."""
 
     body: Mapping[str, Any]
     warnings: Sequence[WarningEvent]
@@ -28,11 +28,11 @@ class Prepared:
     """Maps the error of a refused request to the exception to raise."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers of the dialect; names in lower case."""
+    """The headers of the dialect, with names in lower case."""
 
 
 class Route(ABC):
-    """One dialect at one endpoint. It remembers for each model which parameters the endpoint refuses."""
+    """One dialect at one endpoint. It remembers which parameters the endpoint refuses for each model."""
 
     path: ClassVar[str]
     """The path of a chat below the base URL."""
@@ -46,17 +46,17 @@ class Route(ABC):
         self._refused: dict[str, frozenset[str]] = {}
         self._efforts: dict[str, Collection[str]] = {}
         self.listed_efforts: Callable[[str], Collection[str] | None] = lambda model: None
-        """The efforts in a model's row, if the provider lists them."""
+        """Returns the efforts that the provider lists for a model, if any."""
 
     @abstractmethod
     def prepare(self, request: ChatRequest) -> Prepared:
-        """Encode a request without what is known to be refused."""
+        """Encode a request without the parts that are known to be refused."""
 
     @abstractmethod
     def _learn(
         self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
     ) -> Replan | None:
-        """Remember what a refusal is about; the replan of the request, or None if nothing can be changed."""
+        """Learn from a refusal, and return the replan of the request; None if nothing can be changed."""
 
     def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
@@ -66,20 +66,20 @@ class Route(ABC):
         return refine
 
     def _refused_by(self, model: str) -> frozenset[str]:
-        """The parameters that the endpoint has refused for a model; dotted for a member of one."""
+        """Return the parameters that the endpoint has refused for a model; a member is dotted."""
         return self._refused.get(model, frozenset())
 
     def _remember(self, model: str, name: str, error: ChatError) -> Replan:
-        """Leave a parameter out of this model's requests from now on."""
+        """Omit a parameter from this model's requests from now on."""
         self._refused[model] = self._refused_by(model) | {name}
         return Replan(f"refused_parameter:{name}", error)
 
     def _efforts_of(self, model: str) -> Collection[str]:
-        """The efforts of a model: learned from a refusal, else listed, else those of its name."""
+        """Return a model's efforts: learned from a refusal, or else listed, or else derived from its name."""
         return self._efforts.get(model) or self.listed_efforts(model) or efforts_of(model)
 
     def _effort_warnings(self, request: ChatRequest) -> list[WarningEvent]:
-        """The warning if the model has another effort for the level of the request, or none."""
+        """Return a warning if the model has another effort for the request's level, or none."""
         if request.thinking is None:
             return []
         effort = nearest_effort(request.thinking, self._efforts_of(request.model))
@@ -105,14 +105,14 @@ class Route(ABC):
         unsupported: Mapping[str, str] | None = None,
         silent: Collection[str] = (),
     ) -> tuple[dict[str, Any], list[WarningEvent]]:
-        """The body without the refused parameters, and a warning for each that it had.
+        """Return the body without the refused parameters, and a warning for each removed one.
 
         Args:
             model: the model of the request.
             body: the complete body.
             unsupported: parameters that the model is known to refuse, each with the predicate of a sentence
                 about the model: "does not reason".
-            silent: parameters that are left out without a warning.
+            silent: parameters to remove without a warning.
         """
         reasons = {name: f"{model} {reason}" for name, reason in (unsupported or {}).items()}
         reasons |= dict.fromkeys(self._refused_by(model), f"{self._provider} refuses it for {model}")

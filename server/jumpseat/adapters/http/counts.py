@@ -1,7 +1,7 @@
-"""Requests the token count of a request from an endpoint.
+"""Ask an endpoint for the token count of a request.
 
 Anthropic's `/v1/messages/count_tokens`, OpenAI's `/responses/input_tokens` and llama.cpp's versions of both
-have the same answer.
+have the same response format.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from jumpseat.http import HttpCall, HttpClient, get_json
 
 
 async def ask_for_count(http: HttpClient, call: HttpCall, *, provider: str) -> int:
-    """The `input_tokens` of the answer; -1 if the endpoint does not count tokens.
+    """Return the `input_tokens` of the response; -1 if the endpoint does not count tokens.
 
     Raises:
         ChatError: the request failed.

@@ -43,12 +43,12 @@ T = TypeVar("T")
 
 
 class EndpointAdapter(Adapter):
-    """A provider behind one base URL; a subclass sets `_route`."""
+    """A provider behind one base URL. Subclasses set `_route`."""
 
     _route: Route
 
     default_base_url: ClassVar[str]
-    """The base URL without a configured `base_url`; set by a subclass, without a slash at the end."""
+    """The base URL without a configured `base_url`; set by subclasses, without a trailing slash."""
 
     default_needs_key: ClassVar[bool] = False
     """Whether `default_base_url` refuses requests without a key."""
@@ -57,31 +57,33 @@ class EndpointAdapter(Adapter):
     """The longest silence of a chat in seconds without a configured `timeout`; None for `IDLE_SECONDS`."""
 
     needless_suffix: ClassVar[str] = ""
-    """An end of a configured base URL that is left out."""
+    """A suffix to remove from a configured base URL."""
 
     own_headers: ClassVar[Mapping[str, str]] = {}
     """Headers of every request, which configured ones override; names in lower case."""
 
     document_types: ClassVar[Sequence[str]] = ()
-    """The same attribute as in `ChatTraits`."""
+    """See `ChatTraits.document_types`."""
 
     assistant_may_begin: ClassVar[bool] = False
-    """Whether `default_base_url` accepts a conversation that begins with the assistant; compatible servers at
-    other URLs may not."""
+    """Whether `default_base_url` accepts a conversation that begins with the assistant.
+
+    Compatible servers at other URLs may not.
+    """
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         """
         Args:
             provider: the configured provider's id.
-            config: its table; `base_url` ends before the path that a request adds.
+            config: the provider's table; `base_url` ends before the path that a request adds.
             http: the shared client.
         """
         self._provider = provider
         self._config = config
         self._http = http
-        # As configured, including `${name}`; empty if the table has only the complete URL of a chat.
+        # The URL is unresolved, with `${name}`. It is empty if the table has only the complete URL of a chat.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
-        # An address copied from a set-up for another API may end with its version.
+        # A URL copied from the setup of another API may end with its version.
         self._base_url = self._base_url.removesuffix(self.needless_suffix)
         self._requests = EndpointRequests(
             provider, config, self._base_url, credential=self._credential, headers=self.own_headers
@@ -110,7 +112,7 @@ class EndpointAdapter(Adapter):
 
     @property
     def traits(self) -> ChatTraits:  # type: ignore[override]  # A subclass may change the base URL.
-        """`user_begins` is false at the provider's own endpoint if the assistant may begin there."""
+        """The traits; `user_begins` is false at the default base URL if the assistant may begin there."""
         return ChatTraits(
             user_begins=not (self.assistant_may_begin and self._is_at_default),
             document_types=self.document_types,
@@ -129,8 +131,9 @@ class EndpointAdapter(Adapter):
         """Make one attempt.
 
         Raises:
-            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
-            Replan: as the route raises it; or the credential has expired, and there is another one.
+            ChatError: see `stream_events`; an unknown model raises `RequestError`.
+            Replan: the route can change the request, or the credential has expired and a new one is
+                available.
             ConfigError: a value of the table cannot be resolved.
         """
         return self._attempt(request)
@@ -161,7 +164,7 @@ class EndpointAdapter(Adapter):
             raise
 
     async def list_models(self) -> list[ModelInfo]:
-        """The endpoint's models, then the configured ones that it does not list.
+        """Return the endpoint's models, followed by the configured ones that it does not list.
 
         Raises:
             ChatError: the request failed. An endpoint or a table without a list is not an error if models are
@@ -181,20 +184,20 @@ class EndpointAdapter(Adapter):
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """As `list_models`, but with answers that any session has received in the last minutes.
+        """Like `list_models`, but reuse responses that any session received in the last minutes.
 
         Raises:
-            ChatError: as `list_models` raises it.
+            ChatError: see `list_models`.
         """
         with self._answers.recent():
             return await self.list_models()
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The context length in the last list of models."""
+        """Return the context length in the last list of models."""
         return self._context.get(model)
 
     async def probe(self) -> Mapping[str, bool] | None:
-        """The abilities of the models that the endpoint lists now; None if it has no list.
+        """Return the capabilities of the models that the endpoint lists now; None if it has no list.
 
         Raises:
             ChatError: the request failed.
@@ -203,7 +206,7 @@ class EndpointAdapter(Adapter):
         return None if models is None else capabilities_of(models)
 
     async def check_hosts(self) -> Sequence[Check]:
-        """Whether the endpoint can be reached; no credential is sent.
+        """Check whether the endpoint can be reached, without sending a credential.
 
         Raises:
             ConfigError: the URL cannot be resolved.
@@ -213,11 +216,11 @@ class EndpointAdapter(Adapter):
         return await check_hosts(self._http, [await self._values.filled_url(key, url, model)], self._provider)
 
     async def aclose(self) -> None:
-        """Release what is shared with other sessions; an override must call this too."""
+        """Release the resources shared with other sessions; an override must call this too."""
         await self._answers.aclose()
 
     async def _list_if_any(self) -> list[ModelInfo] | None:
-        """The models that the endpoint lists; None if it has no list, and models are configured instead."""
+        """Return the models that the endpoint lists; None if models are configured because it has no list."""
         if not self._has_list:
             return None
         try:
@@ -228,7 +231,7 @@ class EndpointAdapter(Adapter):
             raise
 
     async def _listed_models(self) -> list[ModelInfo]:
-        """The models of the endpoint, in OpenAI's shape; a provider with another list overrides this.
+        """Fetch the endpoint's models, in OpenAI's shape; providers with another list override this.
 
         Raises:
             ChatError: the request failed.
@@ -244,15 +247,15 @@ class EndpointAdapter(Adapter):
     # -- requests
 
     def _credential(self, key: str) -> Mapping[str, str]:
-        """The headers with the key; names in lower case."""
+        """Return the headers that carry the key; names in lower case."""
         return {"authorization": f"Bearer {key}"}
 
     def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
-        """The URL of a chat without the configured query, if the table does not have it."""
+        """Return the URL of a chat without the configured query, for a table without `url`."""
         return joined(resolved.base_url, self._route.path)
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
-        """The request as the route encodes it.
+        """Encode the request for the route.
 
         Args:
             request: the request.
@@ -279,16 +282,16 @@ class EndpointAdapter(Adapter):
             )
 
     async def _fetch(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
-        """Make a request other than a chat; repeat it once with another credential if that has expired.
+        """Send a request other than a chat, repeating it once if the credential has expired and changed.
 
         Args:
-            ask: makes the request: `get_json`, or a function with the same parameters.
+            ask: sends the request: `get_json`, or a function with the same parameters.
             method: the HTTP method.
             path: the path below the base URL.
-            body: JSON.
+            body: the JSON body.
 
         Raises:
-            ChatError: as `ask` raises it, or a value of the table cannot be resolved.
+            ChatError: an error of `ask`, or a value of the table cannot be resolved.
         """
 
         async def attempt() -> T:
@@ -303,7 +306,7 @@ class EndpointAdapter(Adapter):
         return await repeat_once(attempt)
 
     async def _get_json(self, path: str) -> Any:
-        """The answer of a request for a list, which sessions share."""
+        """Request a list and return the response, which sessions share."""
 
         async def ask(http: HttpClient, call: HttpCall, *, provider: str) -> Any:
             return await self._shared_answer(path, call)
@@ -311,10 +314,10 @@ class EndpointAdapter(Adapter):
         return await self._fetch(ask, "GET", path)
 
     async def _shared_answer(self, name: str, call: HttpCall) -> Any:
-        """The answer of a request; sessions that would make an equal one share it.
+        """Return the response to a request, shared by the sessions that would send an equal one.
 
         Args:
-            name: names the request within this adapter.
+            name: the request's name within this adapter.
             call: the request.
 
         Raises:
@@ -323,17 +326,17 @@ class EndpointAdapter(Adapter):
         headers = frozenset(item for item in call.headers.items() if item[0] != "x-request-id")
         body = json.dumps(call.body, sort_keys=True)
         network = await self._http.network_of(call.url)
-        # A failure is shared too: a client must not get that of another's shorter time limit.
+        # Failures are shared too, so a client must not receive one caused by another's shorter time limit.
         limits = (call.timeout, self._http.connect_seconds)
         key = (self._provider, call.method, call.url, headers, body, network, limits)
         return await self._answers.get(name, key, lambda: get_json(self._http, call, provider=self._provider))
 
     async def _counted_tokens(self, path: str, body: Mapping[str, Any], model: str) -> int:
-        """The tokens of a body as the endpoint counts them; -1 if it does not count tokens.
+        """Return the endpoint's token count of a body; -1 if it does not count tokens.
 
         Args:
             path: the path below the base URL.
-            body: the body; `${name}` in parameters of the table is not replaced yet.
+            body: the body, in which `${name}` in parameters of the table is not replaced yet.
             model: the model of the request.
 
         Raises:

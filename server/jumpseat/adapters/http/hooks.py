@@ -1,4 +1,4 @@
-"""One attempt over HTTP as a sequence of hooks. Public for plug-ins, and kept stable (docs/plugins.md).
+"""One attempt over HTTP as a sequence of hooks. This is a stable public API for plug-ins (docs/plugins.md).
 
 Every set-up is torn down exactly once, however the attempt ends. The hooks default to the chat-completions
 dialect, so a plug-in overrides only what differs.
@@ -44,10 +44,10 @@ TURN_WAITS_SECONDS = 1.0
 """How long a turn waits for its tear-down, which may continue after that."""
 
 CLOSING_WAITS_SECONDS = 0.25
-"""How long the daemon's shutdown waits for tear-downs: a part of its time for all adapters."""
+"""How long the daemon's shutdown waits for tear-downs, as a part of its time for all adapters."""
 
 TEAR_DOWN_SECONDS = 10.0
-"""A tear-down that takes longer is cancelled."""
+"""The time after which a tear-down is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ class Outcome:
     """How an attempt ended, for its tear-down."""
 
     stop_reason: StopReason
-    """Why the model stopped; `cancelled` if the turn was cancelled before, `error` if the attempt failed."""
+    """Why the model stopped; `cancelled` if the turn was cancelled first, `error` if the attempt failed."""
 
     usage: Usage | None = None
     error: Exception | None = None
-    """What the attempt raised: a `ChatError`, a `Replan`, or another exception."""
+    """The exception that the attempt raised: a `ChatError`, a `Replan`, or another one."""
 
 
 class HttpAdapter(EndpointAdapter):
-    """A provider with one base URL, as hooks that a subclass overrides.
+    """A provider with one base URL, as hooks that subclasses override.
 
-    One attempt calls them in this order, each once: `set_up`, `credential` (and `form_headers`),
-    `warnings`, `form_parameters`, `form_messages`, `decode` and `url`; then the request is made, and the
-    decoder is fed; `tear_down` comes last. A retried turn is several attempts. One object serves many
-    turns at once: hooks of one attempt share data in `request.state`.
+    An attempt calls the hooks in this order, each once: `set_up`, `credential` (and `form_headers`),
+    `warnings`, `form_parameters`, `form_messages`, `decode` and `url`. Then the request is sent and the
+    decoder is fed; `tear_down` comes last. A retried turn consists of several attempts. One object serves
+    many concurrent turns: the hooks of one attempt share data in `request.state`.
 
     The defaults suit any endpoint with chat completions: parameters that it has refused are left out or
     renamed in later requests.
@@ -85,7 +85,7 @@ class HttpAdapter(EndpointAdapter):
         """
         Args:
             provider: the configured provider's id.
-            config: its table.
+            config: the provider's table.
             http: the shared client.
 
         Raises:
@@ -104,7 +104,7 @@ class HttpAdapter(EndpointAdapter):
         self._route = ChatCompletionsRoute(provider, self._facts_of)
         self._tearing_down: set[asyncio.Task[None]] = set()
 
-    # -- what hooks may use
+    # -- for use in hooks
 
     @property
     def config(self) -> ProviderConfig:
@@ -118,7 +118,7 @@ class HttpAdapter(EndpointAdapter):
 
     @property
     def base_url(self) -> str:
-        """The configured base URL, else the class's own; without a slash at its end.
+        """The configured base URL, or else the class's own, without a trailing slash.
 
         Each `${name}` in it is replaced before the first hook is called.
         """
@@ -126,11 +126,11 @@ class HttpAdapter(EndpointAdapter):
 
     @property
     def values(self) -> Values:
-        """Reads the table's value sources: `await self.values.resolve("my_key", raw)`."""
+        """The reader of the table's value sources: `await self.values.resolve("my_key", raw)`."""
         return self._values
 
     async def call(self, method: str, path: str, body: Any = None) -> HttpCall:
-        """A request below the base URL, with the configured headers and query.
+        """Build a request below the base URL, with the configured headers and query.
 
         Raises:
             ConfigError: the key, a configured header or a part of the URL cannot be read.
@@ -140,11 +140,11 @@ class HttpAdapter(EndpointAdapter):
     # -- the hooks
 
     async def set_up(self, request: ChatRequest) -> ChatRequest | None:
-        """Acquire what the attempt needs, before its credential is read; None keeps the request unchanged.
+        """Acquire the attempt's resources, before its credential is read; None keeps the request unchanged.
 
-        Later hooks get the returned request: `replace(request, state={"lease": lease})`. `tear_down` follows
-        each set-up that returned. A set-up that raises or is cancelled must release what it acquired itself,
-        as `__aenter__` does.
+        Later hooks receive the returned request: `replace(request, state={"lease": lease})`. `tear_down`
+        follows each set-up that returned. A set-up that raises or is cancelled must release its own
+        resources, as `__aenter__` does.
 
         Raises:
             ChatError: the attempt fails; nothing was sent.
@@ -152,19 +152,19 @@ class HttpAdapter(EndpointAdapter):
         return None
 
     def credential(self, key: str) -> Mapping[str, str]:
-        """The headers that carry the configured key; default: `authorization: Bearer …`."""
+        """Return the headers that carry the configured key; default: `authorization: Bearer …`."""
         return super()._credential(key)
 
     def form_headers(self, request: ChatRequest) -> Mapping[str, str]:
-        """Further headers of this chat; the credential and configured headers take precedence."""
+        """Return further headers of this chat; the credential and configured headers take precedence."""
         return {}
 
     def warnings(self, request: ChatRequest) -> Iterable[WarningEvent]:
-        """What the request leaves out, for the user; default: what the provider has refused."""
+        """Warn the user of omitted parts of the request; default: the parts that the provider has refused."""
         return self._without_messages(request).warnings
 
     def form_parameters(self, request: ChatRequest) -> Mapping[str, Any]:
-        """The body without the conversation: model, tools, limits, settings.
+        """Return the body without the conversation: model, tools, limits, settings.
 
         An override must apply `config.parameters` and `request.settings` last.
         """
@@ -172,35 +172,35 @@ class HttpAdapter(EndpointAdapter):
         return {name: value for name, value in body.items() if name != "messages"}
 
     def form_messages(self, request: ChatRequest) -> Sequence[Any]:
-        """The conversation; `request.system` too, if it is one of the messages."""
+        """Return the conversation, including `request.system` if it is one of the messages."""
         messages: list[Any] = self._route.prepare(request).body["messages"]
         return messages
 
     def form_body(self, request: ChatRequest) -> Mapping[str, Any]:
-        """Parameters and messages as one JSON object; override it for a dialect with another structure."""
+        """Combine parameters and messages into one JSON object; override it for another structure."""
         return {**self.form_parameters(request), self.messages_key: self.form_messages(request)}
 
     def decode(self, request: ChatRequest) -> Decoder:
-        """A fresh decoder for the answer to this request, streamed or not."""
+        """Return a new decoder for the answer to this request, streamed or not."""
         return ChatCompletionsDecoder(self._provider, request.model)
 
     def url(self, request: ChatRequest) -> str:
-        """The URL without the configured query; not called if `url` is configured."""
+        """Return the URL without the configured query; not called if `url` is configured."""
         return joined(self._address, self.path)
 
     def refine(self, request: ChatRequest, fault: ProviderFault, error: ChatError) -> Exception:
-        """What to raise for a refused request: the error, a better one, or a `Replan`."""
+        """Return the exception to raise for a refused request: the error, a better one, or a `Replan`."""
         return self._without_messages(request).refine(fault, error)
 
     async def tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
-        """Release what `set_up` acquired; called once for each set-up that returned, on any outcome.
+        """Release the resources of `set_up`; called once for each set-up that returned, on any outcome.
 
-        The connection to the provider is released before. A turn waits one second for this; after ten
-        seconds it is cancelled. Exceptions are only logged.
+        The connection to the provider is released first. A turn waits one second for this; after ten seconds
+        it is cancelled. Exceptions are only logged.
         """
 
     async def fetch_models(self) -> list[ModelInfo]:
-        """The provider's list; default: `/models` in OpenAI's shape. Configured models are added.
+        """Fetch the provider's list; default: `/models` in OpenAI's shape. Configured models are added.
 
         Raises:
             ChatError: the list could not be read.
@@ -213,8 +213,8 @@ class HttpAdapter(EndpointAdapter):
         """Make one attempt, hook by hook.
 
         Raises:
-            ChatError: as the hooks, `stream_events` and the decoder raise it.
-            Replan: as `set_up` or `refine` raise it.
+            ChatError: an error of the hooks, `stream_events` or the decoder.
+            Replan: raised by `set_up` or `refine`.
         """
         await self._find_address()
         changed = await self.set_up(request)
@@ -227,7 +227,7 @@ class HttpAdapter(EndpointAdapter):
                         outcome = Outcome(event.stop_reason, event.usage)
                     yield event
             if outcome.stop_reason == "cancelled":
-                outcome = Outcome("error")  # The answer has no end mark; the engine reports that.
+                outcome = Outcome("error")  # The answer has no end marker, which the engine reports.
         except Exception as error:
             outcome = Outcome("error", error=error)
             raise
@@ -244,7 +244,7 @@ class HttpAdapter(EndpointAdapter):
         return Prepared(body, warnings, self.decode(request), partial(self.refine, request), own)
 
     async def _afterwards(self, request: ChatRequest, outcome: Outcome) -> None:
-        # In a separate task, so that a second cancel or the end of the wait does not interrupt it.
+        # A separate task keeps a second cancel, or the end of the wait, from interrupting it.
         task = asyncio.ensure_future(self._torn_down(request, outcome))
         self._tearing_down.add(task)
         task.add_done_callback(self._tearing_down.discard)
@@ -260,7 +260,7 @@ class HttpAdapter(EndpointAdapter):
             logger.exception("the tear-down of %s failed", self._provider)
 
     async def aclose(self) -> None:
-        """Wait briefly for tear-downs under way; an override must call this too."""
+        """Wait briefly for tear-downs in progress; an override must call this too."""
         pending = tuple(self._tearing_down)
         if pending:
             _, late = await asyncio.wait(pending, timeout=CLOSING_WAITS_SECONDS)
@@ -280,7 +280,7 @@ class HttpAdapter(EndpointAdapter):
             self._address = await self._values.filled_url("base_url", self._base_url)
 
     def _without_messages(self, request: ChatRequest) -> Prepared:
-        # `form_messages` alone encodes the conversation, which may be long.
+        # Only `form_messages` encodes the conversation, which may be long.
         return self._route.prepare(replace(request, messages=()))
 
     def _facts_of(self, model: str) -> EndpointFacts:

@@ -1,7 +1,7 @@
-"""Reads lists of models in OpenAI's shape, with the members that servers add.
+"""Read lists of models in OpenAI's shape, with the fields that servers add.
 
-Source: GET /models of OpenAI's API reference; the model-metadata reference for the additions of
-OpenRouter, vLLM, llama.cpp, LM Studio, Groq and Mistral.
+Source: `GET /models` in OpenAI's API reference; the model-metadata reference for the additions of OpenRouter,
+vLLM, llama.cpp, LM Studio, Groq and Mistral.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 
-# Dotted paths; the first one present is used: the server's configured context, then that of the training.
+# The first of these dotted paths is used: the server's configured context precedes the trained one.
 _CONTEXT_PATHS = (
     "meta.n_ctx",
     "loaded_context_length",
@@ -28,15 +28,16 @@ _OUTPUT_PATHS = ("top_provider.max_completion_tokens", "max_completion_tokens", 
 
 
 def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[ModelInfo]:
-    """The models of an answer, in its order; rows without an id are skipped.
+    """Return the models of a response, in its order, skipping rows without an id.
 
     Args:
         answer: the parsed JSON: `{"data": [...]}`, `{"models": [...]}` or the bare array.
         provider: the configured provider's id.
-        capabilities: of the provider; only `streaming` is used. Abilities that a row does not have are None.
+        capabilities: the provider's capabilities, of which only `streaming` is used. Abilities that a row
+            does not mention are None.
 
     Raises:
-        ProtocolError: there is no array.
+        ProtocolError: the response has no array.
     """
     rows = (answer.get("data") or answer.get("models")) if isinstance(answer, dict) else answer
     if rows is None and isinstance(answer, dict) and "data" in answer:
@@ -52,7 +53,7 @@ def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[
 
 
 def static_model(name: str, provider: str, capabilities: Capabilities) -> ModelInfo:
-    """A model of which only the name is known."""
+    """Return a model of which only the name is known."""
     return _model(name, {}, provider, capabilities)
 
 
@@ -78,7 +79,7 @@ def _model(name: str, row: Mapping[str, Any], provider: str, capabilities: Capab
 
 
 def _supports(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
-    """Whether a row has an ability: OpenRouter has lists of them, Mistral flags. None if it does not say."""
+    """Whether a row has an ability, listed by OpenRouter and flagged by Mistral; None if it is not stated."""
     listed = _at(row, path)
     if isinstance(listed, list):
         return member in listed

@@ -1,4 +1,4 @@
-"""Finds the cause of a refusal: one parameter, or an unknown model."""
+"""Find the cause of a refusal: one parameter, or an unknown model."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "stop": ("stop_sequences",),
     "stop_sequences": ("stop",),
 }
-"""Other names of a parameter, from gateways that speak another dialect to the model."""
+"""Other names of a parameter, from gateways that use another dialect with the model."""
 
 _PROSE = frozenset({"model", "messages", "input", "stream"})
-"""Names that are also common words; they count as names only in quotes."""
+"""Names that are also common words, and count as names only in quotes."""
 
 
 def is_refusal(fault: ProviderFault) -> bool:
-    """Whether the provider does not support something, in contrast to a wrong value."""
+    """Whether the provider does not support something, as opposed to refusing a wrong value."""
     return fault.code in _REFUSAL_CODES or _REFUSED.search(fault.message) is not None
 
 
 def refused_parameter(
     fault: ProviderFault, error: ChatError, body: Mapping[str, Any], essential: Collection[str]
 ) -> str | None:
-    """The parameter that the endpoint refuses, dotted for a member; None if that is not the cause.
+    """Return the parameter that the endpoint refuses, dotted for a member; None if that is not the cause.
 
     Args:
         fault: the parsed error body.
@@ -53,13 +53,13 @@ def refused_parameter(
         return None
     if not is_refusal(fault):
         return None
-    # Old servers and gateways name it in the text only. A path into a list is cut at the list.
+    # Old servers and gateways name the parameter only in the text. A path into a list is cut at the list.
     name = _first_named((fault.param or "").partition("[")[0] or fault.message, body)
     return None if name is None or _is_essential(name, body, essential) else name
 
 
 def _first_named(text: str, body: Mapping[str, Any]) -> str | None:
-    """The parameter that a text names first; later ones are part of an explanation or alternatives."""
+    """Return the parameter that a text names first; later ones are part of an explanation or alternatives."""
     mentions: list[tuple[int, str]] = []
     for name, value in body.items():
         for spelling in (name, *_ELSEWHERE.get(name, ())):
@@ -85,13 +85,13 @@ def _is_essential(name: str, body: Mapping[str, Any], essential: Collection[str]
 def unknown_model(
     fault: ProviderFault, error: ChatError, provider: str, model: str
 ) -> UnknownModelError | None:
-    """The error for an unknown model, if that is the cause of the refusal."""
+    """Return the error for an unknown model, if that is the cause of the refusal."""
     if not _is_unknown_model(fault, error, model):
         return None
     message = f"The provider {provider} has no model {model!r}."
     words = plain_words(fault.message)
     if _says_model_not_found(fault, error) and words not in ("", f"model: {model}"):
-        # OpenAI uses this code for models that exist too; only its words say what to do.
+        # OpenAI also uses this code for models that exist; only its message explains what to do.
         message = f"{message[:-1]}: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}"
     unknown = UnknownModelError(
         message,

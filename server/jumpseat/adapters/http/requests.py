@@ -1,4 +1,4 @@
-"""The headers and the URLs of an endpoint's requests, from the values of its table."""
+"""Build the headers and the URLs of an endpoint's requests from the values of its table."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from jumpseat.http import HttpCall
 from jumpseat.system.secrets import Secret
 
 MOST_MODELS = 100
-"""For so many models the resolved values are remembered."""
+"""The number of models whose resolved values are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTable:
-    """The values of a table for the requests with one model."""
+    """The values of a table for the requests to one model."""
 
     key: Secret | None
     """The key, unless the table places it itself."""
 
     headers: Mapping[str, str]
-    """The configured headers; names in lower case."""
+    """The configured headers, with names in lower case."""
 
     query: Mapping[str, str]
     base_url: str
-    """Empty if the table has none."""
+    """The base URL; empty if the table has none."""
 
     url: str | None
     """The configured URL of a chat."""
 
 
 class EndpointRequests:
-    """Addresses the requests to one endpoint."""
+    """Builds the requests to one endpoint."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class EndpointRequests:
         """
         Args:
             provider: the configured provider's id.
-            config: its table.
-            base_url: as configured, including `${name}`; empty if there is none.
-            credential: returns the headers with a key; names in lower case.
+            config: the provider's table.
+            base_url: the unresolved base URL, with `${name}`; empty if there is none.
+            credential: returns the headers that carry a key; names in lower case.
             headers: headers of every request, which configured ones override; names in lower case.
         """
         self.values = Values(provider, config)
@@ -72,7 +72,7 @@ class EndpointRequests:
         self._credentials_of_url: Sequence[Secret] = ()
 
     async def resolve(self, model: str | None = None) -> ResolvedTable:
-        """The values of the table. Without a model, configured headers that need one are left out.
+        """Resolve the values of the table. Without a model, configured headers that need one are omitted.
 
         Raises:
             ConfigError: a value cannot be resolved.
@@ -95,19 +95,19 @@ class EndpointRequests:
         return resolved
 
     def headers(self, resolved: ResolvedTable) -> dict[str, str]:
-        """The headers of a request, with an id of its own; names in lower case."""
+        """Return the headers of a request, with a new request id; names in lower case."""
         credential = {} if resolved.key is None else self._credential(resolved.key.reveal())
         return {**self._headers, "x-request-id": uuid.uuid4().hex, **credential, **resolved.headers}
 
     def with_query(self, url: str, resolved: ResolvedTable) -> str:
-        """The URL with the configured query; its secrets are redacted in logs."""
+        """Return the URL with the configured query, whose secrets are redacted in logs."""
         url = with_query(url, resolved.query)
         if url != self._last_url:
             self._last_url, self._credentials_of_url = url, hide_credentials(url)
         return url
 
     async def call(self, method: str, path: str, body: Any = None, model: str | None = None) -> HttpCall:
-        """A request other than a chat, below the base URL.
+        """Build a request other than a chat, below the base URL.
 
         Raises:
             ConfigError: a value of the table cannot be resolved.
@@ -118,7 +118,7 @@ class EndpointRequests:
 
 
 def _is_constant(table: ProviderConfig) -> bool:
-    """Whether every read gives the same values, because they are in the table or in the environment."""
+    """Whether every read returns the same values, because they are in the table or in the environment."""
     named = (*table.headers.values(), *table.query.values(), *table.env.values())
     texts = (table.api_key or "", table.base_url or "", table.url or "", *map(as_text, named))
     return not any(is_template(text) or source_of(text) not in (None, ENVIRONMENT) for text in texts)

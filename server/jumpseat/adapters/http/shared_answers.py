@@ -1,4 +1,4 @@
-"""Answers to requests for lists of models, which the sessions of a daemon share."""
+"""Responses to requests for lists of models, which the sessions of a daemon share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from jumpseat.system.shared import Held, Shared
 from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 
 RECENT_SECONDS = 600.0
-"""How old an answer of another session may be. `ChatTraits` limits the age of a session's own."""
+"""The greatest age of another session's response. `ChatTraits` limits the age of a session's own."""
 
-# A context variable, because hooks of plug-ins are called between the caller and the request.
+# This is a context variable because hooks of plug-ins are called between the caller and the request.
 _max_age: ContextVar[float] = ContextVar("max_age", default=0.0)
 
 Fetch = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class _Answer:
-    """The answer of one request: the last one, and the request under way."""
+    """The last response to a request, and the request in progress."""
 
     def __init__(self) -> None:
         self.content: Any = None
@@ -37,9 +37,9 @@ class _Answer:
         try:
             return await self.flight.run(lambda: self._fetch(fetch))
         except WorkCancelled:
-            return await fetch()  # The last other user was closed meanwhile.
+            return await fetch()  # The last other user was closed in the meantime.
         except ChatError as error:
-            raise copy.copy(error) from None  # Callers add hints of their own.
+            raise copy.copy(error) from None  # Callers add their own hints.
 
     async def _fetch(self, fetch: Fetch) -> Any:
         content = await fetch()
@@ -55,13 +55,13 @@ class _Answer:
 
 
 class SharedAnswers:
-    """The answers that one adapter uses."""
+    """The responses that one adapter uses."""
 
     def __init__(self, shared: Shared, on_change: Callable[[], object]) -> None:
         """
         Args:
-            shared: where sessions share them.
-            on_change: called when the answer to a request, of any session, differs from the one before.
+            shared: the store that sessions share.
+            on_change: called when the response to a request of any session differs from the previous one.
         """
         self._shared = shared
         self._on_change = on_change
@@ -69,7 +69,7 @@ class SharedAnswers:
 
     @contextlib.contextmanager
     def recent(self) -> Iterator[None]:
-        """Within this, `get` takes answers of the last `RECENT_SECONDS`; without it, only new ones."""
+        """Let `get` return responses of the last `RECENT_SECONDS` within this context, not only new ones."""
         token = _max_age.set(RECENT_SECONDS)
         try:
             yield
@@ -77,24 +77,24 @@ class SharedAnswers:
             _max_age.reset(token)
 
     def is_running(self, name: str) -> bool:
-        """Whether the request of this name is under way."""
+        """Whether the request of this name is in progress."""
         held = self._held.get(name)
         return held is not None and held[1].value.flight.is_running
 
     async def get(self, name: str, key: Hashable, fetch: Fetch) -> Any:
-        """The answer of a request; concurrent callers with equal keys share one.
+        """Return the response to a request, which concurrent callers with equal keys share.
 
         Args:
-            name: names the request within the adapter; it keeps one key for each.
-            key: everything that determines the answer, and the provider's id, which errors name.
-            fetch: makes the request. It goes on if its caller is cancelled.
+            name: the request's name within the adapter, which uses one key at a time for each name.
+            key: everything that determines the response, and the provider's id, which errors name.
+            fetch: sends the request. It continues if its caller is cancelled.
 
         Raises:
-            ChatError: as `fetch` raises it.
+            ChatError: an error of `fetch`.
         """
         held = self._held.get(name)
         if held is None or held[0] != key:
-            # Held first: a request under way for the same key continues.
+            # Acquire the new value first, so that a request in progress for the same key continues.
             new = self._shared.hold(("answer", key), _Answer, _Answer.aclose, linger=RECENT_SECONDS)
             new.value.listeners.add(self._on_change)
             self._held[name] = key, new
@@ -104,7 +104,7 @@ class SharedAnswers:
         return await held[1].value.get(fetch, _max_age.get())
 
     async def aclose(self) -> None:
-        """Give all answers back."""
+        """Release all responses."""
         held, self._held = self._held, {}
         for _, each in held.values():
             await self._release(each)

@@ -1,4 +1,4 @@
-"""Builds the URLs of requests, and redacts secrets in them. All texts except queries are percent-encoded."""
+"""Build the URLs of requests, and redact secrets in them. URLs are percent-encoded, but queries are not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jumpseat.system.secrets import Secret, credentials_in_url, hidden
 
 
 def joined(base: str, path: str) -> str:
-    """The URL of a path below a base; a query of the base is kept at the end."""
+    """Return the URL of a path below a base, with the base's query at the end."""
     address, mark, query = base.partition("?")
     if "?" in path and mark:
         mark = "&"
@@ -17,10 +17,10 @@ def joined(base: str, path: str) -> str:
 
 
 def with_query(url: str, query: Mapping[str, str]) -> str:
-    """The URL with these query parameters, which replace those of the same name.
+    """Return the URL with these query parameters, which replace those of the same name.
 
     Args:
-        url: without a fragment.
+        url: a URL without a fragment.
         query: names and values, not percent-encoded.
     """
     if not query:
@@ -32,16 +32,16 @@ def with_query(url: str, query: Mapping[str, str]) -> str:
 
 
 def hide_credentials(url: str) -> Sequence[Secret]:
-    """Redact the credentials of a URL in logs and errors: its password, and parameters named like one.
+    """Redact a URL's password and credential-like parameters in logs and errors.
 
     Returns:
-        The credentials, to be held while the URL is used.
+        The credentials, to be kept alive while the URL is used.
     """
     return [hidden(value, short_lived=True) for value in credentials_in_url(url)]
 
 
 def host_of_template(url: str) -> str:
-    """The host of a URL; empty if it has none."""
+    """Return the host of a URL; empty if it has none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

@@ -1,1 +1,1 @@
-"""One model file on this machine, run by llama.cpp in a child process."""
+"""A model file on this machine, run by llama.cpp in a child process."""

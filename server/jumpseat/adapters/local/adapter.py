@@ -1,7 +1,7 @@
-"""The local provider: llama.cpp with a GGUF file, on this machine, without an account or a network.
+"""The local provider: llama.cpp with a GGUF file on this machine, without an account or a network.
 
-The first chat starts a server, which all sessions use. The adapter speaks chat completions to it over
-loopback HTTP.
+The first chat starts a server, which all sessions use. The adapter sends it chat completions over loopback
+HTTP.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jumpseat.system.threads import run_blocking
 
 
 class LocalAccount(Account):
-    """No credential is needed, but the model and llama.cpp must be installed."""
+    """An account without a credential, which requires that the model and llama.cpp are installed."""
 
     def __init__(self, provider: str, check_installed: Callable[[], object], file: Path) -> None:
         super().__init__(provider)
@@ -36,7 +36,7 @@ class LocalAccount(Account):
         self._known: AuthStatus | None = None
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """`not_required` where the model is installed, else `signed_out` with the command to run."""
+        """Return `not_required` if the model is installed, else `signed_out` with the command to run."""
         status = await self._read()
         self._known = self._known or status
         return status
@@ -51,7 +51,7 @@ class LocalAccount(Account):
         return AuthStatus(provider=self._provider, state="not_required")
 
     def watched_files(self) -> list[Path]:
-        """The model's file: `jumpseat local install` and `uninstall` run in processes of their own."""
+        """Return the model's file, which other processes change (`jumpseat local install`)."""
         return [self._file]
 
     async def files_changed(self) -> None:
@@ -69,13 +69,13 @@ class LocalAccount(Account):
 
 
 class LocalAdapter(Adapter):
-    """One GGUF file behind one llama.cpp server."""
+    """One GGUF file, served by one llama.cpp server."""
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         """
         Args:
             provider: the configured provider's id.
-            config: its table; `model_path` names another file than the installed one.
+            config: the provider's table; `model_path` replaces the installed file.
             http: the shared client.
         """
         self._provider = provider
@@ -105,8 +105,8 @@ class LocalAdapter(Adapter):
 
         Raises:
             RequestError: another model is requested; nothing was loaded.
-            ConfigError: the model, or llama.cpp, is not installed or cannot be loaded.
-            ChatError: as `stream_events` raises it.
+            ConfigError: the model or llama.cpp is not installed, or cannot be loaded.
+            ChatError: see `stream_events`.
         """
         self._check_name(request.model)
         shared = await self._current()
@@ -115,13 +115,13 @@ class LocalAdapter(Adapter):
         server = await shared.started(self._provider)
         call = self._call(server, "/v1/chat/completions", request)
         decoder = ChatCompletionsDecoder(self._provider, request.model)
-        # Closing the connection stops llama.cpp, within one token as measured.
+        # Closing the connection stops llama.cpp; measurements show a delay of at most one token.
         async with aclosing(stream_events(self._http, call, decoder, provider=self._provider)) as events:
             async for event in events:
                 yield event
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """llama.cpp's own count, with its template applied; -1 while the model is not loaded.
+        """Return llama.cpp's own count, with its template applied; -1 unless the model is loaded.
 
         Counting never waits for a model to load.
 
@@ -140,10 +140,10 @@ class LocalAdapter(Adapter):
         return await ask_for_count(self._http, call, provider=self._provider)
 
     async def list_models(self) -> list[ModelInfo]:
-        """The one model, without loading it.
+        """Return the only model, without loading it.
 
         Raises:
-            ConfigError: the model, or llama.cpp, is not installed.
+            ConfigError: the model or llama.cpp is not installed.
         """
         await run_blocking(self._check_installed)
         model = self._model
@@ -162,7 +162,7 @@ class LocalAdapter(Adapter):
         ]
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The context of one chat: as llama.cpp reports it; before it is loaded, the known value or None."""
+        """Return the context of one chat: llama.cpp's value once the model is loaded, else a known one."""
         if model != self._model.name:
             return None
         server = None if self._held is None else self._held.value.usable
@@ -172,13 +172,13 @@ class LocalAdapter(Adapter):
         """Check that the model's file and llama.cpp are installed.
 
         Raises:
-            ConfigError: one is not, or the file is not a model.
+            ConfigError: the file or llama.cpp is missing, or the file is not a model.
         """
         self._check_installed()
         return ()
 
     async def aclose(self) -> None:
-        """Stop using the server; the last user's end stops it, then or later."""
+        """Stop using the server, which ends at once or later after its last user."""
         held, self._held = self._held, None
         if held is not None:
             await held.release()
@@ -187,8 +187,8 @@ class LocalAdapter(Adapter):
         return HttpCall(
             "POST",
             f"{server.address}{path}",
-            # llama.cpp closes the connection after a streamed answer although its headers promise to keep it;
-            # the next chat that took it from the pool would fail. A new loopback connection is cheap.
+            # llama.cpp closes the connection after a streamed answer although its headers promise to keep it
+            # open; the next chat that reused it from the pool would fail. A new loopback connection is cheap.
             headers={"authorization": f"Bearer {hidden(server.api_key).reveal()}", "connection": "close"},
             body=encode(request, self._facts),
             timeout=self._config.timeout,
@@ -203,21 +203,21 @@ class LocalAdapter(Adapter):
             )
 
     def _check_installed(self) -> Path:
-        """The model's file; blocks, without limit on a network drive."""
+        """Return the model's file. Blocks, without a limit on a network drive."""
         file = locate(self._provider, self._options.model_path, self._config.origin.environment)
         require_engine(self._provider)
         return file
 
     async def _current(self) -> SharedServer:
-        """The server of the model's file; of the file that is there now, unless one is loaded already.
+        """Return the server of the model's current file, or the server that has already loaded one.
 
         Raises:
-            ConfigError: the model, or llama.cpp, is not installed.
+            ConfigError: the model or llama.cpp is not installed.
         """
         if self._held is not None and self._held.value.usable is not None:
             return self._held.value
         path = await run_blocking(self._check_installed)
-        held = self._held  # Only now, because another chat may have changed it.
+        held = self._held  # Read it after the `await`: another chat may have changed it.
         new = self._held = hold_server(self._config.origin.environment, path, self._model.name)
         if held is not None:
             await held.release()

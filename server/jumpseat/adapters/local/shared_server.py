@@ -1,4 +1,4 @@
-"""The llama.cpp process of one model file, which all sessions of a daemon use."""
+"""The llama.cpp process of one model file, which all sessions of a daemon share."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 from jumpseat.system.watch import stamp_of
 
 LINGER_SECONDS = 300.0
-"""How long the model stays loaded after its last session. The next `jumpseat chat` mostly comes within
-minutes, and a load may take as long; but a loaded model takes about as much memory as its file."""
+"""How long the model stays loaded after its last session.
+
+The next `jumpseat chat` mostly comes within minutes, and a load may take as long; but a loaded model uses
+about as much memory as its file.
+"""
 
 
 class SharedServer:
@@ -27,7 +30,7 @@ class SharedServer:
         Args:
             path: the GGUF file.
             name: the model's name in requests.
-            variables: the whole environment of the process.
+            variables: the complete environment of the process.
         """
         self._path = path
         self._name = name
@@ -38,20 +41,20 @@ class SharedServer:
 
     @property
     def usable(self) -> LocalServer | None:
-        """The process, if the model is loaded and it runs."""
+        """The process, if it runs and the model is loaded."""
         return self._server if self._server is not None and self._server.alive else None
 
     async def started(self, provider: str) -> LocalServer:
-        """The process with the model loaded; one load serves all chats that wait for it.
+        """Return the process with the model loaded; one load serves all chats that wait for it.
 
-        A chat that is cancelled stops waiting; the load continues and serves the next one.
+        A cancelled chat stops waiting, while the load continues and serves the next one.
 
         Args:
-            provider: the configured provider's id, for errors.
+            provider: the configured provider's id, for error messages.
 
         Raises:
             ConfigError: llama.cpp cannot load the file.
-            ChatError: the process died, or has died too often, or was closed.
+            ChatError: the process died, has died too often, or was closed.
         """
         server = self.usable
         if server is not None:
@@ -66,13 +69,13 @@ class SharedServer:
                 retryable=False,
             ) from None
         except ChatError as error:
-            # Each waiting chat gets an error of its own: the engine writes the chat's partial answer into it.
+            # Raise a separate error for each waiting chat: the engine adds the chat's partial answer to it.
             own = copy(error)
             own.provider = provider
             raise own from error
 
     async def close(self) -> None:
-        """Stop the process, and a load under way."""
+        """Stop the process, and a load in progress."""
         await self._flight.aclose()
         if self._server is not None:
             await self._server.close()
@@ -91,10 +94,10 @@ class SharedServer:
 
 
 def hold_server(environment: Environment, path: Path, name: str) -> Held[SharedServer]:
-    """The process of a model file for this client, not started yet if no other client uses it.
+    """Return the process of a model file for this client, not started yet unless another client uses it.
 
     Args:
-        environment: the client's.
+        environment: the client's environment variables.
         path: the GGUF file, absolute.
         name: the model's name in requests.
     """
@@ -102,9 +105,9 @@ def hold_server(environment: Environment, path: Path, name: str) -> Held[SharedS
         name: value for name, value in environment.variables.items() if name.upper() in PASSED_ON_VARIABLES
     }
     path = path.resolve()
-    # With the file's stamp: another file at the same path is another model.
+    # Include the file's stamp: another file at the same path is another model.
     key = ("local model", path, stamp_of(path), name, frozenset(variables.items()))
-    # `most`: a model that is replaced by another one does not keep its memory.
+    # With `most`, a model that was replaced by another one does not linger in memory.
     return environment.shared.hold(
         key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS, most=1
     )

@@ -1,4 +1,4 @@
-"""The kind `local`."""
+"""The provider kind `local`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""An Ollama server, by its own API."""
+"""An Ollama server, through its own API."""

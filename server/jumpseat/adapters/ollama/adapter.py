@@ -1,7 +1,7 @@
 """An Ollama server, through its own API: the only one in which a request sets the context length.
 
-Owns that length, the facts of the server's models, and hints for its errors. Without a requested length the
-server chooses a small one, and drops the oldest messages.
+Owns that length, the facts of the server's models, and hints for its errors. Without a requested length, the
+server chooses a small one and drops the oldest messages.
 """
 
 from __future__ import annotations
@@ -32,10 +32,13 @@ from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.http import HttpClient
 
 FIRST_BYTE_SECONDS = 600.0
-"""The server sends nothing while it loads a model, which may take 300 s, and while it reads a prompt."""
+"""The time limit for the first byte.
+
+The server sends nothing while it loads a model, which may take 300 s, or reads a prompt.
+"""
 
 SHOW_SECONDS = 20.0
-"""The server answers `/api/show` from a file; a chat must not wait longer for it."""
+"""The time limit for `/api/show`, which the server answers from a file; a chat must not wait longer."""
 
 PARALLEL_SHOWS = 4
 
@@ -43,13 +46,13 @@ _PART_OF_A_PATH = re.compile(r"/(api|v1)(/.*)?$")
 
 
 class OllamaAdapter(EndpointAdapter):
-    """One server. Its facts of a model are fetched once, and again with each list of models."""
+    """One server. The facts of a model are fetched once, and again with each list of models."""
 
-    # `OLLAMA_HOST` is not read: it is the address that the server binds too (`0.0.0.0`), and an editor that
-    # was not started from a shell does not have it.
+    # Do not read `OLLAMA_HOST`: the server also binds to that address (`0.0.0.0`), and editors that were not
+    # started from a shell do not have the variable.
     default_base_url = "http://127.0.0.1:11434"
     default_timeout = FIRST_BYTE_SECONDS
-    # The server's templates take any order of roles, unlike those that come with models.
+    # The server's templates accept any order of roles, unlike those that come with models.
     traits = ChatTraits(user_begins=False, context_setting="num_ctx")
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
@@ -59,7 +62,7 @@ class OllamaAdapter(EndpointAdapter):
         self._route = OllamaChatRoute(provider, self._facts_of)
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The context that chats with this model request, if it is known by now."""
+        """Return the context length that chats with this model request, if it is known by now."""
         shown = self._shown.get(model)
         return self._configured_num_ctx() or (shown.num_ctx if shown else None)
 
@@ -78,7 +81,7 @@ class OllamaAdapter(EndpointAdapter):
         ]
 
     async def _show(self, model: str, *, again: bool = False) -> ModelFacts | None:
-        """The server's facts of a model; None if the request fails, which the next chat repeats."""
+        """Return the server's facts of a model; None if the request fails, which the next chat repeats."""
         known = self._shown.get(model)
         if (known is not None and not again) or not self._has_list:
             return known
@@ -87,7 +90,7 @@ class OllamaAdapter(EndpointAdapter):
             call = await self._requests.call("POST", "/api/show", {"model": model}, model)
             answer = await self._shared_answer(f"/api/show {model}", replace(call, timeout=seconds))
         except ChatError:
-            # The error of the chat itself says more, and a proxy may pass /api/chat alone.
+            # The chat's own error is more informative, and a proxy may pass only /api/chat.
             return known
         facts = read_show(answer, is_remote=self._is_cloud)
         self._shown[model] = facts
@@ -107,7 +110,7 @@ class OllamaAdapter(EndpointAdapter):
         return ServerFacts(
             provider=self._provider,
             num_ctx=shown.num_ctx if shown else None,
-            # Without a family the name decides: copies of these models keep it.
+            # Without a family, use the name, which copies of these models retain.
             thinks_in_levels=shown.thinks_in_levels if shown and shown.family else "gpt-oss" in model,
             parameters=self._config.parameters,
         )
@@ -125,7 +128,7 @@ class OllamaAdapter(EndpointAdapter):
     ) -> tuple[ChatRequest, list[WarningEvent]]:
         if shown is None or shown.capabilities is None or "vision" in shown.capabilities:
             return request, []
-        # The server drops them silently.
+        # The server drops images silently.
         images = any(block.type == "image" for message in request.messages for block in message.content)
         if self._config.capabilities.vision is True:
             return request, []
@@ -143,9 +146,9 @@ class OllamaAdapter(EndpointAdapter):
         super()._explain(error, model)
         if isinstance(error, UnknownModelError):
             error.hint = f"Fetch it with `ollama pull {model}`, or choose a model that is there."
-        # By name, because only `http` imports httpx2.
+        # Compare the name, because only `http` imports httpx2.
         elif isinstance(error, ConnectionError) and type(error.__cause__).__name__ == "ReadTimeout":
-            # The server still loads the model or reads the prompt; another request would start that again.
+            # The server is still loading the model or reading the prompt; a new request would restart that.
             error.retryable = False
             error.hint = f"Large models load slowly; providers.{self._provider}.timeout may be longer."
         elif isinstance(error, ConnectionError):

@@ -1,6 +1,6 @@
-"""Reads an Ollama server's list of models, and its facts of a model.
+"""Read an Ollama server's list of models, and its facts of a model.
 
-Source: GET /api/tags and POST /api/show in Ollama's API reference, and the ollama reference.
+Source: `GET /api/tags` and `POST /api/show` in Ollama's API reference, and the ollama reference.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from jumpseat.chat import ModelInfo, ProtocolError
 from jumpseat.dialects.loose_values import limit_in, mapping_in, texts_in
 from jumpseat.dialects.ollama_chat import LEVELS
 
-# A model's limit may be 256k tokens, and its cache takes about 100 KiB per token: with its full context, a
+# A model's limit may be 256k tokens, and its cache needs about 100 KiB per token: with its full context, a
 # small model fills the memory of a large machine.
 MAX_NUM_CTX = 65_536
-"""Tokens of the largest context that is requested by default, as Ollama recommends for coding."""
+"""The largest context in tokens that is requested by default, as Ollama recommends for coding."""
 
 _NUM_CTX = re.compile(r'^\s*num_ctx\s+"?(\d{1,9})\b', re.MULTILINE)
 _FAMILIES_WITH_LEVELS = frozenset({"gptoss", "gpt-oss"})
@@ -26,28 +26,30 @@ _FAMILIES_WITH_LEVELS = frozenset({"gptoss", "gpt-oss"})
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """An answer of /api/show; None for values that it does not have."""
+    """A response of /api/show; None for values that it lacks."""
 
     context_length: int | None = None
     """The context length that the model was trained for, in tokens."""
 
     fixed_num_ctx: int | None = None
-    """`num_ctx` of its Modelfile, which the user has chosen for this machine."""
+    """The `num_ctx` of the Modelfile, which the user has chosen for this machine."""
 
     capabilities: frozenset[str] | None = None
     family: str | None = None
     is_remote: bool = False
-    """It runs in Ollama's cloud, so its context takes no local memory."""
+    """Whether the model runs in Ollama's cloud, so that its context needs no local memory."""
 
     @property
     def thinks_in_levels(self) -> bool:
-        """`think` takes a level and cannot be turned off."""
+        """Whether `think` is a level, and cannot be turned off."""
         return self.family in _FAMILIES_WITH_LEVELS
 
     @property
     def num_ctx(self) -> int | None:
-        """The context to request; constant for a model."""
-        # A request with another value makes the server load the model again.
+        """The context to request, which is constant for a model.
+
+        Requests with different values would make the server load the model again.
+        """
         if self.fixed_num_ctx is not None:
             return min(self.fixed_num_ctx, self.context_length or self.fixed_num_ctx)
         if self.context_length is None or self.is_remote:
@@ -56,18 +58,18 @@ class ModelFacts:
 
 
 def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
-    """Read the facts from an answer of /api/show; any member may be missing.
+    """Read the facts from a response of /api/show, in which any field may be missing.
 
     Args:
         answer: the parsed JSON.
-        is_remote: the server itself is the cloud.
+        is_remote: whether the server itself is the cloud.
     """
     answer = answer if isinstance(answer, Mapping) else {}
     info = mapping_in(answer.get("model_info"))
     architecture = info.get("general.architecture")
     context = limit_in(info.get(f"{architecture}.context_length"))
     if context is None:
-        # The architecture may be that of a vision projector; the key of the length has the text model's.
+        # The architecture may be a vision projector's, whereas this key has the text model's length.
         lengths = (value for key, value in info.items() if key.endswith(".context_length"))
         context = next((value for value in map(limit_in, lengths) if value), None)
     parameters = answer.get("parameters")
@@ -83,14 +85,14 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
 
 
 def read_tags(answer: Any, provider: str) -> dict[str, Mapping[str, Any]]:
-    """The rows of an answer of /api/tags by the model's name, in order.
+    """Return the rows of a response of /api/tags by the model's name, in order.
 
     Raises:
-        ProtocolError: there is no list of models.
+        ProtocolError: the response has no list of models.
     """
     rows = answer.get("models") if isinstance(answer, Mapping) else None
     if isinstance(answer, Mapping) and "models" in answer and rows is None:
-        rows = []  # How Go writes an empty list.
+        rows = []  # Go encodes an empty list as null.
     if not isinstance(rows, list):
         raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
     tables = (row for row in first_rows(rows, provider) if isinstance(row, Mapping))
@@ -106,11 +108,11 @@ def model_info(
     *,
     num_ctx: int | None = None,
 ) -> ModelInfo:
-    """One row of the provider's list; abilities that the server does not report are None.
+    """Return one entry of the provider's list; abilities that the server does not report are None.
 
     Args:
-        name: the model as requests name it.
-        row: its row in /api/tags.
+        name: the model's name in requests.
+        row: the model's row in /api/tags.
         facts: the facts of /api/show; None if it failed.
         provider: the configured provider's id.
         num_ctx: the configured context, which takes precedence over the derived one.
@@ -127,7 +129,7 @@ def model_info(
         model=name,
         name=title if isinstance(title, str) and title else name,
         family=family,
-        # The first twelve digits are what `ollama list` shows as the id.
+        # `ollama list` shows the first twelve digits as the id.
         version=digest.removeprefix("sha256:")[:12] if isinstance(digest, str) and digest else name,
         max_context_tokens=num_ctx or (facts.num_ctx if facts else None),
         supports_vision=None if can is None else "vision" in can,
@@ -140,5 +142,5 @@ def model_info(
 
 
 def _capabilities(value: Any) -> frozenset[str] | None:
-    # Servers before 0.6.4 have no capabilities, so an empty list means unknown.
+    # Servers before 0.6.4 do not send capabilities, so an empty list means unknown.
     return frozenset(texts_in(value)) or None

@@ -1,4 +1,4 @@
-"""The kind `ollama`."""
+"""The provider kind `ollama`."""
 
 from __future__ import annotations
 

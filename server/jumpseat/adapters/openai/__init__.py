@@ -1,1 +1,1 @@
-"""Any endpoint with OpenAI's chat completions, or with OpenAI's Responses."""
+"""Any endpoint with OpenAI's chat completions, or with OpenAI's Responses API."""

@@ -23,9 +23,9 @@ class OpenAIAdapter(EndpointAdapter):
         self._route = ChatCompletionsRoute(provider, self._facts_of)
 
     def _facts_of(self, model: str) -> EndpointFacts:
-        """The facts that follow from the address and the model's name."""
+        """Return the facts that follow from the address and the model's name."""
         host = host_of_template(self._config.url or self._base_url)
-        # OpenAI has deprecated `max_tokens`; compatible servers may not know the new name.
+        # OpenAI has deprecated `max_tokens`; compatible servers may not support the new name.
         modern = _is_under(host, "openai.com") or takes_only_max_completion_tokens(model)
         return EndpointFacts(
             provider=self._provider,

@@ -1,4 +1,4 @@
-"""Any endpoint with OpenAI's Responses, and the facts that follow from its address."""
+"""Any endpoint with OpenAI's Responses API, and the facts that follow from its address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.dialects.responses import ResponsesFacts
 from jumpseat.http import HttpClient
 
-# The members that the count accepts. Source: POST /responses/input_tokens of OpenAI's API reference.
+# The count accepts only these parameters. Source: POST /responses/input_tokens of OpenAI's API reference.
 _COUNTED = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"}
 )
@@ -27,7 +27,7 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         """
         Args:
             provider: the configured provider's id.
-            config: its table; `base_url` ends before `/responses`.
+            config: the provider's table; `base_url` ends before `/responses`.
             http: the shared client.
         """
         super().__init__(provider, config, http)
@@ -42,7 +42,7 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         )
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """The prompt's tokens as the API counts them; -1 if the endpoint cannot count.
+        """Return the API's own count of the prompt's tokens; -1 if the endpoint cannot count.
 
         Raises:
             ChatError: the request failed.

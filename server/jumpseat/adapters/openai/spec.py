@@ -1,4 +1,4 @@
-"""The kinds `openai` (chat completions) and `openai-responses`."""
+"""The provider kinds `openai` (chat completions) and `openai-responses`."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class LanguageServerAdapter(Adapter):
             http: unused, because the program makes its own requests.
 
         Raises:
-            ConfigError: the table names a host that cannot be signed in to.
+            ConfigError: the table names a host or URL that may not receive a credential.
         """
         super().__init__(provider, config, http)
         self._config = config

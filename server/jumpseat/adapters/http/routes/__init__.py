@@ -1,4 +1,4 @@
-"""Dialects as one endpoint speaks them, one module per dialect.
+"""Dialects as spoken by one endpoint, one module per dialect.
 
-A route encodes requests, and says what a refusal teaches. The adapter adds the URL and the headers.
+A route encodes requests, and learns from refusals. The adapter adds the URL and the headers.
 """

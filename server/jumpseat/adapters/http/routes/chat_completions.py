@@ -24,12 +24,12 @@ from jumpseat.dialects.extras import Extras
 _ESSENTIAL = frozenset({"model", "messages", "stream", "tools", "tool_choice", "response_format"})
 
 _NINE_CHARACTERS = "must be a-z, a-z, 0-9, with a length of 9"
-"""In the text of Mistral's error 3280, and of vLLM with Mistral's templates: the form of tool call ids."""
+"""The form of tool call ids, as in Mistral's error 3280 and in vLLM's errors with Mistral's templates."""
 
 _WANTS_STRING = re.compile(
     r"expected a string|(must|should|has to) be a (valid )?string|str type expected|not a valid string"
 )
-"""In refusals of a message whose content is a list, as by DeepSeek."""
+"""The words of refusals of a message whose content is a list, as by DeepSeek."""
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 
@@ -50,8 +50,8 @@ class ChatCompletionsRoute(Route):
         """
         Args:
             provider: the configured provider's id.
-            facts_of: the initial facts of the endpoint for a model.
-            extras: reads what the provider adds to this dialect.
+            facts_of: returns the endpoint's initial facts for a model.
+            extras: reads the provider's additions to this dialect.
         """
         super().__init__(provider)
         self._initial_facts = facts_of
@@ -59,7 +59,7 @@ class ChatCompletionsRoute(Route):
         self._facts: dict[str, EndpointFacts] = {}
 
     def prepare(self, request: ChatRequest) -> Prepared:
-        """Encode a request without what is known to be refused."""
+        """Encode a request without the parts that are known to be refused."""
         model = request.model
         facts = replace(self._facts_of(model), efforts=self._efforts_of(model))
         full_body = encode(request, facts)
@@ -71,7 +71,7 @@ class ChatCompletionsRoute(Route):
         return Prepared(body, warnings, decoder, self._refine(request, body))
 
     def _facts_of(self, model: str) -> EndpointFacts:
-        """The current facts of the endpoint for a model."""
+        """Return the endpoint's current facts for a model."""
         return self._facts.get(model) or self._initial_facts(model)
 
     def _learn(
@@ -85,7 +85,7 @@ class ChatCompletionsRoute(Route):
             if replan := self._learn_efforts(model, effort, fault, error):
                 return replan
             facts = self._facts_of(model)
-            # Both names may be refused. The old one is remembered too, so that it is renamed only once.
+            # Both names may be refused. Remember the old one too, so that it is renamed only once.
             if name == facts.max_tokens_field and _OTHER_FIELD[name] not in self._refused_by(model):
                 self._facts[model] = replace(facts, max_tokens_field=_OTHER_FIELD[name])
             return self._remember(model, name, error)
@@ -93,7 +93,7 @@ class ChatCompletionsRoute(Route):
         return None if reason is None else Replan(reason, error)
 
     def _learn_message_form(self, model: str, fault: ProviderFault, error: ChatError) -> str | None:
-        """Remember the form of messages that the endpoint requires; the reason of the replan, or None."""
+        """Remember the form of messages that the endpoint requires; return the replan's reason, or None."""
         if error.status_code not in (400, 422):
             return None
         words = fault.message.lower()

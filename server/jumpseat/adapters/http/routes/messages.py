@@ -1,4 +1,4 @@
-"""The route for Anthropic's Messages. Source: the anthropic-messages reference."""
+"""The route for Anthropic's Messages API. Source: the anthropic-messages reference."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from jumpseat.dialects.anthropic_messages.models import with_listed
 from jumpseat.dialects.cache_marks import NAME as CACHE_MARK
 from jumpseat.dialects.extras import Extras
 
-# The parameters of `count_tokens`, which refuses others of Messages, such as `max_tokens`.
+# The parameters of `count_tokens`, which refuses others of the Messages API, such as `max_tokens`.
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
 
 
 class MessagesRoute(Route):
-    """Messages at one endpoint."""
+    """Anthropic's Messages API at one endpoint."""
 
     path = "/v1/messages"
 
@@ -51,7 +51,7 @@ class MessagesRoute(Route):
             provider: the configured provider's id.
             parameters: further parameters of the body.
             marks_cache: whether requests are marked for the prompt cache.
-            extras: reads what the provider adds to this dialect.
+            extras: reads the provider's additions to this dialect.
         """
         super().__init__(provider)
         self._parameters = parameters or {}
@@ -61,7 +61,7 @@ class MessagesRoute(Route):
         self._refused_forms: dict[str, frozenset[str]] = {}
 
     def prepare(self, request: ChatRequest, *, takes_sampling: bool = True) -> Prepared:
-        """Encode a request without what is known to be refused.
+        """Encode a request without the parts that are known to be refused.
 
         Args:
             request: the request.
@@ -74,7 +74,7 @@ class MessagesRoute(Route):
         return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))
 
     def body_to_count(self, request: ChatRequest) -> dict[str, Any]:
-        """The body for `count_tokens`."""
+        """Return the body for `count_tokens`."""
         full_body = encode(request, self._facts(request.model, takes_sampling=True))
         body, _ = self._without_refused(request.model, full_body)
         counted = {name: value for name, value in body.items() if name in _COUNTED}
@@ -83,16 +83,16 @@ class MessagesRoute(Route):
         return counted
 
     def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take the rows of a list of models; they override the rules of the names.
+        """Learn from the rows of a list of models, which override the rules derived from the names.
 
         Args:
-            rows: as `with_listed` reads them, each with its `id`.
+            rows: the rows, in the form that `with_listed` reads, each with its `id`.
         """
         for row in rows:
             self._rules[row["id"]] = with_listed(self._rules_of(row["id"]), row)
 
     def _rules_of(self, model: str) -> ModelRules:
-        """The current rules of a model."""
+        """Return the current rules of a model."""
         known = self._rules.get(model)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""Finds the cause of a refusal by a Messages endpoint: a parameter, a form of thinking, or replayed thinking.
+"""Find the cause of a Messages endpoint's refusal: a parameter, a form of thinking, or replayed thinking.
 
 Source: the anthropic-messages reference, "Headers" and "Thinking".
 """
@@ -36,9 +36,9 @@ _TOO_MANY = re.compile(r"max_tokens: \d+ > (\d+)")
 
 
 def refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
-    """The top-level parameter that the endpoint refuses; None if that is not the cause."""
+    """Return the top-level parameter that the endpoint refuses; None if that is not the cause."""
     if "cannot both be specified" in fault.message:
-        # Of two that exclude each other the first one in the body is kept.
+        # Of two parameters that exclude each other, keep the first one in the body.
         names = [name for name in body if name not in _ESSENTIAL and f"`{name}`" in fault.message]
         return names[-1] if names else None
     if _asks_for_effort(fault, body):
@@ -55,7 +55,7 @@ def _asks_for_effort(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
 def rules_after_refusal(
     rules: ModelRules, name: str, fault: ProviderFault, body: Mapping[str, Any], refused: frozenset[str]
 ) -> ModelRules | None:
-    """Rules under which the encoder writes the parameter in another form; None if it has no other form.
+    """Return rules with which the encoder writes the parameter in another form; None if it has no other.
 
     Args:
         rules: the rules of the request.
@@ -66,7 +66,7 @@ def rules_after_refusal(
     """
     thinking = _object(body.get("thinking"))
     if name in ("thinking", "output_config") and any(word in fault.message for word in THINKING_ELSEWHERE):
-        # A gateway translated it to another dialect, whose model accepts no form of it.
+        # A gateway translated it to another dialect, whose model accepts no form of thinking.
         return replace(rules, thinking="none", off="absent", effort_levels=frozenset())
     if name == "output_config" and "effort" in fault.message.lower():
         sent = _object(body["output_config"]).get("effort")
@@ -90,13 +90,13 @@ def rules_after_refusal(
 
 
 def limit_in_refusal(fault: ProviderFault) -> int | None:
-    """The maximum of `max_tokens`; None if that is not the cause."""
+    """Return the maximum of `max_tokens`; None if that is not the cause."""
     match = _TOO_MANY.search(fault.message)
     return int(match[1]) if match else None
 
 
 def is_about_replayed_thinking(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
-    """Whether the request replays thinking, and the API refuses it."""
+    """Whether the request replays thinking that the API refuses."""
     sent = any(
         part.get("type") in ("thinking", "redacted_thinking")
         for message in body["messages"]
@@ -106,7 +106,7 @@ def is_about_replayed_thinking(fault: ProviderFault, body: Mapping[str, Any]) ->
 
 
 def without_thinking(request: ChatRequest, provider: str) -> ChatRequest:
-    """The request with a foreign origin on its thinking, so that the encoder leaves it out with a warning."""
+    """Return the request with a foreign origin on its thinking, which the encoder omits with a warning."""
     foreign = Origin(provider, "")
 
     def as_foreign(block: ContentBlock) -> ContentBlock:

@@ -12,7 +12,7 @@ from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode, losses
 
-# The model does not think; the server is too old for levels (it names a field); it has no such level.
+# The model does not think, the server is too old for levels (it names a field), or lacks this level.
 _NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
 
 _ACCEPTED = {"accept": "application/x-ndjson, application/json"}
@@ -27,13 +27,13 @@ class OllamaChatRoute(Route):
         """
         Args:
             provider: the configured provider's id.
-            facts_of: the current facts of the server for a model.
+            facts_of: returns the server's current facts for a model.
         """
         super().__init__(provider)
         self._facts_of = facts_of
 
     def prepare(self, request: ChatRequest) -> Prepared:
-        """Encode a request without what is known to be refused."""
+        """Encode a request without the parts that are known to be refused."""
         model = request.model
         facts = replace(self._facts_of(model), dropped=self._refused_by(model))
         body = encode(request, facts)

@@ -1,4 +1,4 @@
-"""The route for OpenAI's Responses. Source: the openai-responses reference."""
+"""The route for OpenAI's Responses API. Source: the openai-responses reference."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ _NOT_ITS_OWN = (
     "items are not persisted",
     "without its required",
 )
-"""In refusals of replayed reasoning: unreadable, unknown by its id, or without its item."""
+"""The words of refusals of replayed reasoning: unreadable, with an unknown id, or without its item."""
 
 _UNFOLLOWED = "without its required following item"
-"""In refusals of reasoning at the end of an answer."""
+"""The words of refusals of reasoning at the end of an answer."""
 
 _EFFORT = ("reasoning", "reasoning.effort")
 
-# Parameters that the encoder adds by itself: dropping one that nobody configured causes no warning.
+# The encoder adds these parameters by itself: dropping one that nobody configured causes no warning.
 _OWN_PARAMETERS = frozenset({"include", "prompt_cache_key", "reasoning.summary", "store", "stream_options"})
 
 
 class ResponsesRoute(Route):
-    """Responses at one endpoint."""
+    """OpenAI's Responses API at one endpoint."""
 
     path = "/responses"
 
     def __init__(self, facts: ResponsesFacts, *, extras: Extras | None = None) -> None:
         """
         Args:
-            facts: the initial facts of the endpoint.
-            extras: reads what the provider adds to this dialect.
+            facts: the endpoint's initial facts.
+            extras: reads the provider's additions to this dialect.
         """
         super().__init__(facts.provider)
         self._facts = facts
@@ -63,7 +63,7 @@ class ResponsesRoute(Route):
         self._refuses_unfollowed: set[str] = set()
 
     def prepare(self, request: ChatRequest) -> Prepared:
-        """Encode a request without what is known to be refused."""
+        """Encode a request without the parts that are known to be refused."""
         model = request.model
         full_body = encode(request, replace(self._facts, efforts=self._efforts_of(model)))
         warnings: list[WarningEvent] = []
@@ -117,14 +117,14 @@ class ResponsesRoute(Route):
 
 
 def _drop_unfollowed(body: dict[str, Any]) -> int:
-    """Remove reasoning at the end of answers from the body; returns the number of items."""
+    """Remove reasoning at the end of answers from the body; return the number of items."""
     before = len(body["input"])
     body["input"] = without_unfollowed(body["input"])
     return before - len(body["input"])
 
 
 def _refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
-    """The parameter that the endpoint refuses, dotted for a member; None if that is not the cause."""
+    """Return the parameter that the endpoint refuses, dotted for a member; None if that is not the cause."""
     may_be_include = "include" in body and error.status_code == 400
     if may_be_include and "encrypted content is not supported" in fault.message.lower():
         return "include"
