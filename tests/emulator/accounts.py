@@ -1,7 +1,8 @@
 """Accounts, their plans and their monthly quotas.
 
-Facts: `copilot_plan`, `sku` and the quota snapshots of GET /copilot_internal/user and of the
-x-quota-snapshot-* headers."""
+They follow `copilot_plan`, `sku` and the quota snapshots of GET /copilot_internal/user and of the
+x-quota-snapshot-* headers.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from tests.emulator.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One plan. A quota of None is unlimited."""
+    """A plan. A quota of None is unlimited."""
 
     name: str
     sku: str
     tier: str
-    """Its name in `restricted_to` of a model row."""
+    """The plan's name in `restricted_to` of a model row."""
     host: str
-    """The data host that serves it."""
+    """The data host for the plan."""
     premium: int | None
     chat: int | None = None
     completions: int | None = None
@@ -30,7 +31,7 @@ class Plan:
 
     @property
     def individual(self) -> bool:
-        """True for a person's own plan."""
+        """Whether it is a person's own plan."""
         return self.host == "individual"
 
 
@@ -55,7 +56,7 @@ PLANS = {
 
 @dataclass(slots=True)
 class Bucket:
-    """One monthly quota."""
+    """A monthly quota."""
 
     name: str
     entitlement: int | None
@@ -65,27 +66,26 @@ class Bucket:
 
     @property
     def unlimited(self) -> bool:
-        """True if no use is counted."""
         return self.entitlement is None
 
     @property
     def percent_remaining(self) -> float:
-        """100 for an unlimited one."""
+        """The remaining percentage, which is 100 for an unlimited quota."""
         return 100.0 if not self.entitlement else round(100 * self.remaining / self.entitlement, 1)
 
     def can_pay(self, cost: float) -> bool:
-        """Whether a request of this cost is allowed. It may cost more than remains."""
+        """Return whether a request of this cost is allowed. It may cost more than remains."""
         return self.unlimited or not cost or self.overage_permitted or self.remaining > 0
 
     def charge(self, cost: float) -> None:
-        """Subtract a request."""
+        """Subtract the cost of a request."""
         if self.unlimited:
             return
         self.overage += max(0.0, cost - self.remaining)
         self.remaining = max(0.0, self.remaining - cost)
 
     def header(self, reset: str) -> str:
-        """The value of this bucket's x-quota-snapshot header."""
+        """Return the value of this bucket's x-quota-snapshot header."""
         return urlencode(
             {
                 "ent": -1 if self.entitlement is None else self.entitlement,
@@ -98,7 +98,7 @@ class Bucket:
         )
 
     def snapshot(self, timestamp: str) -> dict[str, Any]:
-        """Its entry in `quota_snapshots`; an unlimited bucket has 0 of 0."""
+        """Return the bucket's entry in `quota_snapshots`, which is 0 of 0 if it is unlimited."""
         return {
             "overage_count": self.overage,
             "overage_entitlement": 0,
@@ -120,8 +120,8 @@ class Bucket:
 class Account:
     """A GitHub user.
 
-    `blocked` is the `notification_id` of a refusal of Copilot
-    (`no_copilot_access`, `access_revoked`, ...); `invisible` hides the endpoints altogether (404).
+    `blocked` is the `notification_id` with which Copilot refuses the user (`no_copilot_access`,
+    `access_revoked`, ...). `invisible` makes the endpoints answer 404.
     """
 
     login: str
@@ -131,15 +131,15 @@ class Account:
     invisible: bool = False
     chat_enabled: bool = True
     old_free_shape: bool = False
-    """Answer /copilot_internal/user as older servers do for the free plan."""
+    """Whether /copilot_internal/user answers as older servers do for the free plan."""
     policies: dict[str, str] = field(default_factory=dict)
-    """Model id to `enabled` or `disabled`, where it differs from the catalogue."""
+    """The models whose policy differs from the catalogue, with `enabled` or `disabled`."""
     buckets: dict[str, Bucket] = field(default_factory=dict)
     rest_remaining: int = 15000
     tracking_id: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def give_month(self) -> None:
-        """Fill the quotas of the plan."""
+        """Reset the quotas of the plan for a new month."""
         wanted = {
             "chat": (self.plan.chat, False),
             "completions": (self.plan.completions, False),
@@ -152,30 +152,29 @@ class Account:
 
     @property
     def premium(self) -> Bucket:
-        """The bucket of premium requests."""
         return self.buckets["premium_interactions"]
 
     def quota_headers(self, clock: Clock) -> dict[str, str]:
-        """The current x-quota-snapshot headers."""
+        """Return the current x-quota-snapshot headers."""
         reset = clock.first_of_next_month().strftime("%Y-%m-%dT%H:%M:%SZ")
         return {f"x-quota-snapshot-{name}": bucket.header(reset) for name, bucket in self.buckets.items()}
 
 
 class Accounts:
-    """All accounts."""
+    """The accounts of the emulated service."""
 
     def __init__(self) -> None:
         self._by_login: dict[str, Account] = {}
 
     def add(self, login: str, plan: str = "individual", **state: Any) -> Account:
-        """A new account with a full month; `state` sets attributes of `Account`."""
+        """Add an account with the full quota of a month. `state` sets attributes of `Account`."""
         account = Account(login, 1000 + len(self._by_login), PLANS[plan], **state)
         account.give_month()
         self._by_login[login] = account
         return account
 
     def find(self, account: Account | str) -> Account:
-        """The account itself, or the one of this login.
+        """Return the account itself, or the account with this login.
 
         Raises:
             KeyError: there is no such account.
@@ -183,5 +182,5 @@ class Accounts:
         return account if isinstance(account, Account) else self._by_login[account]
 
     def logins(self) -> list[str]:
-        """In the order in which they were added."""
+        """Return the logins in the order in which they were added."""
         return list(self._by_login)

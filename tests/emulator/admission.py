@@ -1,4 +1,4 @@
-"""Admission to the data plane: credential, host, headers, and the cost of a chat."""
+"""Admits requests to the data plane: checks the credential, host and headers, and charges chats."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Entry:
 
 
 def admit(state: State, plane: str, request: RecordedRequest) -> Entry:
-    """Check credential, host and headers.
+    """Check the credential, the host and the headers.
 
     Raises:
-        Refused: with the service's own status and message.
+        Refused: the service would refuse the request; the answer has its status and message.
     """
     if "authorization" not in request.headers:
         raise Refused(plain(400, "bad request: missing Authorization header\n"))
@@ -82,10 +82,10 @@ def _check_kind(
 
 
 def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model:
-    """The model of a request, if this account may use it, through this integrator, at this endpoint.
+    """Return the requested model.
 
     Raises:
-        Refused: with the reason.
+        Refused: this account may not use it through this integrator at this endpoint.
     """
     model = state.models.default() if wanted is None else state.models.find(str(wanted))
     if model is None:
@@ -109,12 +109,12 @@ def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model
 
 
 def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -> dict[str, str]:
-    """Charge the request; returns the quota headers of its answer, which do not count it yet.
+    """Charge the request. Return the quota headers of its answer, which do not include it yet.
 
-    A request without an initiator counts as the user's. Only the user's requests are charged.
+    Only requests that the user initiated are charged. This is the default initiator.
 
     Raises:
-        Refused: 402, if it cannot be paid.
+        Refused: the quota is used up (402).
     """
     account = entry.account
     initiator = request.headers.get("x-initiator", "user")
@@ -122,7 +122,7 @@ def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -
     chat = 1.0 if initiator == "user" else 0.0
     snapshot = account.quota_headers(state.clock)
     if not account.premium.can_pay(cost) or not account.buckets["chat"].can_pay(chat):
-        # A date instead of seconds, because the next month is far away.
+        # The service sends a date instead of seconds, because the next month is far away.
         reset = state.clock.first_of_next_month().strftime("%a, %d %b %Y %H:%M:%S GMT")
         raise Refused(quota_exceeded(reset))
     account.premium.charge(cost)

@@ -1,6 +1,6 @@
-"""The models of a new emulator: one of every kind that a client must support.
+"""The models of a new emulator, one of every kind that a client must support.
 
-Ids and figures follow what GET /models of the service listed in 2026; terms and prices are rounded.
+Ids and figures follow GET /models of the service in 2026. Terms and prices are rounded.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def _terms(name: str, maker: str) -> str:
 
 
 def builtin_models() -> list[Model]:
-    """New objects at each call."""
+    """Return the models as new objects."""
     return [*_openai(), *_claude(), *_gemini(), *_others()]
 
 
 def _openai() -> list[Model]:
     plain = _limits(128_000, 64_000, 16_384)
     large = _limits(400_000, 272_000, 128_000)
-    # The service's oldest rows have neither billing nor a list of endpoints.
+    # The oldest rows of the service have neither billing nor a list of endpoints.
     mini = Model(
         "gpt-4o-mini",
         "GPT-4o mini",
@@ -202,7 +202,7 @@ def _gemini() -> list[Model]:
 
 def _others() -> list[Model]:
     return [
-        # No limits, no endpoints, and not for chats.
+        # This row has no limits and no endpoints, and is not for chats.
         Model(
             "text-embedding-ada-002",
             "Embedding V2 Ada",
@@ -242,7 +242,7 @@ def _others() -> list[Model]:
 
 
 BROKEN_ROW = Model("broken-row", "", "", broken={"id": "broken-row", "object": "model", "capabilities": None})
-"""A row that fits no schema: a client must drop only this row.
+"""A row that matches no schema. A client must drop only this row.
 
-It is not among the built-in ones: the official language server lists no model at all because of it.
+It is not a built-in model because it makes the official language server list no models at all.
 """

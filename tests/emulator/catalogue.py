@@ -1,7 +1,7 @@
-"""Models: the rows of GET /models and the behaviour of the models.
+"""Models, with their behaviour and their rows in GET /models.
 
-Rows are made for the asking account and the API version: policy, plan, and the two shapes of billing.
-`builtin_models.py` has the models themselves.
+Policy, plan and the shape of billing in a row depend on the account and the API version. `builtin_models.py`
+lists the models.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any, Literal
 from tests.emulator.accounts import Account
 
 TOKEN_PRICES_SINCE = "2026-06-01"
-"""The first X-GitHub-Api-Version whose rows have prices for tokens; older ones have multipliers."""
+"""The first X-GitHub-Api-Version whose rows have token prices. Older versions have multipliers."""
 
 Flavour = Literal["azure", "claude", "gemini"]
 
 
 @dataclass(slots=True)
 class Model:
-    """A model. Its row omits what is None.
+    """A model. Its row omits values that are None.
 
-    `refuses` are body fields that it answers with a 400. `quirks` change how it streams chat completions:
+    `refuses` lists body fields that result in a 400. `quirks` change how it streams chat completions:
     `cot` (summaries, and an id after the finish), `usage_chunk`, `no_done`, `comments`, `references`
     (a chunk whose choices are null), `stray_line`, `padding`, `no_finish`.
     """
@@ -39,9 +39,9 @@ class Model:
     policy: str | None = None
     terms: str = ""
     multiplier: float | None = None
-    """Premium requests for one user turn; 0 is included in the plan; None has no billing in its row."""
+    """The premium requests for one user turn. 0 is included in the plan; None omits billing from the row."""
     prices: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """Input, output, cache read, cache write: hundredths of a dollar for a million tokens."""
+    """The prices of input, output, cache reads and cache writes, in cents per million tokens."""
     tiers: tuple[str, ...] | None = None
     integrators: frozenset[str] | None = None
     picker: bool = True
@@ -55,31 +55,30 @@ class Model:
     refuses: set[str] = field(default_factory=set)
     quirks: set[str] = field(default_factory=set)
     needs_opaque: bool = False
-    """Refuse an assistant message with tool calls that comes back without its reasoning_opaque."""
+    """Whether an assistant message with tool calls is refused without its reasoning_opaque."""
     broken: dict[str, Any] | None = None
-    """Send this instead of a row."""
+    """An object to send instead of the row."""
 
     @property
     def cost(self) -> float:
-        """The cost of one user turn in premium requests."""
+        """The premium requests for one user turn."""
         return self.multiplier or 0.0
 
     def serves(self, path: str) -> bool:
-        """Whether the model supports this endpoint; without a list, chat completions only."""
+        """Return whether the model supports this endpoint; without a list, only chat completions."""
         return path in (self.endpoints or ("/chat/completions",))
 
     def in_plan(self, account: Account) -> bool:
-        """Whether the account's plan includes it."""
         return self.tiers is None or account.plan.tier in self.tiers
 
     def policy_for(self, account: Account) -> str | None:
-        """The state of its policy for an account; out of plan it stays disabled."""
+        """Return the state of the policy for an account: disabled if the plan excludes the model."""
         if self.policy is not None and not self.in_plan(account):
             return "disabled"
         return account.policies.get(self.id, self.policy)
 
     def row(self, account: Account, api_version: str | None) -> dict[str, Any]:
-        """Its row, as this account sees it."""
+        """Return the model's row for this account."""
         if self.broken is not None:
             return self.broken
         capabilities = {
@@ -137,35 +136,34 @@ class Model:
 
 
 class Catalogue:
-    """The models in their order; tests may add and change models."""
+    """The models in order. Tests may add and change models."""
 
     def __init__(self, models: list[Model]) -> None:
-        # Each emulator has copies, so that a change in one test does not affect the next.
+        # Copy the models so that a change in one test does not affect the next.
         self.models = [
             replace(each, refuses=set(each.refuses), quirks=set(each.quirks), limits=_copy(each.limits))
             for each in models
         ]
 
     def find(self, model_id: str) -> Model | None:
-        """The model with this id, if it is listed."""
         return next((each for each in self.models if each.id == model_id and each.broken is None), None)
 
     def __getitem__(self, model_id: str) -> Model:
-        """The model with this id, for tests; it must be listed."""
+        """Return the model with this id, which must exist."""
         found = self.find(model_id)
         assert found is not None, f"there is no model {model_id}"
         return found
 
     def default(self) -> Model:
-        """The model for a request without one."""
+        """Return the model for a request that does not name one."""
         return next(each for each in self.models if each.is_default)
 
     def rows(self, account: Account, api_version: str | None, integrator: str | None) -> list[dict[str, Any]]:
-        """The list that an account sees through an integrator."""
+        """Return the rows that an account sees through an integrator."""
         return [each.row(account, api_version) for each in self.available(integrator)]
 
     def available(self, integrator: str | None) -> list[Model]:
-        """The models that an integrator may use; all where there is no integrator."""
+        """Return the models that an integrator may use, or all if it is None."""
         return [
             each
             for each in self.models

@@ -1,7 +1,4 @@
-"""Requests of POST /chat/completions: decoding and validation.
-
-The answers are in `chat_flavours.py`.
-"""
+"""Decodes and validates requests to POST /chat/completions. `chat_flavours.py` writes the answers."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from tests.emulator.refusals import Refused, coded, invalid_body
 from tests.emulator.seals import Sealer
 
 OPAQUE = "reasoning_opaque"
-"""The purpose of seals of reasoning in this dialect."""
+"""The purpose under which reasoning is sealed in this dialect."""
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
@@ -24,10 +21,10 @@ _MOST_CACHE_MARKS = 4
 
 
 def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
-    """The conversation in a body.
+    """Return the conversation in a body.
 
     Raises:
-        Refused: the service would not take it.
+        Refused: the service would refuse the body.
     """
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
@@ -59,7 +56,7 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
 
 
 def stop_sequences(stop: Any) -> tuple[str, ...]:
-    """A string or a list as a list; the dialects allow both."""
+    """Convert a string or a list; the dialects allow both."""
     return (stop,) if isinstance(stop, str) else tuple(stop or ())
 
 
@@ -76,10 +73,10 @@ def _schema(wanted: Any) -> Any:
 
 
 def check_refused_fields(body: dict[str, Any], model: Model) -> None:
-    """Refuse what the model does not support.
+    """Refuse fields that the model does not support.
 
     Raises:
-        Refused: with the words of the model's maker.
+        Refused: the body has such a field; the message is the vendor's.
     """
     for name in sorted(model.refuses):
         if body.get(name) is not None:
@@ -135,7 +132,7 @@ def _check_opaque(message: dict[str, Any], turn: Turn, model: Model, seals: Seal
 
 
 def _check_pairs(turns: list[Turn]) -> None:
-    """Check that tool messages directly follow their calls, and that none has no call."""
+    """Check that tool messages directly follow their calls, and that each has a call."""
     open_calls: set[str] = set()
     for turn in turns:
         if turn.role == "tool":
@@ -166,10 +163,10 @@ def _tools(offered: list[Any]) -> dict[str, Any]:
 
 
 def check_tool_names(tools: dict[str, Any]) -> None:
-    """Refuse a name that the models' vendors do not accept.
+    """Refuse tool names that the vendors of the models do not accept.
 
     Raises:
-        Refused: naming it.
+        Refused: a name is not acceptable; the message contains it.
     """
     for name in tools:
         if not _TOOL_NAME.match(name):

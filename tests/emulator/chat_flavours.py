@@ -1,8 +1,8 @@
-"""Answers of POST /chat/completions: three vendors behind one dialect.
+"""Writes the answers of POST /chat/completions, as three vendors behind one dialect.
 
-Azure (a chunk of prompt filter results, null roles), Claude (no arguments in the first delta of a call,
-every call at index 0, two choices in a whole answer) and Gemini (zero usage in every chunk, reasoning with
-an opaque). A model's quirks are laid on top.
+They are Azure (a chunk of prompt filter results, null roles), Claude (no arguments in the first delta of a
+call, every call at index 0, two choices in a whole answer) and Gemini (zero usage in every chunk, reasoning
+with an opaque value). The quirks of the model are added on top.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SAFE = {
 }
 _CALL_IDS = {"azure": "call_", "claude": "tooluse_", "gemini": "call_"}
 _ARGUMENT_PIECE = 7
-"""Characters in a piece of a call's arguments: no piece is valid JSON alone."""
+"""The number of characters in a piece of a call's arguments, so that no piece is valid JSON."""
 
 Delta = dict[str, Any]
 
@@ -33,7 +33,7 @@ Delta = dict[str, Any]
 def write(
     prompt: Prompt, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, now: float
 ) -> Reply:
-    """The answer, streamed or not as the body requests."""
+    """Return the answer, streamed if the body requests it."""
     ids = [_CALL_IDS[model.flavour] + secrets.token_urlsafe(16) for _ in answer.calls]
     usage = _usage(answer, model)
     if not prompt.stream:
@@ -79,7 +79,7 @@ def _usage(answer: Answer, model: Model) -> dict[str, Any]:
     if model.flavour == "gemini":
         return usage
     details = {"accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0}
-    # Except for Gemini, reasoning counts as completion tokens.
+    # Reasoning counts as completion tokens, except for Gemini.
     return usage | {"completion_tokens": said + thinking, "completion_tokens_details": details}
 
 
@@ -156,7 +156,7 @@ def _gemini(
         function = {"arguments": call.arguments, "name": call.name}
         whole = {"function": function, "id": call_id, "index": index, "type": "function"}
         deltas.append({"content": None, "tool_calls": [whole]})
-    # The opaque value comes with the first call, else with the last piece of text.
+    # The opaque value comes with the first call, or else with the last piece of text.
     deltas[-len(ids) if ids else -1] |= opaque
     none = {**dict.fromkeys(usage, 0), "prompt_tokens_details": {"cached_tokens": 0}}
     for delta in deltas[:-1]:

@@ -1,6 +1,6 @@
-"""The proxy plane: code completions (inline and panel), and the experiments.
+"""The proxy plane: code completions (inline and panel), and experiments.
 
-Only the requests of the official language server, so that it can run against the emulator.
+It supports only the requests of the official language server, so that this can run against the emulator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_CHOICES = 10
 
 
 def answer(state: State, plane: str, request: RecordedRequest) -> Reply:
-    """The answer of the completions proxy."""
+    """Return the answer of the completions proxy."""
     if request.method == "POST" and request.path.startswith("/v1/engines/"):
         try:
             entry = admit(state, plane, request)
@@ -30,7 +30,7 @@ def answer(state: State, plane: str, request: RecordedRequest) -> Reply:
 
 
 def _complete(state: State, body: dict[str, Any]) -> Reply:
-    """One completion for each requested choice, which names the completed line."""
+    """Return a completion for each requested choice, which quotes the completed line."""
     lines = str(body.get("prompt", "")).rstrip().splitlines() or [""]
     shared = {
         "id": f"cmpl-{secrets.token_hex(8)}",
@@ -47,7 +47,7 @@ def _complete(state: State, body: dict[str, Any]) -> Reply:
 
 
 def telemetry(request: RecordedRequest) -> Reply:
-    """The answer of the telemetry host: no experiments, and every report is accepted."""
+    """Return the answer of the telemetry host, which has no experiments and accepts every report."""
     if request.method == "GET":
         return Reply.json({"Configs": [{"Id": "vscode", "Parameters": {}}], "AssignmentContext": ""})
     return Reply.json({"itemsReceived": 0, "itemsAccepted": 0, "errors": []})

@@ -1,16 +1,16 @@
-"""The answers of the emulated models: a function of the conversation, so that a test can check its input.
+"""The answers of the emulated models, which depend on the conversation so that tests can check their input.
 
-The rules, in order; the first that fits the end of the conversation is followed:
+The first rule that matches the end of the conversation applies:
 
 - after tool results: `The tool NAME answered: ...` for each of them;
 - a tool choice that demands a call, or a user text with "use the tool NAME [with {json}]" (or "use the
-  tools A and B") and NAME among the tools: calls; missing arguments are generated from the schema;
+  tools A and B") and NAME among the tools: calls, with missing arguments generated from the schema;
 - "repeat the system prompt": the system prompt; "repeat my first message": that message;
-- "count to N": the numbers, each a piece of its own;
-- JSON, where it is requested: an object with `said`, or one generated from the schema;
-- anything else: `You said: ...`, and how many images came with it.
+- "count to N": the numbers, each in a separate piece;
+- a request for JSON: an object with `said`, or one generated from the schema;
+- anything else: `You said: ...`, and the number of images in the message.
 
-A token is a word. Thinking, where it is requested, says how many messages came.
+A token is a word. If thinking is requested, it states the number of messages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MADE_UP = {"string": "example", "integer": 1, "number": 1.5, "boolean": True, "
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call of a model."""
+    """A tool call of a model."""
 
     name: str
     arguments: str
@@ -38,14 +38,14 @@ class ToolUse:
 
 @dataclass(slots=True)
 class Turn:
-    """One message of any dialect."""
+    """A message of any dialect."""
 
     role: str
     text: str = ""
     images: int = 0
     calls: list[ToolUse] = field(default_factory=list)
     answers: str | None = None
-    """The id of the call whose result this is."""
+    """The id of the call, if this is its result."""
 
 
 @dataclass(slots=True)
@@ -61,18 +61,17 @@ class Prompt:
     stream: bool = False
     stops: tuple[str, ...] = ()
     json_schema: Any = None
-    """The schema of the answer; empty for any object."""
+    """The schema of the answer, which is empty for any object; None for text."""
     segments: list[Segment] = field(default_factory=list)
-    """The prompt for the prompt cache; empty in dialects without marks."""
+    """The segments for the prompt cache; empty in dialects without marks."""
 
     @property
     def words(self) -> int:
-        """Its length in tokens."""
+        """The length in tokens."""
         return count(self.turns)
 
     @property
     def images(self) -> int:
-        """The number of images in all messages."""
         return sum(turn.images for turn in self.turns)
 
 
@@ -86,7 +85,7 @@ class Answer:
     cut: bool = False
     prompt_tokens: int = 0
     stopped_by: str | None = None
-    """The stop sequence before which it ended."""
+    """The stop sequence that ended the answer."""
     cache_read: int = 0
     """The tokens of the prompt that came from the prompt cache."""
     cache_written: int = 0
@@ -99,37 +98,33 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The pieces joined."""
         return "".join(self.pieces)
 
     @property
     def thinking(self) -> str:
-        """The thoughts joined."""
         return "".join(self.thoughts)
 
     @property
     def thinking_tokens(self) -> int:
-        """In words."""
         return count_words(self.thinking)
 
     @property
     def output_tokens(self) -> int:
-        """Text and calls, without the thinking."""
+        """The tokens of text and calls, without the thinking."""
         return count_words(self.text) + sum(1 + count_words(call.arguments) for call in self.calls)
 
 
 def count_words(text: str) -> int:
-    """The emulator's tokens."""
     return len(text.split())
 
 
 def count(turns: list[Turn]) -> int:
-    """The tokens of messages."""
+    """Return the number of tokens in messages."""
     return sum(count_words(turn.text) + 10 * turn.images for turn in turns)
 
 
 def compose(prompt: Prompt) -> Answer:
-    """The answer to a conversation. Calls have no ids yet: each dialect has its own."""
+    """Return the answer to a conversation. The dialects add their own ids to calls."""
     calls = [] if prompt.turns[-1].role == "tool" else _calls(prompt)
     text = f"I will use {' and '.join(call.name for call in calls)}." if calls else _text(prompt)
     stopped_by = next((stop for stop in prompt.stops if stop in text), None)

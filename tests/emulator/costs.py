@@ -1,4 +1,4 @@
-"""`copilot_usage`: the cost of an answer in billionths of an AI unit."""
+"""The cost of an answer in billionths of an AI unit: `copilot_usage`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tests.emulator.conversation import Answer
 
 _BATCH = 1_000_000
 _NANO_PER_PRICE = 1_000_000_000
-"""A price of 330 hundredths of a dollar is a cost of 330 000 000 000 for a batch."""
+"""The factor between a price and a cost: a price of 330 costs 330 000 000 000 for a batch."""
 
 
 def copilot_usage(model: Model, answer: Answer) -> dict[str, Any]:
-    """The member beside an answer's usage."""
+    """Return the member that is beside an answer's usage."""
     counts = {
         "input": answer.uncached_tokens,
         "cache_read": answer.cache_read,

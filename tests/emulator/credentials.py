@@ -1,6 +1,6 @@
-"""Tokens: the kinds of GitHub token, Copilot's own short-lived ones, and which can be exchanged.
+"""Tokens: the kinds of GitHub tokens, and the short-lived Copilot tokens that some can be exchanged for.
 
-Facts: the prefixes of GitHub's tokens, and the grammar of the token in the answer of
+They follow the prefixes of GitHub's tokens and the grammar of the token in the answer of
 GET /copilot_internal/v2/token.
 """
 
@@ -14,7 +14,7 @@ from tests.emulator.accounts import Account, Plan
 from tests.emulator.clock import Clock
 
 PLUGIN_APP = "Iv1.b507a08c87ecfe98"
-"""The GitHub App "GitHub Copilot Plugin", which most clients sign in with."""
+"""The GitHub App "GitHub Copilot Plugin", with which most clients sign in."""
 OPEN_SOURCE_OAUTH_APP = "Ov23li8tweQw6odWQebz"
 CLI_OAUTH_APP = "178c6fc778ccc68e1d6a"
 
@@ -23,7 +23,7 @@ Kind = Literal["ghu", "gho", "github_pat", "ghp", "copilot"]
 
 @dataclass(slots=True)
 class Credential:
-    """One token. `client_id` is None for personal access tokens; `host` is set for Copilot tokens."""
+    """A token. `client_id` is None for personal access tokens, and `host` is set for Copilot tokens."""
 
     value: str
     kind: Kind
@@ -41,19 +41,19 @@ class Credential:
 
 
 def kind_for(client_id: str) -> Kind:
-    """User tokens of GitHub Apps begin with ghu_, those of OAuth Apps with gho_."""
+    """Return the kind of a user token, which is ghu for GitHub Apps and gho for OAuth Apps."""
     return "ghu" if client_id.startswith("Iv") else "gho"
 
 
 class Credentials:
-    """All tokens issued; lifetimes and lists of apps can be set."""
+    """The tokens issued so far. Tests may set the lifetimes and the lists of apps."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._by_value: dict[str, Credential] = {}
         self.known_apps = {PLUGIN_APP, OPEN_SOURCE_OAUTH_APP, CLI_OAUTH_APP}
         self.exchange_apps = {PLUGIN_APP}
-        """Apps whose tokens /copilot_internal/v2/token exchanges; for others it does not exist."""
+        """The apps whose tokens /copilot_internal/v2/token exchanges. For others it answers 404."""
         self.copilot_token_seconds = 1800.0
         self.refresh_in_seconds = 1500
 
@@ -66,7 +66,7 @@ class Credentials:
         scope: str = "",
         copilot_requests: bool = True,
     ) -> Credential:
-        """A GitHub token. Without `kind` it follows from the app."""
+        """Issue a GitHub token. If `kind` is None, the app determines it."""
         kind = kind or kind_for(client_id or "")
         client_id = client_id if kind in ("ghu", "gho") else None
         body = secrets.token_hex(41) if kind == "github_pat" else secrets.token_hex(18)
@@ -75,7 +75,7 @@ class Credentials:
         )
 
     def exchange(self, github: Credential, proxy_host: str) -> Credential:
-        """A Copilot token for the plan that the account has now."""
+        """Issue a Copilot token for the current plan of the account."""
         expires_at = self._clock.now() + self.copilot_token_seconds
         value = copilot_token(github.account, github.account.plan, int(expires_at), proxy_host)
         return self._add(
@@ -90,20 +90,18 @@ class Credentials:
         )
 
     def find(self, value: str) -> Credential | None:
-        """The token with this value, valid or not."""
+        """Return the token with this value, even if it is no longer valid."""
         return self._by_value.get(value)
 
     def expired(self, credential: Credential) -> bool:
-        """Whether it has expired."""
         return credential.expires_at is not None and credential.expires_at <= self._clock.now()
 
     def expire_copilot_tokens(self) -> None:
-        """Expire all Copilot tokens now."""
         for credential in self.all("copilot"):
             credential.expires_at = self._clock.now()
 
     def all(self, kind: Kind | None = None) -> list[Credential]:
-        """The tokens of a kind, or all."""
+        """Return the tokens of a kind, or all if it is None."""
         return [each for each in self._by_value.values() if kind in (None, each.kind)]
 
     def _add(self, credential: Credential) -> Credential:
@@ -112,7 +110,7 @@ class Credentials:
 
 
 def copilot_token(account: Account, plan: Plan, expires_at: int, proxy_host: str) -> str:
-    """`key=value` pairs joined by semicolons, then a colon and a MAC of 64 hexadecimal digits."""
+    """Return `key=value` pairs joined by semicolons, then a colon and a MAC of 64 hexadecimal digits."""
     pairs = {
         "tid": account.tracking_id,
         **({} if plan.individual else {"ol": secrets.token_hex(16)}),

@@ -1,4 +1,4 @@
-"""The data plane: models, policies, auto mode, embeddings, and the three chat endpoints."""
+"""The data plane: models, policies, auto mode, embeddings and the three chat endpoints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EMBEDDING_SIZE = 1536
 
 @dataclasses.dataclass(frozen=True)
 class _Chat:
-    """One of the chat endpoints. `listed` is its name in `supported_endpoints`."""
+    """A chat endpoint. `listed` is its name in `supported_endpoints`."""
 
     listed: str
     read: Callable[[dict[str, Any], Model, Sealer], Prompt]
@@ -48,7 +48,7 @@ CHATS: Mapping[str, _Chat] = {
 
 
 def answer(state: State, plane: str, request: RecordedRequest) -> Reply:
-    """The answer of a data host."""
+    """Return the answer of a data host."""
     if request.path == "/_ping":
         return Reply.raw(b"OK")
     try:
@@ -104,7 +104,7 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
         prompt = chat.read(body, model, state.seals)
     except (KeyError, TypeError, AttributeError) as error:
         return invalid_body(f"failed to parse request: {type(error).__name__} {error}")
-    # On the other routes GitHub's own language server sends images without it.
+    # GitHub's own language server sends images to the other routes without this header.
     has_to_say_so = prompt.images and request.path == "/chat/completions"
     if has_to_say_so and request.headers.get("copilot-vision-request") != "true":
         return coded(400, "missing required Copilot-Vision-Request header for vision requests", "")
@@ -122,14 +122,14 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
 
 def _set_policy(state: State, entry: Entry, model_id: str, request: RecordedRequest) -> Reply:
     body = body_object(request) or {}
-    # GitHub's editor says `state`, its language server `status`.
+    # GitHub's editor sends `state`, and its language server `status`.
     requested = body.get("state", body.get("status"))
     model = state.models.find(model_id)
     if model is None:
         return coded(404, "model not found", "not_found")
     if model.policy is None or requested not in ("enabled", "disabled"):
         return coded(400, "the model has no policy that could be set so", "bad_request")
-    # Out of plan the service also agrees, but nothing changes: see `policy_for`.
+    # The service also accepts this if the plan excludes the model, without effect: see `policy_for`.
     entry.account.policies[model_id] = requested
     return Reply.raw(b"")
 
@@ -204,6 +204,6 @@ def _embeddings(state: State, request: RecordedRequest) -> Reply:
 
 
 def _vector(text: str) -> list[float]:
-    """The same text has the same vector, of length about one."""
+    """Return a vector of about unit length, always the same for the same text."""
     stream = hashlib.shake_256(text.encode()).digest(_EMBEDDING_SIZE)
     return [(byte - 127.5) / 127.5 / (_EMBEDDING_SIZE / 3) ** 0.5 for byte in stream]

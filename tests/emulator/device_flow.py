@@ -1,7 +1,7 @@
 """The device flow as a state machine: codes are pending, approved, denied, expired or used.
 
-RFC 8628, with GitHub's departures: refusals are answered with HTTP 200, and `slow_down` names the new
-interval.
+It follows RFC 8628 with two differences of GitHub: errors have HTTP status 200, and `slow_down` contains the
+new interval.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.emulator.credentials import Credentials, kind_for
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 LENIENCE = 0.1
-"""How early a poll may be, as a part of the interval: clocks differ."""
+"""The fraction of the interval by which a poll may be early, because clocks differ."""
 
 _DOCS = "https://docs.github.com/developers/apps/authorizing-oauth-apps#error-codes-for-the-device-flow"
 _DESCRIPTIONS = {
@@ -34,7 +34,7 @@ _ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
 
 @dataclass(slots=True)
 class Device:
-    """One device code and its state."""
+    """A device code and its state."""
 
     device_code: str
     user_code: str
@@ -49,20 +49,20 @@ class Device:
 
 
 class DeviceFlow:
-    """All device codes."""
+    """The device codes and the settings of the device flow."""
 
     def __init__(self, clock: Clock, credentials: Credentials) -> None:
         self._clock = clock
         self._credentials = credentials
         self.devices: list[Device] = []
         self.interval: float = 5
-        """Seconds between polls; a test may set less than one."""
+        """The seconds between polls, which a test may set to less than one."""
         self.slow_down_step: float = 5
         self.lifetime: float = 899
         self.refused_apps: set[str] = set()
 
     def start(self, client_id: str, scope: str) -> dict[str, Any]:
-        """A new device code, or an error."""
+        """Return a new device code or an error."""
         if client_id in self.refused_apps:
             return refusal("device_flow_disabled")
         code = "".join(secrets.choice(_ALPHABET) for _ in range(8))
@@ -83,7 +83,7 @@ class DeviceFlow:
         }
 
     def poll(self, client_id: str, device_code: str, grant_type: str) -> dict[str, Any]:
-        """The answer to one poll."""
+        """Return the answer to one poll."""
         if client_id not in self._credentials.known_apps:
             return refusal("incorrect_client_credentials")
         if grant_type != GRANT_TYPE:
@@ -96,10 +96,10 @@ class DeviceFlow:
         return self._answer(device)
 
     def find(self, user_code: str) -> Device:
-        """The device with this user code, in any case.
+        """Return the pending device with this user code, which is not case-sensitive.
 
         Raises:
-            KeyError: there is none that still waits.
+            KeyError: there is no such device.
         """
         for device in self.devices:
             if device.user_code == user_code.strip().upper() and device.state == "pending":
@@ -107,16 +107,13 @@ class DeviceFlow:
         raise KeyError(user_code)
 
     def approve(self, user_code: str, account: Account) -> None:
-        """The user approves."""
         device = self.find(user_code)
         device.state, device.account = "approved", account
 
     def deny(self, user_code: str) -> None:
-        """The user denies."""
         self.find(user_code).state = "denied"
 
     def expire(self, user_code: str) -> None:
-        """Expire the code."""
         self.find(user_code).expires_at = self._clock.now()
 
     def _answer(self, device: Device) -> dict[str, Any]:
@@ -138,5 +135,5 @@ class DeviceFlow:
 
 
 def refusal(error: str, **more: Any) -> dict[str, Any]:
-    """An error answer."""
+    """Return an error answer."""
     return {"error": error, "error_description": _DESCRIPTIONS[error], "error_uri": _DOCS, **more}

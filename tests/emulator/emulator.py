@@ -1,6 +1,6 @@
-"""The emulator for tests: a listener for each host, controls for each state, and the recorded requests.
+"""The emulator for tests, with controls for every state and with the recorded requests.
 
-Each host of the service is a listener of its own on loopback, so that a request to the wrong one is visible.
+Each host of the service has its own listener on loopback, so that a request to the wrong host is noticed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.emulator.state import API, COPILOT, GITHUB, PLANES, PROXY, TELEMETRY,
 
 @dataclass(slots=True)
 class Seen:
-    """One request: its plane, its credential and its answer."""
+    """A request with its plane, its credential and the status of its answer."""
 
     plane: str
     request: RecordedRequest
@@ -36,14 +36,13 @@ class Seen:
 
 
 class Pause(Gate):
-    """A gate that opens by itself, to show a streamed answer."""
+    """A gate that opens after a while, so that a streamed answer is visible as such."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self._seconds = seconds
 
     async def wait(self) -> None:
-        """Return after the pause."""
         await asyncio.sleep(self._seconds)
 
 
@@ -51,8 +50,8 @@ class CopilotEmulator:
     """A GitHub with Copilot on loopback: `async with CopilotEmulator() as emulator`.
 
     Args:
-        first_port: of as many neighbouring ports as there are hosts; 0 takes free ones.
-        pace: seconds between the events of an answer.
+        first_port: the first of consecutive ports, one for each host; 0 for free ports.
+        pace: the seconds between the events of an answer.
         watch: called with every request once its answer is known.
     """
 
@@ -90,55 +89,52 @@ class CopilotEmulator:
 
     @property
     def github_url(self) -> str:
-        """Replaces https://github.com."""
+        """The URL that replaces https://github.com."""
         return self.state.origins[GITHUB]
 
     @property
     def api_url(self) -> str:
-        """Replaces https://api.github.com."""
+        """The URL that replaces https://api.github.com."""
         return self.state.origins[API]
 
     @property
     def copilot_url(self) -> str:
-        """Replaces https://api.githubcopilot.com, which serves every plan."""
+        """The URL that replaces https://api.githubcopilot.com, which serves every plan."""
         return self.state.origins[COPILOT]
 
     def plan_url(self, plan: str) -> str:
-        """The data host of a plan."""
+        """Return the URL of the data host for a plan."""
         return self.state.origins[f"copilot-{PLANS[plan].host}"]
 
     def provider(self, **more: Any) -> dict[str, Any]:
-        """The provider table that points the daemon here; the data host is the one that the plan has."""
+        """Return a provider table for this emulator, which leaves the choice of the data host to the plan."""
         return {"kind": "copilot", "github_url": self.github_url, "api_url": self.api_url, **more}
 
     # State
 
     @property
     def clock(self) -> Clock:
-        """Advance it with `advance`."""
         return self.state.clock
 
     @property
     def devices(self) -> DeviceFlow:
-        """Interval, lifetime and refused apps of the device flow, and all codes."""
+        """The device flow: its interval, lifetime and refused apps, and all codes."""
         return self.state.devices
 
     @property
     def models(self) -> Catalogue:
-        """Add and change models."""
+        """The models, which tests may add to and change."""
         return self.state.models
 
     @property
     def credentials(self) -> Credentials:
-        """All tokens and their lifetimes."""
         return self.state.credentials
 
     def add_account(self, login: str = "octocat", plan: str = "individual", **state: Any) -> Account:
-        """A new account; `state` as in `Account`."""
+        """Add an account. `state` sets attributes of `Account`."""
         return self.state.accounts.add(login, plan, **state)
 
     def account(self, login: str = "octocat") -> Account:
-        """The account of a login."""
         return self.state.accounts.find(login)
 
     def issue_token(
@@ -149,7 +145,7 @@ class CopilotEmulator:
         kind: Kind | None = None,
         copilot_requests: bool = True,
     ) -> str:
-        """A GitHub token, as another program may have stored it."""
+        """Issue a GitHub token, as if another program had stored it."""
         found = self.state.accounts.find(account)
         issued = self.credentials.issue(
             found, client_id=client_id, kind=kind, copilot_requests=copilot_requests
@@ -157,25 +153,23 @@ class CopilotEmulator:
         return issued.value
 
     def approve(self, user_code: str, account: Account | str = "octocat") -> None:
-        """Let an account approve a device code."""
+        """Approve a device code as the user of an account."""
         self.devices.approve(user_code, self.state.accounts.find(account))
 
     def deny(self, user_code: str) -> None:
-        """Deny a device code."""
         self.devices.deny(user_code)
 
     def expire(self, user_code: str) -> None:
-        """Expire a device code."""
         self.devices.expire(user_code)
 
     def revoke(self, token: str) -> None:
-        """Revoke a token. Copilot tokens that were exchanged for it stay valid until they expire."""
+        """Revoke a token. Copilot tokens that it was exchanged for stay valid until they expire."""
         found = self.credentials.find(token)
         assert found is not None, "this token was never issued"
         found.revoked = True
 
     def expire_copilot_tokens(self) -> None:
-        """Expire all Copilot tokens at once, also during a chat."""
+        """Expire all Copilot tokens now, even during a chat."""
         self.credentials.expire_copilot_tokens()
 
     def suspend(self, account: Account | str = "octocat") -> None:
@@ -183,33 +177,32 @@ class CopilotEmulator:
         self.state.accounts.find(account).blocked = "access_revoked"
 
     def set_plan(self, plan: str, account: Account | str = "octocat") -> None:
-        """Change an account's plan; its quotas are reset, its old Copilot tokens stay with the old host."""
+        """Change an account's plan and reset its quotas. Old Copilot tokens remain bound to the old host."""
         found = self.state.accounts.find(account)
         found.plan = PLANS[plan]
         found.give_month()
 
     def set_policy(self, model: str, state: str, account: Account | str = "octocat") -> None:
-        """Set the state of a model's terms for an account."""
+        """Set the state of a model's policy for an account."""
         self.state.accounts.find(account).policies[model] = state
 
     def script(self, target: str | None, *behaviours: Behaviour) -> None:
-        """Queue behaviours for the next requests for a model, to a path, or (None) to any data host."""
+        """Queue behaviours for the next requests for a model, to a path or, if None, to any data host."""
         self._scripts[target].extend(behaviours)
 
     # Recorded requests
 
     @property
     def exchanges(self) -> int:
-        """The number of Copilot tokens issued."""
+        """The number of Copilot tokens issued so far."""
         return len(self.state.exchanges)
 
     @property
     def charges(self) -> list[Charge]:
-        """All admitted chats with their costs."""
         return self.state.charges
 
     def requests(self, plane: str | None = None, path: str | None = None) -> list[RecordedRequest]:
-        """The requests to a plane, or to a path, or all."""
+        """Return the requests, optionally only those to a plane or a path."""
         return [
             each.request
             for each in self.seen
@@ -217,7 +210,7 @@ class CopilotEmulator:
         ]
 
     def credentials_seen_by(self, plane: str) -> set[str]:
-        """The kinds of all tokens in any part of the requests to a plane."""
+        """Return the kinds of all tokens that occur anywhere in the requests to a plane."""
         found = set()
         for request in self.requests(plane):
             head = [request.path, request.query, *request.headers.values()]
@@ -268,7 +261,7 @@ class CopilotEmulator:
 
     def _honest(self, plane: str, request: RecordedRequest) -> Reply:
         if plane == GITHUB and request.path.startswith("/api/"):
-            # An Enterprise Server has everything on one host.
+            # An Enterprise Server serves everything from one host.
             path = request.path.removeprefix("/api/v3")
             return rest.answer(self.state, dataclasses.replace(request, path=path))
         if plane == GITHUB:
@@ -290,7 +283,7 @@ class CopilotEmulator:
 
 
 def _paced(reply: Reply, seconds: float) -> Reply:
-    # Not after the last piece: a client with the whole answer may already send its next request.
+    # Do not pause after the last piece: a client with the whole answer may already send its next request.
     pieces: list[Piece] = []
     for piece in reply.pieces:
         pieces += [Pause(seconds), piece] if pieces else [piece]

@@ -1,7 +1,7 @@
-"""Faults for `CopilotEmulator.script`: each replaces one answer.
+"""Faults for `CopilotEmulator.script`, each of which replaces one answer.
 
-A behaviour that starts with the normal answer lets the service run first: the request is checked and
-charged, and then the answer is changed.
+A behaviour that begins with the normal answer handles the request first, which checks and charges it, and
+then changes the answer.
 """
 
 from __future__ import annotations
@@ -16,78 +16,78 @@ from tests.emulator import refusals
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that reached a plane, and the answer that it would get."""
+    """A request to a plane, and the normal answer to it."""
 
     plane: str
     request: RecordedRequest
     honest: Callable[[], Reply]
-    """Handles the request; call it once."""
+    """Handles the request and returns the normal answer. It must not be called twice."""
 
 
 Behaviour = Reply | Callable[[Call], Reply]
 
 
 def quota_exceeded(retry_after: str = "86400", *, bare: bool = False) -> Reply:
-    """402, in JSON or in the plain text of other servers."""
+    """Return a 402, in JSON or in the plain text of other servers."""
     if bare:
         return refusals.plain(402, "quota exceeded\n")
     return refusals.quota_exceeded(retry_after)
 
 
 def rate_limited(seconds: int | None = 30, code: str = "rate_limited", message: str = "") -> Reply:
-    """429; without seconds there is no `retry-after`."""
+    """Return a 429, without `retry-after` if `seconds` is None."""
     after = None if seconds is None else str(seconds)
     reply = refusals.coded(429, message or "rate limit exceeded", code, retry_after=after)
     return dataclasses.replace(reply, headers={**reply.headers, "x-ratelimit-exceeded": "requests"})
 
 
 def forbidden(message: str = "forbidden: access denied", code: str | None = None) -> Reply:
-    """403, with a message or a code."""
+    """Return a 403 with a message and possibly a code."""
     if code is None:
         return refusals.plain(403, f"{message}\n")
     return refusals.coded(403, message, code)
 
 
 def unauthorized(message: str = "unauthorized: token expired") -> Reply:
-    """401."""
+    """Return a 401."""
     return refusals.plain(401, f"{message}\n")
 
 
 def server_error(status: int = 500) -> Reply:
-    """5xx with a page of a proxy in front of the service."""
+    """Return a 5xx with the page of a proxy in front of the service."""
     page = f"<html><body><h1>{status}</h1>The server could not handle the request.</body></html>"
     return Reply.raw(page.encode(), status, "text/html; charset=utf-8")
 
 
 def filtered() -> Reply:
-    """422: the prompt was blocked."""
+    """Return a 422, which means that the prompt was blocked."""
     return refusals.plain(422, "Response was filtered by the Responsible AI Service\n")
 
 
 def outdated() -> Reply:
-    """466: the service no longer accepts this client."""
+    """Return a 466, which means that the service no longer accepts this client."""
     return refusals.plain(466, "client version is too old\n")
 
 
 def gated(gate: Gate, after: int = 1) -> Callable[[Call], Reply]:
-    """This many events of the normal answer; the rest waits until the gate is opened."""
+    """Send this many events of the normal answer, and the rest after the gate is opened."""
     return lambda call: _insert(call.honest(), gate, after)
 
 
 def stalled(after: int = 1) -> Callable[[Call], Reply]:
-    """This many events of the normal answer, then nothing."""
+    """Send this many events of the normal answer, then nothing."""
     return lambda call: _first(call.honest(), after).stall_after()
 
 
 def reset(after: int = 1) -> Callable[[Call], Reply]:
-    """This many events of the normal answer, then a reset of the connection."""
+    """Send this many events of the normal answer, then reset the connection."""
     return lambda call: _first(call.honest(), after).reset_after()
 
 
 def failing(
     code: str = "internal_error", message: str = "The model failed.", after: int = 1
 ) -> Callable[[Call], Reply]:
-    """This many events of the normal answer, then an error in the form of the dialect."""
+    """Send this many events of the normal answer, then an error in the form of the dialect."""
 
     def behave(call: Call) -> Reply:
         reply = _first(call.honest(), after)

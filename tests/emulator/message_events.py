@@ -1,6 +1,6 @@
-"""POST /v1/messages, answers: Anthropic's events with the service's additions.
+"""Writes the answers of POST /v1/messages: Anthropic's events with the additions of the service.
 
-The model's name comes back with dashes, `copilot_usage` is inside `message_delta`, and a bare
+The model's name is returned with dashes, `copilot_usage` is inside `message_delta`, and a bare
 `data: [DONE]` follows `message_stop`.
 """
 
@@ -26,7 +26,7 @@ Block = dict[str, Any]
 def write(
     prompt: Prompt, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, now: float
 ) -> Reply:
-    """The answer, streamed or not as the body requests."""
+    """Return the answer, streamed if the body requests it."""
     del body, now
     blocks = list(_blocks(answer, seals))
     if not prompt.stream:

@@ -1,6 +1,6 @@
-"""Requests of POST /v1/messages: what Anthropic's API and the service before it refuse.
+"""Decodes and validates requests to POST /v1/messages, as Anthropic's API and the service in front of it do.
 
-The answers are in `message_events.py`.
+`message_events.py` writes the answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.emulator.refusals import Refused, html_safe_json
 from tests.emulator.seals import Sealer
 
 SIGNATURE = "thinking signature"
-"""The purpose of seals of thinking; a seal contains the text."""
+"""The purpose under which thinking is sealed. The seal contains the text."""
 
 BETAS = {
     "interleaved-thinking-2025-05-14",
@@ -34,17 +34,17 @@ _LEAST_BUDGET = 1024
 
 
 def invalid(message: str) -> Refused:
-    """A refusal in Anthropic's shape."""
+    """Return an error in Anthropic's form."""
     error = {"type": "invalid_request_error", "message": message}
     body = {"type": "error", "error": error, "request_id": f"req_vrtx_{secrets.token_hex(12)}"}
     return Refused(Reply.raw(html_safe_json(body).encode(), 400, "text/plain; charset=utf-8"))
 
 
 def check_betas(header: str) -> None:
-    """Refuse a beta that the service does not know.
+    """Refuse betas that the service does not support.
 
     Raises:
-        Refused: naming it.
+        Refused: a beta is not supported; the message contains it.
     """
     for beta in filter(None, (each.strip() for each in header.split(","))):
         if beta not in BETAS:
@@ -52,10 +52,10 @@ def check_betas(header: str) -> None:
 
 
 def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
-    """The conversation in a body.
+    """Return the conversation in a body.
 
     Raises:
-        Refused: the service would not take it.
+        Refused: the service would refuse the body.
     """
     for name in body:
         if name not in _FIELDS:
@@ -171,7 +171,7 @@ def _result_text(content: Any) -> str:
 
 
 def _check_pairs(turns: list[Turn]) -> None:
-    """Check that the next message answers each call, and nothing else."""
+    """Check that each message after calls answers exactly these calls."""
     unanswered: set[str] = set()
     for turn in [*turns, Turn("end")]:
         if turn.role == "tool":

@@ -1,7 +1,7 @@
 """The web plane: the device flow, and the page on which the user approves a code.
 
-Bodies may be JSON or forms; without `Accept: application/json` the answer is a form too. Refusals have
-HTTP status 200.
+Bodies may be JSON or forms. Without `Accept: application/json`, answers are forms. Errors have HTTP status
+200.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PAGE = """<!doctype html>
 
 
 def answer(state: State, request: RecordedRequest) -> Reply:
-    """The answer of github.com."""
+    """Return the answer of github.com."""
     match request.method, request.path:
         case "POST", "/login/device/code":
             return _start(state, request)

@@ -1,8 +1,8 @@
-"""The prompt cache: what a marked request reads from it, and what it adds to it.
+"""The prompt cache, which marked requests read from and add to.
 
 A segment of a prompt is the list of tools, the system prompt or one message. A mark stores the prompt up to
-the end of its segment. Each mark finds the longest stored prefix that ends with one of the segments before
-it, at most 20 back.
+the end of its segment. Each mark finds the longest stored prefix that ends with its segment or with one of
+the 20 before it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LEAST_TOKENS = 1024
-"""A shorter prefix is not stored."""
+"""The minimum number of tokens in a stored prefix."""
 
 _LIFETIME_SECONDS = 300
 _SEGMENTS_BACK = 20
@@ -23,19 +23,18 @@ _MARKS = ("cache_control", "copilot_cache_control")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a prompt, as it was sent."""
+    """A part of a prompt in the form in which it was sent."""
 
     sent: Any
     tokens: int
 
     @property
     def is_marked(self) -> bool:
-        """Whether a mark is anywhere in it."""
         return _without_marks(self.sent) != self.sent
 
     @property
     def text(self) -> str:
-        """Its content without marks."""
+        """The content without marks."""
         return json.dumps(_without_marks(self.sent), sort_keys=True)
 
 
@@ -47,11 +46,11 @@ class PromptCache:
         self._used: dict[Hashable, float] = {}
 
     def use(self, owner: Hashable, segments: Sequence[Segment]) -> tuple[int, int]:
-        """The tokens that a request reads from the cache, and those that it adds.
+        """Return the number of tokens that a request reads from the cache and the number that it adds.
 
         Args:
             owner: the account and the model.
-            segments: the prompt, in order.
+            segments: the prompt in order.
         """
         digest, total = hashlib.sha256(), 0
         prefixes: list[tuple[Hashable, int]] = []

@@ -1,6 +1,6 @@
-"""Error answers: GitHub's REST host uses JSON, the data plane JSON or plain text.
+"""Error answers, in JSON from GitHub's REST host, and in JSON or plain text from the data plane.
 
-The data plane sends its errors as text/plain even when they are JSON. Messages are the service's own.
+The data plane sends its errors as text/plain even if they are JSON. The messages are those of the service.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from jumpseat.testing.upstream import Reply
 _REST_DOCS = "https://docs.github.com/rest"
 
 
-class Refused(Exception):  # noqa: N818 -- it is an answer, not a fault of the emulator.
-    """Ends the handling of a request with this answer."""
+class Refused(Exception):  # noqa: N818 - it is an answer, not a fault of the emulator
+    """An exception that ends the handling of a request with this answer."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.body)
@@ -22,13 +22,13 @@ class Refused(Exception):  # noqa: N818 -- it is an answer, not a fault of the e
 
 
 def rest_error(status: int, message: str, **headers: str) -> Reply:
-    """GitHub REST's shape of an error."""
+    """Return an error in the form of GitHub's REST host."""
     body = {"message": message, "documentation_url": _REST_DOCS, "status": str(status)}
     return Reply.json(body, status, **headers)
 
 
 def html_safe_json(value: Any) -> str:
-    """JSON as the data plane writes it: keys sorted, characters of HTML escaped."""
+    """Return JSON as the data plane writes it, with sorted keys and escaped HTML characters."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -36,30 +36,30 @@ def html_safe_json(value: Any) -> str:
 
 
 def plain(status: int, text: str, **headers: str) -> Reply:
-    """An error of the data plane in plain text."""
+    """Return an error of the data plane in plain text."""
     return Reply.raw(
         text.encode(), status, "text/plain; charset=utf-8", X_Content_Type_Options="nosniff", **headers
     )
 
 
 def coded(status: int, message: str, code: str, *, retry_after: str | None = None, **more: str) -> Reply:
-    """An error of the data plane in JSON with the content type of plain text; `more` goes into `error`."""
+    """Return an error of the data plane in JSON, sent as text/plain, with the members `more` in `error`."""
     headers = {} if retry_after is None else {"retry_after": retry_after}
     body = {"error": {"message": message, "code": code, **more}}
     return plain(status, html_safe_json(body) + "\n", **headers)
 
 
 def invalid_body(message: str) -> Reply:
-    """A body that the service does not accept."""
+    """Return the error for a body that the service does not accept."""
     return coded(400, message, "invalid_request_body")
 
 
 def model_not_supported() -> Reply:
-    """A model that does not exist, or not for this account."""
+    """Return the error for a model that does not exist, or not for this account."""
     message = "The requested model is not supported."
     return coded(400, message, "model_not_supported", param="model", type="invalid_request_error")
 
 
 def quota_exceeded(retry_after: str) -> Reply:
-    """The monthly quota is used up."""
+    """Return the error for a monthly quota that is used up."""
     return coded(402, "You have no quota", "quota_exceeded", retry_after=retry_after)

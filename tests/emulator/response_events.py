@@ -1,7 +1,8 @@
-"""POST /responses, answers: events whose ids are sealed again each time they are sent.
+"""Writes the answers of POST /responses: events whose ids are sealed again each time they are sent.
 
-One item has another id in every event, and the response has another in `created` and in `completed`; only
-`output_index` and `call_id` stay. `copilot_usage` is beside `response`, and no `[DONE]` follows.
+An item has a different id in every event, and the response has different ids in `created` and `completed`.
+Only `output_index` and `call_id` stay the same. `copilot_usage` is beside `response`, and there is no
+`[DONE]`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Event = dict[str, Any]
 def write(
     prompt: Prompt, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, now: float
 ) -> Reply:
-    """The answer, streamed or not as the body requests."""
+    """Return the answer, streamed if the body requests it."""
     made = _Made(answer, model, body, seals, int(now))
     if not prompt.stream:
         whole = {**made.response(final=True), "copilot_usage": copilot_usage(model, answer)}
@@ -39,7 +40,7 @@ def write(
 
 
 class _Made:
-    """One answer being written."""
+    """An answer that is being written."""
 
     def __init__(
         self, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, created_at: int
@@ -55,7 +56,7 @@ class _Made:
         self._items = list(self._plan(asked, summarised))
 
     def _plan(self, encrypted: bool, summarised: bool) -> Iterator[Item]:
-        """The complete items with inner ids."""
+        """Yield the complete items with their inner ids."""
         answer = self._answer
         if answer.thoughts:
             inner = f"rs_{secrets.token_hex(12)}"
@@ -94,7 +95,7 @@ class _Made:
         return {**item, "id": self._rotated(item["id"]), **changed}
 
     def response(self, *, final: bool) -> dict[str, Any]:
-        """The current response object."""
+        """Return the current response object."""
         body, answer = self._body, self._answer
         said, thought = answer.output_tokens, answer.thinking_tokens
         usage = {
@@ -139,7 +140,7 @@ class _Made:
         }
 
     def events(self) -> Iterator[Event]:
-        """All events in their order, without their sequence numbers."""
+        """Yield all events in order, without sequence numbers."""
         yield {"type": "response.created", "response": self.response(final=False)}
         yield {"type": "response.in_progress", "response": self.response(final=False)}
         for index, item in enumerate(self._items):

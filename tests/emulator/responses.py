@@ -1,6 +1,6 @@
-"""Requests of POST /responses: input items, and the checks of those that come back.
+"""Decodes requests to POST /responses and checks the items that clients send back.
 
-The answers are in `response_events.py`.
+`response_events.py` writes the answers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ENCRYPTED = "encrypted reasoning"
 
 
 def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
-    """The conversation in a body.
+    """Return the conversation in a body.
 
     Raises:
-        Refused: the service would not take it.
+        Refused: the service would refuse the body.
     """
     check_refused_fields(body, model)
     if body.get("previous_response_id") is not None:
@@ -105,7 +105,7 @@ def _message(item: dict[str, Any], model: Model) -> Turn:
 
 
 def _check_reasoning(item: dict[str, Any], seals: Sealer) -> None:
-    """Check that the encrypted content is ours and has its original id."""
+    """Check that the encrypted content was sealed here and has its original id."""
     encrypted = item.get("encrypted_content")
     inner = seals.open(ENCRYPTED, encrypted)
     under = seals.open(ITEM_ID, item.get("id"))

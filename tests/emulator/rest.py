@@ -1,6 +1,7 @@
-"""GitHub's REST plane: the user, the token exchange, plan and quotas, and one GraphQL query.
+"""GitHub's REST plane: the user, the token exchange, the plan and quotas, and one GraphQL query.
 
-Paths are those of api.github.com; an Enterprise Server has them below /api/v3, and GraphQL at /api/graphql.
+The paths are those of api.github.com. An Enterprise Server has them below /api/v3, and GraphQL at
+/api/graphql.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NO_ACCESS = "No access to GitHub Copilot found. You are currently logged in as 
 
 
 def answer(state: State, request: RecordedRequest) -> Reply:
-    """The answer of api.github.com, with its rate limit headers."""
+    """Return the answer of api.github.com with its rate limit headers."""
     credential: Credential | None = None
     try:
         if "user-agent" not in request.headers:
@@ -39,10 +40,10 @@ def answer(state: State, request: RecordedRequest) -> Reply:
 
 
 def _authenticated(state: State, request: RecordedRequest) -> Credential:
-    """The GitHub token, with the scheme `token` or `Bearer`. Copilot tokens do not count.
+    """Return the GitHub token, with the scheme `token` or `Bearer`.
 
     Raises:
-        Refused: 401.
+        Refused: there is no valid GitHub token (401). Copilot tokens are not accepted.
     """
     scheme, value = state.presented(request)
     if not value:

@@ -1,6 +1,6 @@
-"""Opaque values that only this emulator can make: thinking signatures, encrypted content, item ids.
+"""Opaque values that only this emulator can create: thinking signatures, encrypted content, item ids.
 
-A client must send them back unchanged. A value for one purpose is not valid for another, and a value of
+A client must send them back unchanged. A value for one purpose is not valid for another, and a value from
 another emulator is never valid.
 """
 
@@ -16,20 +16,20 @@ _NONCE_BYTES = 12
 
 
 class Sealer:
-    """Seals texts under a key of its own. Two seals of one text differ; both decrypt to it."""
+    """Encrypts texts with its own key. Two seals of a text differ but decrypt to the same text."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
 
     def seal(self, purpose: str, text: str, at_least: int = 0) -> str:
-        """An opaque base64 string of `at_least` so many characters that carries `text` for `purpose`."""
+        """Return an opaque base64 string, at least `at_least` characters long, with `text` for `purpose`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         padded = text.encode() + b"\0" * max(0, at_least * 3 // 4 - len(text) - _NONCE_BYTES - _MAC_BYTES)
         hidden = self._mask(nonce, padded)
         return base64.b64encode(nonce + hidden + self._mac(purpose, nonce + hidden)).decode()
 
     def open(self, purpose: str, sealed: object) -> str | None:
-        """The sealed text; None if it was not sealed here for this purpose, or was changed."""
+        """Return the sealed text, or None if it was not sealed here for this purpose or has been changed."""
         if not isinstance(sealed, str):
             return None
         try:

@@ -1,4 +1,4 @@
-"""The state of the emulated service, shared by its planes."""
+"""The state of the emulated service, which its planes share."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.emulator.seals import Sealer
 
 GITHUB, API, COPILOT, PROXY, TELEMETRY = "github", "api", "copilot", "proxy", "telemetry"
 PLAN_PLANES = ("copilot-individual", "copilot-business", "copilot-enterprise")
-"""The data hosts of the plans. `copilot` is the one that serves them all."""
+"""The data hosts of the plans. `copilot` serves all plans."""
 PLANES = (GITHUB, API, COPILOT, *PLAN_PLANES, PROXY, TELEMETRY)
 
 
 @dataclass(slots=True)
 class Session:
-    """A session of auto mode."""
+    """An auto mode session."""
 
     account: Account
     models: list[str]
@@ -33,7 +33,7 @@ class Session:
 
 @dataclass(slots=True)
 class Charge:
-    """One admitted chat and its cost."""
+    """An admitted chat and its cost."""
 
     account: Account
     model: str
@@ -43,7 +43,7 @@ class Charge:
 
 @dataclass(slots=True)
 class State:
-    """One GitHub."""
+    """The state of one emulated GitHub."""
 
     clock: Clock = field(default_factory=Clock)
     accounts: Accounts = field(default_factory=Accounts)
@@ -55,10 +55,10 @@ class State:
     sessions: dict[str, Session] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     exchanges: list[Credential] = field(default_factory=list)
-    """The Copilot tokens issued, in order."""
+    """The issued Copilot tokens in order."""
     charges: list[Charge] = field(default_factory=list)
     unknown_editors: set[str] = field(default_factory=set)
-    """Names that Editor-Version must not have."""
+    """The names that are refused in Editor-Version."""
 
     def __post_init__(self) -> None:
         self.prompts = PromptCache(self.clock.now)
@@ -66,7 +66,7 @@ class State:
         self.devices = DeviceFlow(self.clock, self.credentials)
 
     def endpoints(self, plan: Plan) -> dict[str, str]:
-        """The hosts of a plan."""
+        """Return the hosts for a plan."""
         return {
             "api": self.origins[f"copilot-{plan.host}"],
             "origin-tracker": self.origins[TELEMETRY],
@@ -75,21 +75,21 @@ class State:
         }
 
     def proxy_host(self) -> str:
-        """The proxy's host and port, as a Copilot token spells it."""
+        """Return the proxy's host and port in the form of a Copilot token."""
         return self.origins[PROXY].partition("://")[2]
 
     def presented(self, request: RecordedRequest) -> tuple[str, str]:
-        """Scheme, in lower case, and token of the Authorization header; empty where there is none."""
+        """Return the scheme, in lower case, and the token of the Authorization header, or empty strings."""
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         return scheme.lower(), value.strip()
 
     def credential(self, request: RecordedRequest) -> Credential | None:
-        """The token of a request, if it was issued here, valid or not."""
+        """Return the token of a request if it was issued here, even if it is no longer valid."""
         return self.credentials.find(self.presented(request)[1])
 
 
 def body_object(request: RecordedRequest) -> dict[str, Any] | None:
-    """The JSON object of a request; None for any other body."""
+    """Return the JSON object in a request, or None for any other body."""
     try:
         body = request.json
     except ValueError:
