@@ -1,4 +1,4 @@
-"""LSP frames and a small JSON-RPC peer, for the daemon, its clients, and language servers run as children."""
+"""LSP frames and a small JSON-RPC peer, for the daemon, its clients, and child language servers."""
 
 from jumpseat.wire.framing import (
     MAX_FRAME_BYTES,

@@ -1,4 +1,4 @@
-"""A child process as the other side of a JSON-RPC peer, on its standard streams."""
+"""Runs a child process and exchanges JSON-RPC messages with it on its standard streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jumpseat.system import child as system_child
 from jumpseat.wire.peer import Peer
 
 STALL_SECONDS = 30.0
-"""Without progress for this long, the program is considered to have stopped reading."""
+"""The time without progress after which the program is considered to have stopped reading."""
 
 
 async def start_child(
@@ -28,17 +28,17 @@ async def start_child(
     """Start a program in a process group of its own.
 
     Args:
-        argv: program and arguments; there is no shell.
-        env: its whole environment.
-        directory: its working directory; None for ours.
-        umask: its umask; -1 for ours.
-        on_notification: as for `Peer`.
-        on_request: as for `Peer`.
-        on_log: called with each line of its stderr, bounded, without the line's end.
-        stall_seconds: how long the program may read nothing while bytes wait.
+        argv: the program and its arguments; no shell is involved.
+        env: the program's whole environment.
+        directory: the working directory; None for ours.
+        umask: the umask; -1 for ours.
+        on_notification: see `Peer`.
+        on_request: see `Peer`.
+        on_log: called with each line of stderr, bounded and without its line end.
+        stall_seconds: the longest time without a read while bytes are waiting.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
     child = FramedChild(on_notification, on_request, on_log, stall_seconds)
     await child.start(argv, env=env, directory=directory, umask=umask)
@@ -46,7 +46,7 @@ async def start_child(
 
 
 class FramedChild(system_child.Child):
-    """A program that can be sent requests until it ends. Created by `start_child`."""
+    """A running program that accepts requests. Created by `start_child`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class FramedChild(system_child.Child):
             self.write,
             on_notification=on_notification,
             on_request=on_request,
-            # The input that was lost may have been an answer, so the reader must not skip to the next frame.
+            # The lost input may have been an answer, so the reader must not skip to the next frame.
             on_malformed=lambda reason: self.kill(f"it sent something that is not a message ({reason})"),
         )
         self._on_log = on_log
@@ -70,11 +70,11 @@ class FramedChild(system_child.Child):
 
     @property
     def last_words(self) -> str:
-        """The last lines of its stderr, bounded. They may contain secrets."""
+        """The last lines of stderr, bounded. They may contain secrets."""
         return "\n".join(self.last_lines)
 
     def forget_last_words(self) -> None:
-        """Drop the lines so far."""
+        """Discard the lines so far."""
         self.last_lines.clear()
 
     def on_output(self, data: bytes) -> None:
@@ -90,30 +90,30 @@ class FramedChild(system_child.Child):
         self.peer.close(why)
 
     def on_ended(self) -> None:
-        """Stop the watch for a stall."""
+        """Stop watching for a stall."""
         self._cancel_stall()
 
     def write(self, data: bytes) -> None:
-        """Write to its stdin."""
+        """Write to the program's stdin."""
         self._sent += len(data)
         super().write(data)
 
     # -- a program that stops reading
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Have asyncio call `pause_writing` for any unsent byte, and `resume_writing` when there is none."""
+        """Make asyncio call `pause_writing` for any unsent byte, and `resume_writing` when all are sent."""
         super().connection_made(transport)
         assert self._stdin is not None  # noqa: S101 - it was started with a pipe
         self._stdin.set_write_buffer_limits(high=0)
 
     def pause_writing(self) -> None:
-        """Watch for a stall: the program has not read everything."""
+        """Start watching for a stall, because the program has not read everything."""
         self._cancel_stall()
         if self.running:
             self._watch(self._taken())
 
     def resume_writing(self) -> None:
-        """End the watch: the program has read everything."""
+        """Stop watching, because the program has read everything."""
         self._cancel_stall()
 
     def _watch(self, taken: int) -> None:
@@ -125,7 +125,7 @@ class FramedChild(system_child.Child):
             self._stall = None
 
     def _taken(self) -> int:
-        """Bytes that the program or the pipe has taken so far."""
+        """Return the number of bytes that the program or the pipe has accepted so far."""
         assert self._stdin is not None  # noqa: S101 - only a started process is written to
         return self._sent - self._stdin.get_write_buffer_size()
 

@@ -1,7 +1,8 @@
-"""LSP frames: decodes bytes to JSON values, for any input.
+"""Encodes LSP frames, and decodes arbitrary bytes to JSON values.
 
-`MessageReader` is incremental (any split of the input gives the same values), bounded (a length or a header
-block beyond its limit costs no memory) and resynchronising (after malformed input it finds the next header).
+`MessageReader` is incremental (the values do not depend on how the input is split), bounded (a length or a
+header block above its limit does not use memory) and resynchronising (it finds the next header after
+malformed input).
 """
 
 from __future__ import annotations
@@ -16,31 +17,30 @@ from jumpseat.wire.messages import Invalid, RequestId, usable_id
 from jumpseat.wire.outline import MAX_VALUES, TAIL_BYTES, Outline, id_at_the_end
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""The longest accepted body."""
+"""The longest accepted body, in bytes."""
 
 COUNTED_BYTES = 2 * MAX_VALUES
-"""Each value takes two bytes, so a shorter body cannot have too many values.
+"""The length above which values are counted: each one takes two bytes, so a shorter body has few enough.
 
-In a longer body, the separators between values are counted as they arrive. If there are many, the body is
-scanned by `outline` before it is parsed. A conversation is mostly text, and parsing it is far faster than
-scanning it.
+In a longer body, the separators between values are counted as they arrive. If there are many, `outline` scans
+the body before it is parsed. Conversations are mostly text, which is far faster to parse than to scan.
 """
 
 LONG_BODY_BYTES = 128 * 1024
-"""A shorter body is parsed, and what it asks is checked, in a few milliseconds."""
+"""The length up to which parsing a body and checking its request takes only a few milliseconds."""
 
 SCANNED_BYTES = 64 * 1024
-"""How many bytes are scanned when a piece arrives; the scan begins late and has to catch up."""
+"""The most bytes that are scanned when a piece arrives. The scan starts late and has to catch up."""
 
 MANY_SEPARATORS = MAX_VALUES // 4
-"""Well below the limit, so that scanning the bytes so far takes little time."""
+"""The number of separators that starts a scan; well below the limit, so that the scan catches up quickly."""
 
 MAX_HEADER_BYTES = 16 * 1024
 """The longest accepted header block; real ones have about 25 bytes."""
 
-# Finds a header in garbage. The digits must end the line: inside a JSON string a line end is escaped, so a
-# quoted header does not match. The repetitions are bounded, so that the scanner knows how many bytes at the
-# end of its input may be the beginning of a match.
+# This finds a header in garbage. The digits must end the line: line ends are escaped inside JSON strings, so
+# a quoted header does not match. The repetitions are bounded, which limits the number of bytes at the end of
+# the input that may begin a match.
 _LENGTH_LINE = re.compile(rb"content-length[ \t]{0,16}:[ \t]{0,16}[0-9]{1,32}[ \t]{0,16}\r?\n", re.IGNORECASE)
 _LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
 
@@ -50,7 +50,7 @@ _DIGITS = re.compile(rb"[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Input that is not a frame, or a frame whose body is not JSON; `reason` is one sentence."""
+    """Input that is not a frame, or a frame whose body is not JSON. `reason` is one sentence."""
 
     reason: str
 
@@ -63,14 +63,14 @@ class _State(Enum):
 
 
 def encode_frame(body: bytes) -> bytes:
-    """The frame for one body: its header, then the body."""
+    """Return the frame for a body: a header followed by the body."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class MessageReader:
-    """Decodes a byte stream to JSON values.
+    """An incremental decoder of a byte stream to JSON values.
 
-    Reports one `Malformed` for each body that is not JSON, and one for all garbage up to the next header.
+    It reports one `Malformed` for each body that is not JSON, and one for all garbage up to the next header.
     """
 
     def __init__(self) -> None:
@@ -79,20 +79,20 @@ class MessageReader:
         self._header_at = 0
         self._line_at = 0
         self._scanned = 0
-        # True while the input is out of step and that has been reported.
+        # True while the input is out of sync and this has been reported.
         self._reported = False
         self._out: list[Any] = []
         self._start_header()
 
     def feed(self, data: bytes) -> list[Any | Invalid | Malformed]:
-        """Take the next piece of input; returns the values and the faults that it completes, in order.
+        """Decode the next piece of input; return the values and errors that it completes, in order.
 
-        A body beyond a limit of `outline` is `Invalid`.
+        A body beyond a limit of `outline` becomes an `Invalid`.
         """
         self._buffer += data
         while self._step():
             pass
-        # One deletion for each piece, not for each frame, keeps the copying linear.
+        # Deleting once per piece, not once per frame, makes the cost of copying linear.
         del self._buffer[: self._at]
         self._header_at -= self._at
         self._line_at -= self._at
@@ -102,13 +102,13 @@ class MessageReader:
         return out
 
     def is_long(self, count: int) -> bool:
-        """Whether `feed` takes long for the next `count` bytes, because they complete a long body."""
+        """Whether feeding the next `count` bytes takes long, because they complete a long body."""
         if self._state is not _State.BODY or self._length is None or self._length <= LONG_BODY_BYTES:
             return False
         return len(self._buffer) + count >= self._at + self._length
 
     def _step(self) -> bool:
-        """Make one step; False if it needs more input."""
+        """Make one step; return False if more input is needed."""
         match self._state:
             case _State.HEADER:
                 return self._read_header_line()
@@ -145,7 +145,7 @@ class MessageReader:
         if line:
             hidden = _LENGTH_LINE.search(self._buffer, self._line_at + 1, end + 1)
             if hidden is not None:
-                # A truncated line is followed by a new frame.
+                # This line was truncated, and is followed by a new frame.
                 self._report("The input is not a header line; a frame begins with Content-Length.")
                 self._at = hidden.start()
                 self._start_header()
@@ -158,14 +158,14 @@ class MessageReader:
         empty = self._line_at == self._header_at
         self._line_at = self._scanned = end + 1
         if empty:
-            # Line ends between frames, from a client that prints each frame as a line.
+            # Skip line ends between frames: some clients print each frame as a line.
             self._header_at = self._at = end + 1
         else:
             self._end_header()
         return True
 
     def _take_header(self, line: bytes) -> bool:
-        """Parse one header line; False if it is not one."""
+        """Parse one header line; return False if it is not one."""
         name, colon, value = line.partition(b":")
         name, value = name.strip(b" \t").lower(), value.strip(b" \t")
         if not colon or not _TOKEN.fullmatch(name):
@@ -182,7 +182,7 @@ class MessageReader:
             self._fault = self._fault or "The Content-Length is not a number of bytes."
             return
         digits = value.lstrip(b"0") or b"0"
-        # Python refuses to parse very long numbers, so the digits are counted first.
+        # Python raises an error for very long numbers, so count the digits first.
         length = int(digits) if len(digits) <= 18 else MAX_FRAME_BYTES + 1
         if length > MAX_FRAME_BYTES:
             self._fault = self._fault or f"The frame is longer than {MAX_FRAME_BYTES} bytes."
@@ -203,7 +203,7 @@ class MessageReader:
         if self._length is None and self._fault is None:
             self._fail("The header has no Content-Length.")
         elif self._fault is not None or self._length is None:
-            # A complete header with a bad length is reported by itself, even after garbage.
+            # A complete header with a bad length is reported separately, even after garbage.
             self._reported = False
             self._fail(self._fault or "")
         else:
@@ -238,8 +238,8 @@ class MessageReader:
         except TooLarge as error:
             value = Invalid(_id_of(error.id), str(error))
         except ValueError:
-            # Scanned again from its first byte: a length that is too large may include the next header, or a
-            # part of it.
+            # Scan the body again from its first byte: if its length is too large, it may include the next
+            # header or a part of it.
             self._report("The body is not valid JSON in UTF-8.")
             self._state = _State.RESYNC
             return True
@@ -249,7 +249,10 @@ class MessageReader:
         return True
 
     def _count_separators(self, end: int) -> None:
-        """Count the separators before all values except the outermost; includes those in strings."""
+        """Count the separators, one of which precedes each value except the outermost.
+
+        Separators in strings are included.
+        """
         for byte in b",:[{":
             self._separators += self._buffer.count(byte, self._at + self._counted, end)
         self._counted = end - self._at
@@ -257,7 +260,7 @@ class MessageReader:
             self._outline = Outline()
 
     def _scan(self, received: int, end: int) -> str | None:
-        """Scan the next bytes, or the rest of a complete body; returns the fault, if there is one."""
+        """Scan the next bytes, or the rest of a complete body; return the error, if any."""
         assert self._outline is not None  # noqa: S101 - checked by the caller
         if received < end:
             received = min(received, self._at + self._outlined + SCANNED_BYTES)
@@ -265,8 +268,8 @@ class MessageReader:
         return self._outline.read(self._buffer, self._at, received)
 
     def _find_swallowed_header(self, end: int) -> bool:
-        """Search the body so far for the next frame's header, which no JSON text can contain."""
-        # A length that is too large is detected now: the missing bytes may never arrive.
+        """Search the body so far for the next frame's header, which JSON text cannot contain."""
+        # Detect a length that is too large as early as possible: the missing bytes may never arrive.
         while (found := self._buffer.find(b"\r\n\r\n", self._scanned, end)) >= 0:
             self._scanned = found + 1
             first = max(self._at, found + 2 - _LENGTH_LINE_MAX)
@@ -305,8 +308,8 @@ class MessageReader:
     def _fail(self, reason: str) -> None:
         """Report an invalid header and search for the next one."""
         self._report(reason)
-        # From the header itself, because garbage may directly precede a valid one. But a header whose
-        # Content-Length was read must not be found again, so the search starts at the line that failed.
+        # Search from the start of the header, because garbage may directly precede a valid one. But a header
+        # whose Content-Length was read must not be found again, so then start at the invalid line.
         self._at = self._line_at if self._length_seen else self._header_at
         self._state = _State.RESYNC
 
@@ -320,7 +323,7 @@ class MessageReader:
 
 
 def _id_of(text: bytes | None) -> RequestId | None:
-    """The id in its JSON text; None if it is not a valid one."""
+    """Parse the JSON text of an id; return None if it is not valid."""
     try:
         return None if text is None else usable_id(read_json(text, keep_nul=True))
     except ValueError:
@@ -328,7 +331,7 @@ def _id_of(text: bytes | None) -> RequestId | None:
 
 
 def _with_ids(value: Any, exact: Any) -> Any:
-    """Return the message or batch with the ids of `exact`, which is the same one as it was sent."""
+    """Return the message or batch with the ids of `exact`, which is the same value with U+0000 unchanged."""
     if isinstance(exact, list):
         return [_with_ids(*pair) for pair in zip(value, exact, strict=True)]
     if isinstance(exact, dict):

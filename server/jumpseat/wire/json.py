@@ -1,10 +1,10 @@
-"""Reading and writing JSON. Reading is strict, except that it accepts halves of surrogate pairs.
+"""Reads and writes JSON. Reading is strict, except that it accepts halves of surrogate pairs.
 
-A text that an editor or a tokenizer cut inside an emoji is written `"\\ud83d"`. RFC 8259 (section 8.2)
-allows the escape and does not define its meaning. Such a request must be answered, and such an answer read.
-U+0000 becomes U+FFFD, because Emacs before 30 cannot read it.
+If an editor or a tokenizer splits a text inside an emoji, it is written as `"\\ud83d"`. RFC 8259
+(section 8.2) allows the escape but does not define its meaning. Such a request must be answered, and such an
+answer read. U+0000 becomes U+FFFD, because Emacs before 30 cannot read it.
 
-pydantic's parser and writer are fast, but stop at a depth of about 200 levels. The standard library handles
+pydantic's parser and writer are fast, but fail at a depth of about 200 levels. The standard library handles
 deeper values, up to `MAX_DEPTH`.
 """
 
@@ -22,15 +22,16 @@ from jumpseat.wire.outline import fault_in
 if TYPE_CHECKING:
     from pydantic_core import PydanticSerializationError, from_json, to_json
 else:
-    # The first message imports pydantic, which replaces these functions: a client's daemon starts meanwhile.
+    # The first message imports pydantic, which replaces these functions. A client thus imports it while its
+    # daemon is starting.
 
     def from_json(*arguments: Any, **options: Any) -> Any:
-        """Import pydantic's and call it."""
+        """Import pydantic's function and call it."""
         _import_pydantic()
         return from_json(*arguments, **options)
 
     def to_json(*arguments: Any, **options: Any) -> bytes:
-        """Import pydantic's and call it."""
+        """Import pydantic's function and call it."""
         _import_pydantic()
         return to_json(*arguments, **options)
 
@@ -39,7 +40,7 @@ else:
         from pydantic_core import PydanticSerializationError, from_json, to_json
 
 
-# Escaped backslashes first, so that the text `\\ud83d` is unchanged; then whole pairs.
+# Escaped backslashes match first, so that the text `\\ud83d` is unchanged, and then complete pairs.
 _ESCAPES = re.compile(
     rb"\\\\"
     rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -47,14 +48,14 @@ _ESCAPES = re.compile(
 )
 _HAS_SURROGATES = re.compile(rb"\\u[dD][89a-fA-F]")
 
-# The first words of the parser's errors for a text that may be JSON; a test checks them.
+# The parser's errors for a text that may be valid JSON start with these words; a test checks them.
 _LIMITS = ("recursion limit exceeded", "number out of range")
 
 
 class TooLarge(ValueError):  # noqa: N818 - a limit, and not a syntax error
-    """The text may be JSON, but is nested too deep or has a number that is too long.
+    """The text may be JSON, but is nested too deeply or has a number that is too long.
 
-    The message is one sentence; `id` is the JSON text of the outermost object's id, if there is one.
+    The message is one sentence; `id` is the JSON text of the outermost object's id, if any.
     """
 
     def __init__(self, reason: str, id_text: bytes | None) -> None:
@@ -68,19 +69,19 @@ def has_escaped_nul(text: bytes | str) -> bool:
 
 
 def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool = False) -> Any:
-    """Return the value of a JSON text in UTF-8; U+0000 and half a surrogate pair become U+FFFD.
+    """Parse JSON in UTF-8; U+0000 and halves of surrogate pairs become U+FFFD.
 
     Args:
-        text: The JSON text.
-        allow_inf_nan: Accept NaN and infinities, which are not JSON.
-        keep_nul: Leave U+0000 unchanged.
+        text: the JSON text.
+        allow_inf_nan: whether to accept NaN and infinities, which are not JSON.
+        keep_nul: whether to leave U+0000 unchanged.
 
     Raises:
-        TooLarge: It is beyond a limit.
-        ValueError: It is not JSON. Invalid UTF-8 is refused too.
+        TooLarge: the text is beyond a limit.
+        ValueError: the text is not JSON, or not valid UTF-8.
     """
     if not keep_nul and has_escaped_nul(text):
-        # Imported only when needed: `jumpseat.chat` would delay the start of a client.
+        # `jumpseat.chat` is imported only if necessary, because it would delay the start of a client.
         from jumpseat.chat.nul import replace_escaped_nul
 
         text = replace_escaped_nul(text)
@@ -114,7 +115,7 @@ def _no_constant(name: str) -> Any:
 
 
 def write_json(value: Any) -> bytes:
-    """The JSON text of a value: UTF-8 without white space. NaN and infinities become null.
+    """Return the JSON text of a value, in UTF-8 without whitespace. NaN and infinities become null.
 
     Raises:
         ValueError: the value contains something that JSON cannot represent.
@@ -136,10 +137,10 @@ def _dumped(value: Any) -> bytes:
 
 
 def _writable(value: Any) -> Any:
-    """The same value with U+FFFD for what UTF-8 cannot encode, and null for NaN."""
+    """Return the value with U+FFFD in place of characters that UTF-8 cannot encode, and null for NaN."""
     match value:
         case str():
-            # Half a surrogate pair, from a file name that is not UTF-8 for example, has no UTF-8 form.
+            # UTF-8 cannot encode half a surrogate pair, which a file name that is not UTF-8 may contain.
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case float():
             return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Reads long JSON texts in a thread without blocking the other threads."""
+"""Parses long JSON texts in a worker thread without blocking other threads."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from typing import Any
 from jumpseat.wire.json import read_json
 
 LARGE_JSON_BYTES = 128 * 1024
-"""A shorter text is read by the parser in C, in a few milliseconds."""
+"""The length up to which the parser in C is used, which then takes a few milliseconds."""
 
 MAX_VALUES = 2_000_000
-"""Each value takes up to a hundred bytes of memory, even if its text is short. Objects and arrays count
-twice: the garbage collector, which stops all threads, visits each of them."""
+"""The most values of a text, each of which takes up to a hundred bytes of memory even if its text is short.
+
+Objects and arrays count twice, because the garbage collector, which stops all threads, visits each of them.
+"""
 
 _SLICE_BYTES = 1024 * 1024
 
 
 def read_large_json(text: bytes | str, *, allow_inf_nan: bool = False) -> Any:
-    """As `read_json`, for texts of any length; call it in a thread for a long one.
+    """Parse JSON like `read_json`. Call this in a worker thread for a long text.
 
     Args:
         text: the JSON text.
-        allow_inf_nan: accept NaN and infinities, which are not JSON.
+        allow_inf_nan: whether to accept NaN and infinities, which are not JSON.
 
     Raises:
-        ValueError: it is not JSON, is nested very deeply, or has more than `MAX_VALUES` values.
+        ValueError: the text is not JSON, is nested very deeply, or has more than `MAX_VALUES` values.
     """
     if len(text) <= LARGE_JSON_BYTES:
         return read_json(text, allow_inf_nan=allow_inf_nan)
@@ -46,10 +48,10 @@ def _slices(text: bytes) -> Iterator[bytes]:
         yield bytes(view[start : start + _SLICE_BYTES])
 
 
-# A parser in C holds the GIL until it has read the whole text: seconds for a few megabytes of small values.
-# The standard library's parser in Python lets other threads run; it is about ten times slower.
+# A parser in C holds the GIL until it has read the whole text, which takes seconds for a few megabytes of
+# small values. The standard library's parser in Python lets other threads run, but is about ten times slower.
 class _Reader(json.JSONDecoder):
-    """The parser in Python; counts the values of one text."""
+    """The parser in Python, which also counts the values of one text."""
 
     def __init__(self, allow_inf_nan: bool) -> None:
         super().__init__(parse_constant=None if allow_inf_nan else _refuse)

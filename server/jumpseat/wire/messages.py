@@ -1,6 +1,6 @@
-"""JSON-RPC 2.0 messages: classifies a JSON value as request, notification, response, batch, or invalid.
+"""Classifies a JSON value as a JSON-RPC 2.0 request, notification, response or batch, or as invalid.
 
-Does not check params, and knows no method names.
+Method names and params are not checked.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ RequestId: TypeAlias = str | int
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call that must be answered, once."""
+    """A call that must be answered exactly once."""
 
     id: RequestId
     method: str
     params: Any = None
-    """As received; None if absent."""
+    """The params as received; None if absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class RpcResponse:
-    """The response to one of our requests: a result, unless `error` is set."""
+    """The response to one of our requests, which has a result unless `error` is set."""
 
     id: RequestId | None
-    """None if the other side could not read the request's id."""
+    """The request's id; None if the other side could not read it."""
 
     result: Any = None
     error: Mapping[str, Any] | None = None
@@ -53,10 +53,10 @@ class RpcResponse:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """JSON that is not a JSON-RPC message, or a message beyond a limit; `reason` is one sentence."""
+    """JSON that is not a JSON-RPC message, or a message beyond a limit. `reason` is one sentence."""
 
     id: RequestId | None
-    """The id to answer with, if it could be read."""
+    """The id to use in the answer, if it could be read."""
 
     reason: str
 
@@ -66,13 +66,13 @@ Message: TypeAlias = Request | Notification | RpcResponse | Invalid
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Several messages in one frame, at least one."""
+    """One or more messages in one frame."""
 
     items: tuple[Message, ...]
 
 
 def classify(value: Any) -> Message | Batch:
-    """Classify a parsed JSON value; never raises. An `Invalid` of the reader is returned unchanged."""
+    """Classify a parsed JSON value; never raise. An `Invalid` from the reader is returned unchanged."""
     if isinstance(value, Invalid):
         return value
     if isinstance(value, list):
@@ -85,7 +85,7 @@ def classify(value: Any) -> Message | Batch:
 
 
 def usable_id(value: Any) -> RequestId | None:
-    """The value as a request id; None if it is not a valid one."""
+    """Return the value if it is a valid request id, or None."""
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 

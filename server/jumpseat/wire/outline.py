@@ -1,7 +1,7 @@
-"""Scans a JSON text without parsing it: its depth, its number of values, and its id.
+"""Finds the depth of a JSON text, its number of values and its id without parsing it.
 
-A text of many small values takes forty times its size in memory once parsed. The scan refuses it as soon as
-it is beyond a limit. It does not check whether the text is valid JSON; `json` does.
+Once parsed, a text with many small values takes forty times its size in memory. The scan rejects it as soon
+as it exceeds a limit. It does not check whether the text is valid JSON; `json` does.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 
 MAX_DEPTH = 600
-"""Nested arrays and objects. Every step that a message passes handles this depth."""
+"""The most nested arrays and objects. Every processing step of a message supports this depth."""
 
 MAX_VALUES = 1_000_000
-"""Values of one message, keys and containers included."""
+"""The most values of one message, including keys and containers."""
 
 MAX_BATCH = 1000
-"""Messages of one batch."""
+"""The most messages in one batch."""
 
 MAX_DIGITS = 4300
-"""Digits of a number; Python's default limit, because the time is quadratic."""
+"""The most digits of a number. This is Python's default limit, because parsing takes quadratic time."""
 
 TOO_LARGE_BATCH = f"A batch may hold at most {MAX_BATCH} messages."
 TOO_DEEP = f"The message is nested deeper than {MAX_DEPTH} levels."
@@ -26,16 +26,17 @@ TOO_MANY = f"The message has more than {MAX_VALUES} values."
 TOO_LONG = f"The message has a number of more than {MAX_DIGITS} digits."
 
 TAIL_BYTES = 4096
-"""How many bytes at the end of a refused message are searched for its id."""
+"""The number of bytes at the end of a rejected message that are searched for its id."""
 
 _STRING = rb'(?:[^"\\]++|\\.)*+'
 _TOKEN = re.compile(rb'"' + _STRING + rb'("?)|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
 _WHOLE_STRING = re.compile(rb'"' + _STRING + rb'"', re.DOTALL)
 _REST_OF_STRING = re.compile(_STRING, re.DOTALL)
-# A longer string is neither a key nor an id in use.
+# The most bytes of a key or an id: real ones are shorter.
 _SHORT = 1024
 
-# The id as one of the last members of the outermost object: only strings follow it, such as `method`.
+# This matches an id that is one of the last members of the outermost object, followed only by strings such as
+# `method`.
 _ID_AT_THE_END = re.compile(
     rb',\s*"id"\s*:\s*(-?[0-9]{1,20}|"(?:[^"\\]|\\.){0,256}")\s*'
     rb'(?:,\s*"[^"\\]{0,64}"\s*:\s*"[^"\\]{0,256}"\s*)*\}\s*\Z',
@@ -47,14 +48,14 @@ _OPENING, _CLOSING = frozenset(b"[{"), frozenset(b"]}")
 
 
 class Outline:
-    """Scans one text, piece by piece, until it is beyond a limit."""
+    """An incremental scan of one text, which stops at a limit."""
 
     def __init__(self) -> None:
         self.id: bytes | None = None
-        """The JSON text of the outermost object's `id`, once it was read."""
+        """The JSON text of the outermost object's `id`; None until it was read."""
 
         self.fault: str | None = None
-        """What is beyond a limit, in one sentence."""
+        """The exceeded limit, as one sentence."""
 
         self._at = 0
         self._in_string = False
@@ -66,12 +67,12 @@ class Outline:
         self._after_colon = False
 
     def read(self, text: bytes | bytearray, start: int, end: int) -> str | None:
-        """Scan the bytes since the last call; returns the fault, if there is one.
+        """Scan the bytes since the last call, and return `fault`.
 
         Args:
-            text: contains the text so far.
-            start: where the text begins in it.
-            end: where it ends so far.
+            text: a buffer that contains the text so far.
+            start: the offset in the buffer where the text begins.
+            end: the offset in the buffer where it ends so far.
         """
         if self._in_string:
             rest = _REST_OF_STRING.match(text, start + self._at, end)
@@ -110,8 +111,8 @@ class Outline:
                     self.fault = TOO_LONG
                     break
                 if token.end() >= end - is_string and not token[1]:
-                    # It may continue in the next piece; a string may end within an escape. A short token is
-                    # read again then, as a whole.
+                    # The token may continue in the next piece, and a string may be split within an escape. A
+                    # short token is then read again as a whole.
                     self._in_string = is_string and size > _SHORT
                     stopped = token.end() if self._in_string else token.start()
                     values += self._in_string
@@ -131,10 +132,10 @@ class Outline:
 
 
 def fault_in(text: bytes) -> tuple[str | None, bytes | None]:
-    """What is beyond a limit in a whole text, and the JSON text of its id.
+    """Return the exceeded limit of a whole text, if any, and the JSON text of its id.
 
     Raises:
-        ValueError: brackets are not balanced, so it is not JSON.
+        ValueError: the brackets are not balanced, so the text is not JSON.
     """
     outline = Outline()
     if outline.read(text, 0, len(text)) is not None:
@@ -145,6 +146,6 @@ def fault_in(text: bytes) -> tuple[str | None, bytes | None]:
 
 
 def id_at_the_end(tail: bytes) -> bytes | None:
-    """The JSON text of the id in the last bytes of a message."""
+    """Return the JSON text of the id in the last bytes of a message."""
     match = _ID_AT_THE_END.search(tail)
     return match[1] if match else None

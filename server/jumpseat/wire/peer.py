@@ -1,6 +1,6 @@
-"""A small JSON-RPC peer: sends requests, and calls handlers for the other side's.
+"""A small JSON-RPC peer, which sends requests and calls handlers for incoming ones.
 
-It owns no transport: input comes through `feed`, and output goes to the `write` callback.
+It is independent of the transport: input arrives through `feed`, and output goes to the `write` callback.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class RpcError(Exception):
-    """The other side answered with an error; or, raised by a handler, the error to answer with."""
+    """An error answer, either from the other side or, if raised by a handler, to the other side."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         """
@@ -48,10 +48,10 @@ class RpcError(Exception):
 
 
 class PeerClosed(Exception):  # noqa: N818 - a state, and an error only for waiting callers
-    """The connection is gone, so the request has no answer; the message gives the reason."""
+    """The connection is gone, so the request will not be answered. The message is the reason."""
 
 
-# The default callbacks of `Peer`.
+# These are the default callbacks of `Peer`.
 def _ignore(method: str, params: Any) -> None:
     pass
 
@@ -66,7 +66,7 @@ async def _refuse(method: str, params: Any) -> Any:
 
 
 class Peer:
-    """One side of a JSON-RPC connection. Belongs to one event loop.
+    """One side of a JSON-RPC connection. It belongs to one event loop.
 
     Each message of an incoming batch is handled and answered separately.
     """
@@ -84,11 +84,10 @@ class Peer:
         Args:
             write: called with each whole frame; must not block.
             on_notification: called with method and params, in the order of arrival.
-            on_request: called with method and params, each in a task of its own; returns the result or
-                raises `RpcError`.
-            on_malformed: called with a sentence for input that is not a message; it may close the peer.
-            cancel_method: the notification, with the request's `id`, by which either side cancels a
-                request.
+            on_request: called with method and params, in a separate task for each request; returns the result
+                or raises `RpcError`.
+            on_malformed: called with a sentence about input that is not a message; it may close the peer.
+            cancel_method: the notification with which either side cancels a request, by its `id`.
         """
         self._write = write
         self._on_notification = on_notification
@@ -102,11 +101,11 @@ class Peer:
         self._closed: str | None = None
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """Send a request and wait for its result. If the caller is cancelled, the request is cancelled.
+        """Send a request and wait for its result. Cancelling the caller also cancels the request.
 
         Raises:
             RpcError: the other side answered with an error.
-            PeerClosed: the connection is gone, before or while waiting.
+            PeerClosed: the connection was already gone, or was lost while waiting.
         """
         request_id, future = self.start_request(method, params)
         try:
@@ -116,9 +115,10 @@ class Peer:
             raise
 
     def start_request(self, method: str, params: Any = None) -> tuple[RequestId, asyncio.Future[Any]]:
-        """Send a request; the future gets its result, or an exception as `request` raises it.
+        """Send a request, and return its id and a future for its result.
 
-        Cancelling the future does not notify the other side; `cancel` does.
+        The future raises the same exceptions as `request`. Cancelling it does not notify the other side;
+        `cancel` does.
 
         Raises:
             PeerClosed: the connection is already gone.
@@ -132,7 +132,7 @@ class Peer:
         return request_id, future
 
     def cancel(self, request_id: RequestId) -> None:
-        """Cancel a request of ours; no effect if it has been answered."""
+        """Cancel one of our requests, unless it has already been answered."""
         if request_id in self._pending:
             if self._pending[request_id].cancelled():
                 del self._pending[request_id]
@@ -149,7 +149,7 @@ class Peer:
         self._send({"jsonrpc": "2.0", "method": method}, params)
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece of input."""
+        """Handle the next piece of input."""
         for value in self._reader.feed(data):
             if self._closed is not None:
                 return
@@ -169,7 +169,7 @@ class Peer:
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(PeerClosed(reason))
-                # Marked as retrieved: asyncio must not report it if no caller awaits it.
+                # Mark the exception as retrieved, so that asyncio does not report it if no caller awaits it.
                 future.exception()
         self._pending.clear()
         for task in self._serving.values():
@@ -219,7 +219,7 @@ class Peer:
                         response.error.get("data"),
                     )
                 )
-                future.exception()  # Marked as retrieved, as in `close`.
+                future.exception()  # This marks it as retrieved, as in `close`.
 
     async def _serve(self, request: Request) -> None:
         try:

@@ -1,7 +1,7 @@
 """Reads and writes pipes and sockets that the event loop polls; `threads` handles other descriptors.
 
 asyncio's own transports are unsuitable: they resume a writer only when its buffer is empty, treat a socket as
-closed when the other side has shut down only its sending half, and set O_NONBLOCK on the open file.
+closed if the other side has only shut down its sending half, and set O_NONBLOCK on the open file.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Callable
 from jumpseat.system.unblocked import Unblocked
 
 PIECE = 4 * 1024
-"""Bytes of one read: small requests in so many bytes take one to three milliseconds."""
+"""The size of one read, in bytes. Small requests of this total size take one to three milliseconds."""
 
 TURN_SECONDS = 0.0005
-"""How long one connection's input is handled before the event loop serves the others."""
+"""The time for which one connection's input is handled before the event loop serves the others."""
 
 
 class PolledReader:
-    """Reads `fd` until its end."""
+    """A reader that reads `fd` until its end."""
 
     def __init__(
         self,
@@ -39,7 +39,8 @@ class PolledReader:
         self._reading = True
         self.ended = asyncio.Event()
         loop.add_reader(self._input.fileno, self._readable)
-        # Once at once: a named pipe that has no writer any more when it is opened never becomes readable.
+        # Read once immediately: a named pipe whose last writer closed before it was opened never becomes
+        # readable.
         loop.call_soon(self._readable)
 
     def close(self) -> None:
@@ -51,13 +52,13 @@ class PolledReader:
             self.ended.set()
 
     def pause(self) -> None:
-        """Read nothing until `resume`."""
+        """Stop reading until `resume`."""
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._input.fileno)
 
     def resume(self) -> None:
-        """Read again."""
+        """Continue reading."""
         if not self._reading and not self._ended and not self._closed:
             self._reading = True
             self._loop.add_reader(self._input.fileno, self._readable)
@@ -69,7 +70,7 @@ class PolledReader:
                 data = self._input.read(PIECE)
             except (BlockingIOError, InterruptedError):
                 return
-            except OSError:  # For example a socket that was reset: the end of input.
+            except OSError:  # The input has ended, for example because the socket was reset.
                 data = b""
             if not data:
                 self.pause()
@@ -82,7 +83,7 @@ class PolledReader:
 
 
 class PolledWriter:
-    """Writes to `fd` at once and buffers the rest."""
+    """A writer that writes to `fd` immediately as far as possible, and buffers the rest."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class PolledWriter:
 
     @property
     def buffered(self) -> int:
-        """Bytes that are not written yet."""
+        """The number of bytes that are not written yet."""
         return len(self._buffer)
 
     def write(self, data: bytes) -> None:
@@ -156,8 +157,8 @@ class PolledWriter:
 
     def _reader_changed(self) -> None:
         if not self._hung_up():
-            # Unexpected data, a half-closed socket, or a named pipe that is open for reading too: writing may
-            # go on. Stop polling; a later write detects a closed reader.
+            # The cause is unexpected data, a half-closed socket, or a named pipe that is also open for
+            # reading. Writing may continue, so only stop polling; a later write detects a closed reader.
             self._loop.remove_reader(self._output.fileno)
         else:
             self._lose()
@@ -167,11 +168,11 @@ class PolledWriter:
             poll = select.poll()
             poll.register(self._output.fileno, 0)
             return bool(poll.poll(0))
-        raise NotImplementedError  # `transport` polls nothing on Windows.
+        raise NotImplementedError  # `transport` does not poll on Windows.
 
     def _lose(self) -> None:
         self.close()
-        # Not from inside `write`: its caller may be in an inconsistent state.
+        # Do not call it from inside `write`, whose caller may be in an inconsistent state.
         self._loop.call_soon(self._on_lost)
 
 

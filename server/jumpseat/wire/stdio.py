@@ -1,7 +1,7 @@
 """Claims this process's stdin and stdout for the wire.
 
-After `claim_stdio` only the returned descriptors reach the other side. The output of a stray `print()`, of a
-native library or of a child process goes to stderr and cannot corrupt a frame.
+After `claim_stdio`, only the returned descriptors reach the other side. The output of a stray `print()`, a
+native library or a child process goes to stderr and cannot corrupt a frame.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import sys
 
 
 def claim_stdio() -> tuple[int, int]:
-    """Move descriptors 0 and 1 to private ones; returns `(read_fd, write_fd)`.
+    """Move descriptors 0 and 1 to private ones, and return `(read_fd, write_fd)`.
 
-    Descriptor 0 becomes the null device and descriptor 1 a second stderr (the null device where there is
-    no stderr), and so do `sys.stdin` and `sys.stdout`. The private descriptors are in binary mode and are
-    not inherited by children. Call it once, before anything writes to stdout.
+    Descriptor 0 becomes the null device and descriptor 1 a second stderr (the null device if there is no
+    stderr), and so do `sys.stdin` and `sys.stdout`. The private descriptors are in binary mode and are not
+    inherited by children. Call this once, before anything writes to stdout.
 
     Raises:
         OSError: stdin or stdout is closed.
     """
     if sys.stdout is not None:
         sys.stdout.flush()
-    # A child would inherit a number below 3 as a standard stream.
+    # A child would inherit a descriptor below 3 as a standard stream.
     private = [_duplicate_above_standard(fd) for fd in (0, 1)]
     null = os.open(os.devnull, os.O_RDWR)
     try:
@@ -44,7 +44,7 @@ def claim_stdio() -> tuple[int, int]:
 
 
 def _duplicate_above_standard(fd: int) -> int:
-    """A non-inheritable duplicate of `fd` whose number is above 2."""
+    """Create a non-inheritable duplicate of `fd` whose number is above 2."""
     too_low = []
     try:
         while (duplicate := os.dup(fd)) <= 2:
@@ -56,7 +56,7 @@ def _duplicate_above_standard(fd: int) -> int:
 
 
 def _rebind_streams() -> None:
-    """Replace `sys.stdin` and `sys.stdout`, without the buffers of the old streams."""
+    """Replace `sys.stdin` and `sys.stdout`, discarding the buffers of the old streams."""
     # The old streams stay open on the same descriptors, because other code may use them.
     sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - lives on
     sys.stdout = open(  # noqa: SIM115 - lives as long as the process

@@ -1,4 +1,4 @@
-"""Reads and writes descriptors that the event loop cannot poll, each in a thread of its own."""
+"""Reads and writes descriptors that the event loop cannot poll, each in a separate thread."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from queue import SimpleQueue
 from jumpseat.system.unblocked import Unblocked
 
 CHUNK = 16 * 1024
-"""Bytes of one read or write."""
+"""The size of one read or write, in bytes."""
 
 
 class _Ending:
-    """The end of a thread: its waits can be interrupted, and its last step is known to the event loop."""
+    """A helper that interrupts the waits of a thread, and notifies the event loop of its end."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.ended = asyncio.Event()
         self._loop = loop
-        # The session's, which names its log: a thread has none by itself.
+        # This is the session's context, which names its log. A thread does not inherit it.
         self._context = contextvars.copy_context()
         self._woken = False
         self._wake_fd, self._wake_write_fd = os.pipe()
 
     def call(self, callback: Callable[..., None], *args: object) -> None:
-        """Have the event loop call this; nothing if it is closed already."""
+        """Make the event loop call this, unless the loop is already closed."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *args, context=self._context)
 
     def wake(self) -> None:
-        """End a wait, now or when it begins."""
+        """Interrupt the current wait, or the next one."""
         self._woken = True
         with suppress(OSError):  # The thread has ended.
             os.write(self._wake_write_fd, b"x")
 
     def wait(self, stream: Unblocked, *, write: bool) -> bool:
-        """Wait until the stream is ready; False if the thread was woken."""
+        """Wait until the stream is ready; return False if the wait was interrupted."""
         if sys.platform == "linux":
             poll = select.poll()
             poll.register(self._wake_fd, select.POLLIN)
             poll.register(stream.fileno, select.POLLOUT if write else select.POLLIN)
             poll.poll()
         elif sys.platform != "win32":
-            # macOS' `poll` does not support terminals. Windows can wait for sockets only.
+            # macOS's `poll` does not support terminals. Windows can only wait for sockets.
             writes = [stream.fileno] if write else []
             reads = [self._wake_fd] if write else [self._wake_fd, stream.fileno]
             select.select(reads, writes, [])
         return not self._woken
 
     def end(self, stream: Unblocked) -> None:
-        """Close the descriptors; the thread's last step."""
-        # Only here: closed elsewhere, the numbers could be reused while this thread still uses them.
+        """Close the descriptors, as the thread's last step."""
+        # If they were closed anywhere else, the numbers could be reused while this thread still uses them.
         stream.close()
         os.close(self._wake_fd)
         self.call(self._forget)
@@ -68,7 +68,7 @@ class _Ending:
 
 
 class ThreadedReader:
-    """Reads `fd` until its end and passes the pieces to the event loop."""
+    """A reader that reads `fd` until its end, and passes the pieces to the event loop."""
 
     def __init__(
         self,
@@ -82,9 +82,10 @@ class ThreadedReader:
         self._on_data = on_data
         self._on_eof = on_eof
         self._closed = self._paused = self._held = False
-        # One chunk for each turn of the event loop, so that other connections are served in between.
+        # The thread passes on one chunk per turn of the event loop, so that other connections are served in
+        # between.
         self._room = threading.Semaphore(1)
-        # A daemon thread: one that is blocked in a read must not keep the process alive.
+        # It must be a daemon thread: a thread that is blocked in a read would keep the process alive.
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()
 
     @property
@@ -93,20 +94,20 @@ class ThreadedReader:
         return self._ending.ended
 
     def close(self) -> None:
-        """Pass on nothing more, and end the thread without another read."""
+        """Stop passing on input, and end the thread without another read."""
         self._closed = True
         self._room.release()
         self._ending.wake()
 
     def _run(self) -> None:
-        # Without a read after the end: what arrives then is for the next reader of a terminal.
+        # Do not read after the end: later input is for the terminal's next reader.
         while self._ending.wait(self._input, write=False):
             try:
                 data = self._input.read(CHUNK)
             except BlockingIOError:  # Another process has read it.
                 continue
             except OSError:
-                # For example a terminal that hung up: the end of input.
+                # The input has ended, for example because a terminal hung up.
                 data = b""
             if not data:
                 self._ending.call(self._end)
@@ -116,11 +117,11 @@ class ThreadedReader:
         self._ending.end(self._input)
 
     def pause(self) -> None:
-        """Pass on nothing until `resume`, but for the chunk that is read already."""
+        """Stop passing on input until `resume`, except for the chunk that was already read."""
         self._paused = True
 
     def resume(self) -> None:
-        """Pass on again."""
+        """Continue passing on input."""
         if self._paused:
             self._paused = False
             if self._held:
@@ -141,7 +142,7 @@ class ThreadedReader:
 
 
 class ThreadedWriter:
-    """Writes to `fd` in order; only the event loop changes the state."""
+    """A writer that writes to `fd` in order. Only the event loop's thread changes its state."""
 
     def __init__(
         self,
@@ -167,7 +168,7 @@ class ThreadedWriter:
 
     @property
     def buffered(self) -> int:
-        """Bytes that the thread has not written yet."""
+        """The number of bytes that the thread has not written yet."""
         return self._buffered
 
     def write(self, data: bytes) -> None:
@@ -180,7 +181,7 @@ class ThreadedWriter:
         self._limit = limit
 
     def close(self) -> None:
-        """Write nothing more, and end the thread."""
+        """Stop writing, and end the thread."""
         self._closed = True
         self._queue.put(None)
         self._ending.wake()

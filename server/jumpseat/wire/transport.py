@@ -17,25 +17,27 @@ from jumpseat.wire.polled import PolledReader, PolledWriter
 from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
 
 HIGH_WATER = 1024 * 1024
-"""From this many buffered bytes on, `Transport.ready` waits."""
+"""The number of buffered bytes from which `Transport.ready` waits."""
 
 FLOOD_WATER = 16 * HIGH_WATER
-"""From this many buffered bytes on, no input is read. Turns stop far below it; the responses to a client that
-sends requests and reads nothing do not."""
+"""The number of buffered bytes from which input is no longer read.
+
+Turns stop far below it, but not the responses to a client that sends requests without reading.
+"""
 
 
 class Input(Protocol):
-    """The reading half; it calls back with data and with the end."""
+    """The reading half, which calls back with data and at the end."""
 
     @property
     def ended(self) -> asyncio.Event:
         """Set when the descriptor is closed."""
 
     def pause(self) -> None:
-        """Read nothing until `resume`; a piece that is read already may still be passed on."""
+        """Stop reading until `resume`; a piece that was already read may still be passed on."""
 
     def resume(self) -> None:
-        """Read again."""
+        """Continue reading."""
 
     def close(self) -> None:
         """Close the descriptor."""
@@ -50,20 +52,20 @@ class Writer(Protocol):
 
     @property
     def buffered(self) -> int:
-        """Bytes that are not written yet."""
+        """The number of bytes that are not written yet."""
 
     def write(self, data: bytes) -> None:
-        """Write now, and buffer the rest."""
+        """Write immediately as far as possible, and buffer the rest."""
 
     def notify_below(self, limit: int) -> None:
-        """Call the progress callback once no more than `limit` bytes are buffered."""
+        """Call the progress callback as soon as at most `limit` bytes are buffered."""
 
     def close(self) -> None:
         """Close the descriptor; buffered bytes are lost."""
 
 
 class Transport:
-    """The bytes of one connection. Created by `open_fds`; belongs to one event loop."""
+    """The byte transport of one connection. Created by `open_fds`; belongs to one event loop."""
 
     def __init__(self, on_data: Callable[[bytes], None], on_eof: Callable[[], None]) -> None:
         self._on_data = on_data
@@ -78,29 +80,29 @@ class Transport:
 
     @property
     def buffered(self) -> int:
-        """Bytes written that the operating system has not taken yet."""
+        """The number of written bytes that the operating system has not accepted yet."""
         return 0 if self._output is None or self._output_gone else self._output.buffered
 
     def write(self, data: bytes) -> None:
-        """Write at once as far as that is possible and keep the rest; a write to a lost peer is dropped."""
+        """Write immediately as far as possible, and buffer the rest; a write to a lost peer is dropped."""
         if self._output is not None and not self._output_gone and not self._closed:
             self._output.write(data)
             if self._output.buffered >= FLOOD_WATER and self._input is not None:
                 self._input.pause()
 
     def hold_input(self) -> None:
-        """Read nothing until `release_input`; a piece that is read already may still be passed on."""
+        """Stop reading until `release_input`; a piece that was already read may still be passed on."""
         self._held = True
         if self._input is not None:
             self._input.pause()
 
     def release_input(self) -> None:
-        """Read again, unless too much output is buffered."""
+        """Continue reading, unless too much output is buffered."""
         self._held = False
         self._progress()
 
     async def ready(self, limit: int = HIGH_WATER - 1) -> None:
-        """Return when at most `limit` bytes are buffered, or the reader is gone."""
+        """Wait until at most `limit` bytes are buffered, or the reader is gone."""
         while self.buffered > limit and not self._closed:
             entry = (limit, asyncio.get_running_loop().create_future())
             self._waiting.add(entry)
@@ -112,8 +114,8 @@ class Transport:
                 self._watch()
 
     async def flush(self, timeout: float) -> bool:
-        """Wait until nothing is buffered, at most `timeout` seconds; True if everything was written."""
-        # A write that has just failed is reported in the next iteration of the event loop.
+        """Wait at most `timeout` seconds until the buffer is empty; return True if everything was written."""
+        # A failure of the last write is reported in the next iteration of the event loop.
         await asyncio.sleep(0)
         try:
             async with asyncio.timeout(timeout):
@@ -123,7 +125,7 @@ class Transport:
         return not self._output_gone
 
     def close(self) -> None:
-        """Close both descriptors at once. Buffered bytes are lost: flush first."""
+        """Close both descriptors immediately. Buffered bytes are lost unless you flush first."""
         if self._closed:
             return
         self._closed = self._ended = True
@@ -134,7 +136,7 @@ class Transport:
         self._progress()
 
     async def aclose(self, timeout: float) -> None:
-        """As `close`; returns when the descriptors are closed, or after `timeout` seconds."""
+        """Close the transport, and wait at most `timeout` seconds until the descriptors are closed."""
         self.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
@@ -171,14 +173,14 @@ class Transport:
 def open_fds(
     read_fd: int, write_fd: int, *, on_data: Callable[[bytes], None], on_eof: Callable[[], None]
 ) -> Transport:
-    """Open a transport on two descriptors of any kind, which it owns from now on, and closes on failure.
+    """Open a transport on two descriptors of any kind, which it owns from then on and closes on failure.
 
     Args:
         read_fd: the input.
         write_fd: the output; may be the same socket as `read_fd`.
-        on_data: called on the event loop with each piece of input, never empty, and not before this returns.
-        on_eof: called once, when the input has ended or the reader of our output is gone. Output can
-            still be written after the input has ended. Not called after `close`.
+        on_data: called on the event loop with each non-empty piece of input, but not before this returns.
+        on_eof: called once, when the input has ended or the reader of our output is gone, but never after
+            `close`. Output can still be written after the input has ended.
 
     Raises:
         OSError: a descriptor is not open.
@@ -208,6 +210,6 @@ def open_fds(
 
 def _can_poll(fd: int) -> bool:
     """Whether the event loop can poll this descriptor."""
-    # Not the null device or regular files, on macOS not terminals, and on Windows not plain pipes.
+    # It cannot poll the null device and regular files, terminals on macOS, and plain pipes on Windows.
     mode = os.fstat(fd).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
