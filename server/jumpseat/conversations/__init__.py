@@ -1,4 +1,4 @@
-"""Kept conversations: a record beside the chats, never the source of a chat's context."""
+"""Saved conversations: a record of the chats, which is never the source of a chat's context."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ __all__ = [
     "new_id",
 ]
 
-# A daemon that keeps nothing starts without the store.
+# A daemon that does not save conversations starts without importing the store.
 __getattr__ = deferred(
     __name__,
     {

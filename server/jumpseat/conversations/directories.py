@@ -1,4 +1,4 @@
-"""The directory of the kept conversations; working directories as the index compares them, links resolved."""
+"""The directory of the saved conversations, and directories in the resolved form that the index compares."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from jumpseat.system.state_file import StateError
 
 
 def directory_key(directory: str) -> str:
-    """An absolute directory in the form in which it is stored and compared; it ends with a separator."""
+    """Return an absolute directory in the form in which it is stored and compared, with a final separator."""
     key = os.path.normcase(os.path.normpath(directory)).rstrip(os.sep) + os.sep
-    # A name that is no UTF-8 comes with lone surrogates, which SQLite's texts cannot hold.
+    # A name that is not valid UTF-8 contains lone surrogates, which SQLite cannot store.
     return key.encode("utf-8", "backslashreplace").decode()
 
 
 def resolved(directory: str) -> str:
-    """The directory with its links resolved; one that does not exist as far as it does."""
+    """Return the directory with its links resolved, as far as it exists."""
     try:
         return os.path.realpath(directory)
-    except (OSError, ValueError):  # A null byte, or on Windows a loop of links.
+    except (OSError, ValueError):  # It contains a null byte or, on Windows, a loop of links.
         return directory
 
 
 def conversations_directory(state_dir: Path) -> Path:
-    """Where a state directory has its kept conversations."""
+    """Return the directory of the saved conversations in a state directory."""
     return state_dir / "conversations"
 
 
 def refuse_unsafe(directory: Path) -> None:
-    """Check that no other user can change the kept conversations; a directory that does not exist passes.
+    """Check that no other user can change the saved conversations; a missing directory passes.
 
     Raises:
         StateError: the directory is a link, belongs to another user, or can be written by others.

@@ -1,4 +1,4 @@
-"""The files of the kept conversations, with their states as they were last read."""
+"""The files of the saved conversations, with their most recently read states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jumpseat.system.state_file import StateError
 from jumpseat.system.watch import Stamp
 
 CACHED_BYTES = 16 << 20
-"""Of all files whose states are kept in memory; the last one is kept in any case."""
+"""The most bytes of files whose states are cached; the last state is cached in any case."""
 
 SUFFIX = ".jsonl"
 
@@ -29,21 +29,21 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNOREC
 """Names that are devices on Windows, with any extension."""
 
 _COPY = re.compile(r"(?P<aside>.+)\.damaged-[^.]+|\.(?P<unfinished>.+)\.[0-9a-f]{12}")
-"""A file that was set aside as damaged, or what a process left that was killed meanwhile."""
+"""The name of a damaged file that was set aside, or of a temporary file that a killed process left."""
 
 _HEAD = 256
-"""The first bytes of a file contain its id and the time of its creation."""
+"""The number of bytes at the start of a file that contain its id and the time of its creation."""
 
 
 def is_id(text: str) -> bool:
-    """Whether a kept conversation may have this id."""
+    """Whether a saved conversation can have this id."""
     return _ID.fullmatch(text) is not None
 
 
 def id_of(file_name: str) -> tuple[str, bool] | None:
     """Return the id of the conversation that a file belongs to, and whether it is only a copy.
 
-    None if it belongs to none.
+    The result is None if the file does not belong to a conversation.
     """
     own_name, is_copy = file_name, False
     if not file_name.endswith(SUFFIX):
@@ -56,60 +56,60 @@ def id_of(file_name: str) -> tuple[str, bool] | None:
 
 
 def new_id(now: datetime) -> str:
-    """An id for a new conversation, in the order of time for people who read a list."""
+    """Create an id for a new conversation. Ids sort by time, for people who read a list."""
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
 
 
 @dataclass(slots=True)
 class ReadFile:
-    """What was read of one file."""
+    """The data read from one file."""
 
     path: Path
     state: State
     inode: int = 0
     changed_ns: int = 0
     offset: int = 0
-    """The end of the last line that is folded into the state."""
+    """The offset of the end of the last line that is folded into the state."""
 
     tail: bytes = b""
-    """What a crash, or a write under way, left behind the last line end."""
+    """The incomplete line that a crash left after the last line end, or that is still being written."""
 
     head: bytes = b""
     is_damaged: bool = False
     unannounced: int = 0
-    """The bytes at the end of the file that no change has announced."""
+    """The number of bytes at the end of the file that no change has announced."""
 
     new_texts: list[str] = field(default_factory=list)
-    """What the last reading or writing has added, for a search."""
+    """The searchable texts that the last read or write added."""
 
     @property
     def size(self) -> int:
-        """Of the file, when it was read."""
+        """The file's size when it was read."""
         return self.offset + len(self.tail)
 
     @property
     def stamp(self) -> Stamp:
-        """Of the file, when it was read."""
+        """The file's stamp when it was read."""
         return self.changed_ns, self.inode, self.size
 
 
 class Files:
-    """The files of one directory. Not thread-safe; a change needs the store's lock."""
+    """The files of one directory. Not thread-safe; a change requires the store's lock."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._cache: OrderedDict[str, ReadFile] = OrderedDict()
 
     def path(self, conversation_id: str) -> Path:
-        """Where the conversation is, or would be."""
+        """Return the path of the conversation's file, whether or not it exists."""
         return self.directory / _file_name(conversation_id)
 
     def copies(self, conversation_id: str) -> list[Path]:
-        """The copies of the conversation's file that were set aside."""
+        """Return the set-aside and unfinished copies of the conversation's file."""
         return [each for each in self.directory.iterdir() if id_of(each.name) == (conversation_id, True)]
 
     def all(self) -> Iterator[tuple[str, Stamp]]:
-        """Every conversation's id with the stamp of its file."""
+        """Yield every conversation's id with the stamp of its file."""
         try:
             entries = os.scandir(self.directory)
         except OSError:
@@ -126,11 +126,11 @@ class Files:
                         yield id_, (status.st_mtime_ns, status.st_ino, status.st_size)
 
     def read(self, conversation_id: str, *, cached: bool = True) -> ReadFile | None:
-        """The conversation as its file is now; None if there is none.
+        """Read the conversation from its file; return None if there is none.
 
         Args:
             conversation_id: any text.
-            cached: whether the state is kept in memory, where later readings only add new lines to it.
+            cached: whether to cache the state, so that later reads only add new lines to it.
 
         Raises:
             OSError: the file cannot be read.
@@ -154,7 +154,7 @@ class Files:
     def _read(self, conversation_id: str, path: Path, descriptor: int) -> ReadFile:
         status = os.fstat(descriptor)
         read = self._cache.get(conversation_id)
-        # Damage may be what a network file system shows while another machine writes: it is read again.
+        # Read a damaged file again: a network file system may show damage while another machine writes.
         is_sound = read is not None and not read.is_damaged
         if (
             read is not None
@@ -163,7 +163,7 @@ class Files:
         ):
             return read
         head = os.pread(descriptor, _HEAD, 0) if hasattr(os, "pread") else os.read(descriptor, _HEAD)
-        # A file that was deleted and made again may have the same inode.
+        # A file that was deleted and created again may have the same inode.
         has_grown = (
             read is not None
             and is_sound
@@ -189,7 +189,7 @@ class Files:
         Raises:
             OSError: the file cannot be written; it is unchanged.
             StateError: it belongs to a newer version.
-            ValueError: a line has no JSON form.
+            ValueError: a line cannot be represented in JSON.
         """
         if read.state.version > FORMAT_VERSION:
             raise StateError(
@@ -207,8 +207,8 @@ class Files:
         """Create a file with these lines, and return it with its descriptor, as `append` does.
 
         Raises:
-            OSError: it cannot be written; there is no file.
-            ValueError: a line has no JSON form.
+            OSError: the file cannot be written; it does not exist.
+            ValueError: a line cannot be represented in JSON.
         """
         data = lines.encoded(new)
         path = self.path(conversation_id)
@@ -219,10 +219,10 @@ class Files:
         return read, descriptor
 
     def set_aside(self, read: ReadFile) -> ReadFile | None:
-        """Keep a damaged file under another name; returns the new one with what was readable, or None.
+        """Rename a damaged file; return a new file with its readable part, or None if nothing is readable.
 
         Raises:
-            OSError: the file is unchanged.
+            OSError: this failed; the file is unchanged.
         """
         readable = read.path.read_bytes()[: read.offset]
         lines.set_aside(read.path, readable)
@@ -230,10 +230,10 @@ class Files:
         return self.read(read.state.id)
 
     def delete(self, conversation_id: str, copies: Iterable[Path]) -> bool:
-        """Delete the conversation's file and these copies; False if it had no file.
+        """Delete the conversation's file and these copies; return False if it had no file.
 
         Raises:
-            OSError: it cannot be deleted.
+            OSError: a file cannot be deleted.
         """
         self._cache.pop(conversation_id, None)
         path = self.path(conversation_id)
@@ -269,7 +269,7 @@ def _read_rest(descriptor: int, size: int) -> bytes:
 
 
 def _fold(read: ReadFile, data: bytes) -> None:
-    """Fold new bytes behind the file's offset."""
+    """Fold new bytes, which start at the file's offset, into its state."""
     start = read.offset
     read.new_texts, read.unannounced = [], 0
     for end, line in lines.decoded(data):
@@ -278,7 +278,7 @@ def _fold(read: ReadFile, data: bytes) -> None:
                 raise DamagedError("a line is not JSON")
             read.new_texts += read.state.apply(line)
         except DamagedError:
-            # What this version cannot read of a newer one's file is no damage.
+            # A newer version's file is not damaged if this version cannot read all of it.
             read.is_damaged = read.state.version <= FORMAT_VERSION
             break
         read.offset = start + end

@@ -1,4 +1,4 @@
-"""Finds the forks of a conversation, also after the conversation itself was deleted."""
+"""Finds the forks of a conversation, even after the conversation itself was deleted."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from pathlib import Path
 DIRECTORY = ".forks"
 
 _FORK = re.compile(r"\d{8}-\d{6}-(?P<parent>[0-9a-f]{8})-[0-9a-f]{8}")
-"""The id of a fork has a digest of its parent's id, so that its entry is found without reading its file."""
+"""The id of a fork. It contains a digest of the parent's id, to find its entry without reading its file."""
 
 
 def fork_id(parent: str, now: datetime) -> str:
-    """An id for a new fork of a conversation."""
+    """Create an id for a new fork of a conversation."""
     return f"{now:%Y%m%d-%H%M%S}-{_digest(parent)}-{secrets.token_hex(4)}"
 
 
 class Forks:
-    """An empty file for each fork, in a directory for its parent; neither names the parent."""
+    """Records each fork as an empty file in a directory per parent; neither name contains the parent's id."""
 
     def __init__(self, directory: Path) -> None:
         """
         Args:
-            directory: that of the conversations.
+            directory: the directory of the conversations.
         """
         self._directory = directory / DIRECTORY
 
     def of(self, parent: str) -> list[str]:
-        """The ids of a conversation's forks, perhaps also of one with the same digest."""
+        """Return the ids of a conversation's forks, and of those of any other with the same digest."""
         try:
             return sorted(each.name for each in (self._directory / _digest(parent)).iterdir())
         except OSError:
             return []
 
     def add(self, fork: str, parent: str) -> None:
-        """Record a fork. Without its entry it is only found under its own id, so errors are ignored."""
+        """Record a fork. Errors are ignored, because the fork can still be found under its own id."""
         entry = self._directory / _digest(parent) / fork
         with contextlib.suppress(OSError):
             entry.parent.parent.mkdir(mode=0o700, exist_ok=True)
@@ -46,7 +46,7 @@ class Forks:
             entry.touch(mode=0o600)
 
     def remove(self, conversation: str) -> None:
-        """Remove the entry of a conversation that is deleted, if it was a fork."""
+        """Remove the entry of a deleted conversation, if it was a fork."""
         found = _FORK.fullmatch(conversation)
         if found is not None:
             directory = self._directory / found["parent"]

@@ -1,11 +1,12 @@
-"""The index of the kept conversations: a cache in SQLite that lists, searches and notices changes.
+"""The index of the saved conversations: a SQLite cache that lists, searches and detects changes.
 
-Everything in it comes from the conversations' files; it is built again from them if it is missing, damaged
-or of another version. Several daemons use it at once. A failure of the index is logged and loses no
-conversation: while its file cannot be used, an index in memory takes its place.
+All its contents come from the conversations' files, and it is rebuilt if it is missing, damaged or of another
+version. Several daemons may use it simultaneously. A failure of the index is logged and does not lose any
+conversation: while its file cannot be used, an index in memory replaces it.
 
-Indexing many files takes long, so a list indexes for a moment, the newest files first, and answers from what
-it has. A thread does the rest in short transactions, between which lists and other daemons go on.
+Indexing many files takes long, so a list indexes for a moment, newest files first, and then answers with the
+conversations indexed so far. A thread indexes the rest in short transactions, between which lists and other
+daemons continue.
 """
 
 from __future__ import annotations
@@ -46,23 +47,23 @@ logger = logging.getLogger(__name__)
 FILE_NAME = "index.sqlite3"
 
 LIST_SECONDS = 0.2
-"""How long a list indexes files before it answers, if some are not indexed yet."""
+"""The time for which a list indexes files before it answers, if some are not indexed yet."""
 
 STEP_SECONDS = 0.1
-"""How long a transaction of the thread may take."""
+"""The time limit of a transaction of the thread."""
 
 PAUSE_SECONDS = 0.02
 """The pause between two transactions of the thread."""
 
 RETRY_SECONDS = 1.0
-"""When the thread tries again after a failure."""
+"""The delay after which the thread retries after a failure."""
 
 CLOSE_SECONDS = 1.0
 CLEAN_AT_CLOSE_SECONDS = 5.0
 
 
 class ConversationIndex:
-    """The index of one store. Its methods block; any thread may call them, several at a time."""
+    """The index of one store. Its methods block. Thread-safe."""
 
     def __init__(self, store: ConversationStore) -> None:
         self._store = store
@@ -73,11 +74,11 @@ class ConversationIndex:
         """The inode of the open file."""
 
         self._memory: IndexTables | None = None
-        """The index in memory, while the file cannot be used."""
+        """The index in memory, which is used while the file cannot be."""
 
         self._pending: deque[Change] = deque()
         self._stale: list[tuple[str, Stamp]] = []
-        """The files that the tables in use do not have as they are, the newest last."""
+        """The files that the current tables do not contain in their latest state, the newest last."""
 
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -91,7 +92,7 @@ class ConversationIndex:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page:
-        """A page of the list; parameters and errors as for `read_page`.
+        """Return a page of the list; parameters and errors are the same as for `read_page`.
 
         Raises:
             StateError: the directory is not safe.
@@ -110,7 +111,7 @@ class ConversationIndex:
         )
 
     def changes_since(self, known: int) -> tuple[list[str] | None, int]:
-        """Conversations that changed, as the function of this name returns them.
+        """Return the conversations that changed, as the function of the same name does.
 
         Raises:
             StateError: the directory is not safe, or another process has locked the index.
@@ -127,13 +128,13 @@ class ConversationIndex:
             self._start_work()
 
     def close(self) -> None:
-        """Write what is pending, remove what deletions have left, within some seconds, and close the file."""
+        """Write pending changes, clean up after deletions and close the file, all within a few seconds."""
         self._closed = True
         self._wake.set()
         if not self._lock.acquire(timeout=CLOSE_SECONDS):
             return
         try:
-            # The next process that opens the index does what fails here.
+            # If this fails, the next process that opens the index completes it.
             with contextlib.suppress(sqlite3.Error, OSError, StateError):
                 if self._pending or self._file is not None:
                     refuse_unsafe(self._store.directory)
@@ -152,7 +153,7 @@ class ConversationIndex:
     def _start_work(self) -> None:
         self._wake.set()
         if self._thread is None:
-            # One thread, so that writing the index delays no turn.
+            # Use one thread, so that writing the index does not delay turns.
             self._thread = threading.Thread(target=self._work, name="conversation-index", daemon=True)
             self._thread.start()
 
@@ -169,7 +170,7 @@ class ConversationIndex:
             time.sleep(PAUSE_SECONDS)
 
     def _clean_if_due(self, tables: IndexTables) -> float | None:
-        """Clean for one transaction; returns the seconds until the thread has more to do, None if never."""
+        """Run one cleaning transaction; return the seconds until the next task, None if there is none."""
         if self._pending or self._stale:
             return 0.0
         at = None if tables is self._memory else due(tables)
@@ -190,11 +191,11 @@ class ConversationIndex:
     def _use(
         self, action: Callable[[IndexTables], T], *, fill_seconds: float, in_background: bool = False
     ) -> T:
-        """Open the index if necessary, write what is pending, and call `action`.
+        """Open the index if necessary, write pending changes, and call `action`.
 
         Args:
             action: called with the tables.
-            fill_seconds: how long to index stale files first.
+            fill_seconds: the time for which stale files are indexed first.
             in_background: whether to fail, instead of using memory, if another process has locked the file.
 
         Raises:
@@ -231,20 +232,20 @@ class ConversationIndex:
             self._write_stale(tables, fill_seconds)
         except sqlite3.Error as error:
             if not is_locked(error):
-                raise  # The index is opened again, and reads the files.
+                raise  # The index is reopened and reads the files.
         if self._pending or self._stale:
             self._start_work()
         return action(tables)
 
     def _file_tables(self) -> IndexTables:
-        """The tables in the file; opened, perhaps again, if necessary."""
-        # Another daemon may have deleted the file, or may be of another version and have built it again.
+        """Return the tables in the file, which is opened or reopened if necessary."""
+        # Another daemon may have deleted the file, or rebuilt it for another version.
         if self._file is not None and self._inode == _inode_of(self._path) and self._file.are_ours():
             return self._file
         self._close_file()
         tables = self._open_file()
         if not tables.prepare():
-            # Not only its tables: a file that is not new cannot be made to shrink.
+            # Delete the file, not only its tables, because only a new file can be set to shrink.
             self._close_file()
             self._delete_file()
             tables = self._open_file()
@@ -260,7 +261,8 @@ class ConversationIndex:
             self._memory = connect(":memory:")
             self._memory.prepare()
         if not self._stale:
-            self._synchronize(self._memory)  # No other daemon writes into it.
+            # Other daemons do not write to it, so their changes must be read from the files.
+            self._synchronize(self._memory)
         return self._memory
 
     def _write_pending(self, tables: IndexTables, seconds: float) -> None:
@@ -302,18 +304,18 @@ class ConversationIndex:
         size = 0 if known is None else known[2]
         if size == change.size_before:
             tables.put(change.row, change.stamp, change.texts, add=True)
-        else:  # The index does not have what was before this change.
+        else:  # The index lacks changes before this one.
             self._put_file(tables, change.id)
 
     def _open_file(self) -> IndexTables:
-        # Created here, because SQLite would create it with the default mode.
+        # Create the file here, because SQLite would create it with the default mode.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
         self._inode = self._path.stat().st_ino
         self._file = connect(str(self._path))
         return self._file
 
     def _synchronize(self, tables: IndexTables) -> None:
-        """Find each file that was changed by a process that could not index it."""
+        """Find the files that were changed by a process that could not index them."""
         gone = tables.stamps()
         stale = [(id_, stamp) for id_, stamp in self._store.files() if gone.pop(id_, None) != stamp]
         self._stale = sorted(stale, key=lambda each: each[1])

@@ -1,6 +1,6 @@
-"""Removes from the index what deleted conversations have left: texts, trigrams, ids, free pages.
+"""Removes the remains of deleted conversations from the index: texts, trigrams, ids and free pages.
 
-Deleting a conversation removes its row; the rest waits for the next cleaning, one for a whole batch of
+Deleting a conversation removes its row; the rest waits for the next cleaning, which covers a whole batch of
 deletions. FTS5 drops the trigrams of deleted texts only when it merges all segments, which takes seconds for
 a large index. So a cleaning consists of short transactions, and any process may run the next one.
 """
@@ -13,20 +13,20 @@ import time
 from jumpseat.conversations.index_tables import IndexTables, transaction
 
 PAGES_PER_STEP = 500
-"""So many pages are merged or given back to the file system in one transaction."""
+"""The number of pages that one transaction merges or returns to the file system."""
 
 STEP_SECONDS = 0.1
-"""How long one transaction removes texts."""
+"""The time for which one transaction removes texts."""
 
 NAMED_SECONDS = 5.0
-"""How long the id of a deleted conversation stays, for the notifications of other daemons."""
+"""The time for which a deleted conversation's id is preserved, for the notifications of other daemons."""
 
 _TEXTS, _BEGIN_MERGE, _MERGE, _IDS, _PAGES = range(5)
 """The stages of a cleaning."""
 
 
 def due(tables: IndexTables) -> float | None:
-    """The time at which the next cleaning should begin, in seconds since 1970; None if nothing is left."""
+    """Return the time of the next cleaning, in seconds since 1970; None if there is nothing to clean."""
     (time_,) = tables.connection.execute("SELECT clean_at FROM state").fetchone()
     return None if time_ is None else float(time_)
 
@@ -36,7 +36,8 @@ def clean(tables: IndexTables, *, keep_names: bool = True) -> None:
 
     Args:
         tables: the index.
-        keep_names: whether ids stay for `NAMED_SECONDS`; without them, notifications name no conversation.
+        keep_names: whether to preserve ids for `NAMED_SECONDS`; without them, notifications do not name the
+            conversations.
     """
     connection = tables.connection
     with transaction(connection):
@@ -44,11 +45,11 @@ def clean(tables: IndexTables, *, keep_names: bool = True) -> None:
         if stage == _TEXTS:
             is_done = _remove_texts(tables)
         elif stage == _BEGIN_MERGE:
-            # Not in the transaction of the texts: FTS5 merges only what was committed before.
+            # Merge after the transaction that removes the texts, because FTS5 merges only committed changes.
             _merge(tables, -PAGES_PER_STEP)
             is_done = True
         elif stage == _MERGE:
-            # By the documentation of FTS5, a merge that changes fewer than two rows had nothing left to do.
+            # According to the FTS5 documentation, a merge that changes fewer than two rows is complete.
             is_done = _merge(tables, PAGES_PER_STEP) < 2
         elif stage == _IDS:
             is_done = _forget_ids(connection, NAMED_SECONDS if keep_names else 0)
@@ -59,7 +60,7 @@ def clean(tables: IndexTables, *, keep_names: bool = True) -> None:
         elif is_done:
             connection.execute("UPDATE state SET stage = 0, clean_at = clean_next, clean_next = NULL")
     if stage == _PAGES and not is_done:
-        # `execute` would free one page only: it does not step through a statement without columns.
+        # `execute` would free only one page, because it does not step through a statement without columns.
         connection.executescript(f"PRAGMA incremental_vacuum({PAGES_PER_STEP})")
 
 
@@ -74,7 +75,7 @@ def _remove_texts(tables: IndexTables) -> bool:
 
 
 def _merge(tables: IndexTables, pages: int) -> int:
-    """Merge trigrams; a negative number begins a merge of all segments, a positive one continues it."""
+    """Merge trigrams. A negative number starts a merge of all segments, a positive one continues it."""
     return tables.merge(pages) if tables.trigrams else 0
 
 

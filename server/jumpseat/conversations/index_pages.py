@@ -1,9 +1,9 @@
-"""Reads from the tables of the index: pages of a list, searches, changes since a number.
+"""Reads the tables of the index: pages of a list, searches, and changes since a number.
 
-Paging: a cursor holds the place of its page's last row and the number of the last change at that time. The
-next page begins with the rows before that place that have changed since, whether the client has seen them or
-not; the rows after that place follow. So no row is lost by moving to the front in the meantime, and one that
-the client has seen comes again only if it has changed.
+Paging: a cursor contains the position of its page's last row and the number of the last change at that time.
+The next page starts with the rows before that position that have changed since, whether or not the client has
+seen them, followed by the rows after it. So a row that moves to the front in the meantime is not lost, and a
+row that the client has seen is repeated only if it has changed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from jumpseat.conversations.index_tables import TEXTS_BITS, folded, row_from_jso
 from jumpseat.conversations.rows import Row
 
 MOST_NAMED_CHANGES = 100
-"""So many changes are named one by one; more are one change of everything."""
+"""The most changes that are named individually; more are reported as one change of everything."""
 
 _TRIGRAM = 3
 
 _MOST_CONDITIONS = 100
-"""The most words with their own conditions, and trigrams of one: SQLite limits the depth of expressions."""
+"""The most words with conditions of their own, and trigrams per word: SQLite limits expression depth."""
 
 _HAS_TEXT = (
     "EXISTS (SELECT 1 FROM texts"  # noqa: S608 - a constant is put in
@@ -37,13 +37,13 @@ _HAS_WORD = f"{_HAS_TEXT} AND instr(text, ?))"
 _HAS_WORDS = (
     f"NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE NOT {_HAS_TEXT} AND instr(text, word.value)))"  # noqa: S608 - only constants
 )
-# Few candidates for a rare word; for a common one the list is filled by the first rows, and ends early.
+# A rare word has few candidates. For a common word, the first rows fill the list and end the search early.
 _MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - only constants
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list."""
+    """A page of a list."""
 
     conversations: tuple[Row, ...]
     next_cursor: str | None
@@ -59,17 +59,17 @@ class _Found(NamedTuple):
 class _Cursor(NamedTuple):
     updated: int
     id: str
-    """With `updated` the last row in the order of time."""
+    """Together with `updated`, the position of the last row."""
 
     changes: int
-    """The last change that the earlier pages know."""
+    """The number of the last change that the earlier pages include."""
 
     generation: str
-    """The index's; in one that is built again, each row has changed since."""
+    """The index's generation. In a rebuilt index, every row counts as changed."""
 
 
 _START = _Cursor((1 << 63) - 1, "", 0, "")
-"""The place before the first row."""
+"""The position before the first row."""
 
 
 class _Filter(NamedTuple):
@@ -87,24 +87,24 @@ def read_page(
     trigrams: bool,
     is_complete: bool = True,
 ) -> Page:
-    """The next page of a list, the last changed first; runs in a transaction of the caller.
+    """Return the next page of a list, latest change first. Runs in a transaction of the caller.
 
     Args:
-        connection: to prepared tables.
-        directory: only conversations of this absolute directory and those below it.
-        query: only conversations that have all its words in their titles and texts.
+        connection: a connection to prepared tables.
+        directory: selects the conversations of this absolute directory and those below it.
+        query: selects the conversations whose titles and texts contain all its words.
         limit: the most rows of a page.
-        cursor: `next_cursor` of the page before; None for the first one.
+        cursor: `next_cursor` of the previous page; None for the first page.
         trigrams: whether the tables have trigrams.
         is_complete: whether all conversations are indexed; if not, there is always a next page.
 
     Raises:
-        InvalidRequestError: the cursor is not one of this index.
+        InvalidRequestError: the cursor is invalid.
     """
     generation, changes = connection.execute("SELECT generation, changes FROM state").fetchone()
     after = _decoded(cursor) if cursor is not None else None
     if after is not None and after.generation != generation:
-        # The index was built again: the order of the rows is the same, the numbers of their changes are not.
+        # The index was rebuilt: its rows have the same order, but their changes have new numbers.
         after = after._replace(changes=changes)
     conditions = _filter(directory, query, trigrams=trigrams)
 
@@ -112,7 +112,7 @@ def read_page(
     are_more_changed = False
     condition, values = "1", []
     if after is not None:
-        # The earliest change first, so that a cut leaves the later ones to the next page.
+        # Select the earliest changes first, so that a cut leaves the later ones to the next page.
         place = [after.updated, after.id]
         changed = _select(
             connection,
@@ -131,7 +131,7 @@ def read_page(
     next_cursor = None
     if are_more_changed or len(others) > rest or not is_complete:
         del others[rest:]
-        # If this page has only changed rows, the place is that of the cursor before.
+        # If this page has only changed rows, the position stays the same.
         last = others[-1] if others else after or _START
         next_cursor = _encoded(_Cursor(last.updated, last.id, changes, generation))
     rows = sorted(changed, reverse=True) + others
@@ -146,7 +146,7 @@ def _select(
     order: str,
     limit: int,
 ) -> list[_Found]:
-    # Only constants of this module are put into the statement.
+    # Only constants of this module are inserted into the statement.
     rows = connection.execute(
         f"SELECT updated, id, change, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608 - only constants
         f" ORDER BY {order} LIMIT ?",
@@ -181,14 +181,14 @@ def _quoted(text: str) -> str:
 
 
 def changes_since(connection: sqlite3.Connection, known: int) -> tuple[list[str] | None, int]:
-    """The ids of the conversations that changed after a change, and the number of the last change.
+    """Return the ids of the conversations that changed after a change, and the number of the last change.
 
     Args:
-        connection: to prepared tables.
+        connection: a connection to prepared tables.
         known: the number of that change, or a time in microseconds since 1970.
 
     Returns:
-        The ids are None if they are too many, or no longer known; empty if nothing has changed.
+        The ids, empty if nothing has changed, and None if they are too many or no longer known; the number.
     """
     changes, forgotten = connection.execute("SELECT changes, forgotten FROM state").fetchone()
     if known < forgotten:

@@ -1,7 +1,7 @@
 """The tables of the index: rows for lists, folded texts for search, numbered changes.
 
 SQLite cannot ignore the case of letters beyond ASCII, so texts are folded before they are stored. A change's
-number is its time in microseconds since 1970, or one more than the number before, whichever is higher.
+number is its time in microseconds since 1970, or one more than the previous number, whichever is higher.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from jumpseat.conversations.rows import Row
 from jumpseat.system.watch import Stamp
 
 VERSION = 2
-"""The version of the tables. A file of another version is built again."""
+"""The version of the tables. A file of another version is rebuilt."""
 
 CLEAN_SECONDS = 10.0
-"""The time from a deletion to the cleaning, which removes what others leave until then too."""
+"""The time from a deletion to the cleaning, which also covers the deletions in between."""
 
 CLEAN_PRUNED_SECONDS = 600.0
-"""The same for pruning, which may delete a conversation after every turn."""
+"""The same time for pruning, which may delete a conversation after every turn."""
 
 MANY_REMOVED = 100
-"""So many deletions are cleaned up soon, also those by pruning."""
+"""The number of deletions after which a cleaning starts soon, even if pruning caused them."""
 
 LOCK_SECONDS = 1.0
-"""How long a statement waits for another process; a transaction of a daemon takes a tenth of that."""
+"""The time for which a statement waits for another process; a daemon's transaction takes a tenth of it."""
 
 TEXTS_BITS = 20
-"""A text's id is its conversation's number, shifted by this, plus the text's number within it."""
+"""The shift of a conversation's number in the ids of its texts; the low bits are the text's number."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -67,15 +67,15 @@ CREATE VIRTUAL TABLE trigrams USING fts5(
 
 
 def folded(text: str) -> str:
-    """A text as it is stored and searched: without case, each accented letter in one form."""
-    # Lone surrogates and NUL have no place in SQLite's texts.
+    """Return a text as it is stored and searched: without case, with each accented letter in one form."""
+    # SQLite's texts cannot contain lone surrogates or NUL.
     folded = unicodedata.normalize("NFC", text.casefold()).replace("\0", " ")
     return folded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @cache
 def has_trigrams() -> bool:
-    """Whether this SQLite can search by trigrams: FTS5, 3.34 or newer."""
+    """Whether this SQLite supports searches by trigrams: FTS5 in version 3.34 or newer."""
     memory = sqlite3.connect(":memory:")
     try:
         memory.execute("CREATE VIRTUAL TABLE t USING fts5(text, tokenize='trigram')")
@@ -90,27 +90,27 @@ def connect(name: str) -> IndexTables:
     """Open a file, or ":memory:". One thread at a time may use the connection; transactions are explicit."""
     connection = sqlite3.connect(name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA secure_delete = ON")
-    # A transaction that spills its pages would lock readers out before its end.
+    # A transaction that spills its pages would lock out readers before its end.
     connection.execute("PRAGMA cache_spill = OFF")
     return IndexTables(connection)
 
 
 def is_damaged(error: Exception) -> bool:
-    """Whether the file is damaged. One that is locked, full or unreadable is not; one without a table is."""
+    """Whether the file is damaged. A locked, full or unreadable file is not; a file without a table is."""
     if isinstance(error, sqlite3.OperationalError):
-        # SQLite has no code of its own for this: a search with too many words has the same one.
+        # SQLite does not have a specific code for this: a search with too many words has the same one.
         return str(error).startswith(("no such table", "vtable constructor failed"))
     return isinstance(error, sqlite3.DatabaseError)
 
 
 def is_locked(error: Exception) -> bool:
-    """Whether another process has kept the file locked for `LOCK_SECONDS`."""
+    """Whether another process has had the file locked for `LOCK_SECONDS`."""
     return isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """One transaction, rolled back by an exception."""
+    """Run a transaction, which an exception rolls back."""
     connection.execute(begin)
     try:
         yield
@@ -122,25 +122,25 @@ def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") 
 
 
 class IndexTables:
-    """The statements that write; `prepare` comes first, and each needs a transaction of the caller."""
+    """The statements that write. Call `prepare` first, and the others within a transaction."""
 
     # A statement that may fail after it has changed one of several rows (`INSERT … SELECT`, `UPDATE` without
-    # the key) makes FTS5 write its pending trigrams. Once for each conversation, that takes longer than all
+    # the key) makes FTS5 write its pending trigrams. Done for each conversation, that takes longer than all
     # other work together.
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self.trigrams = has_trigrams()
-        # A SQLite without trigrams must not write to tables with them.
+        # A SQLite without trigram support must not write to tables with trigrams.
         self._kind = VERSION * 2 + self.trigrams
 
     def are_ours(self) -> bool:
-        """Whether the tables are of this version."""
+        """Whether the tables have this version."""
         (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
         return bool(kind == self._kind)
 
     def prepare(self) -> bool:
-        """Create the tables in a new file; False if it has tables of another version."""
+        """Create the tables in a new file; return False if it contains tables of another version."""
         (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
         if kind:
             return bool(kind == self._kind)
@@ -160,12 +160,12 @@ class IndexTables:
         self.connection.execute(f"PRAGMA user_version = {self._kind}")
 
     def stamps(self) -> dict[str, Stamp]:
-        """The stamp of each conversation's file when it was indexed."""
+        """Return the stamp that each conversation's file had when it was indexed."""
         rows = self.connection.execute("SELECT id, mtime, inode, size FROM conversations")
         return {id_: (mtime, inode, size) for id_, mtime, inode, size in rows}
 
     def stamp(self, id_: str) -> Stamp | None:
-        """The stamp of one of them; None if it is not indexed."""
+        """Return the stamp of one conversation; None if it is not indexed."""
         statement = "SELECT mtime, inode, size FROM conversations WHERE id = ?"
         stamp: Stamp | None = self.connection.execute(statement, [id_]).fetchone()
         return stamp
@@ -174,10 +174,10 @@ class IndexTables:
         """Index a conversation.
 
         Args:
-            row: as it is now.
-            stamp: its file's.
-            texts: texts of its messages.
-            add: whether the texts are new ones; otherwise they are all that it has.
+            row: the conversation's current row.
+            stamp: its file's stamp.
+            texts: the texts of its messages.
+            add: whether to add the texts to the earlier ones; if not, they replace them.
         """
         number = self._number(row.id)
         values = (
@@ -204,7 +204,7 @@ class IndexTables:
         self._put_texts(number, row.title, texts, add=add)
 
     def remove(self, id_: str, *, pruned: bool = False) -> None:
-        """Remove a conversation from lists, record that it is gone, and plan the removal of its texts."""
+        """Remove a conversation from lists, record its deletion, and schedule the removal of its texts."""
         number = self._number(id_)
         if number is None:
             return
@@ -229,7 +229,7 @@ class IndexTables:
         self._remove_texts(*_ids_of_texts(number))
 
     def merge(self, pages: int) -> int:
-        """Merge segments of the trigrams by FTS5's command `merge`; returns the number of changed rows."""
+        """Merge trigram segments with FTS5's command `merge`; return the number of changed rows."""
         before = self.connection.total_changes
         self.connection.execute("INSERT INTO trigrams (trigrams, rank) VALUES ('merge', ?)", [pages])
         return self.connection.total_changes - before
@@ -247,7 +247,7 @@ class IndexTables:
 
     def _put_texts(self, number: int, title: str, texts: Iterable[str], *, add: bool) -> None:
         first, last = _ids_of_texts(number)
-        # The first text is the title, because a title may change.
+        # The title comes first, so that it can be replaced when it changes.
         self._remove_texts(first, first if add else last)
         (highest,) = self.connection.execute(
             "SELECT coalesce(max(id), ?) FROM texts WHERE id BETWEEN ? AND ?", [first, first, last]
@@ -262,7 +262,7 @@ class IndexTables:
 
     def _remove_texts(self, first: int, last: int) -> None:
         if self.trigrams:
-            # Before the texts: the trigrams to remove are computed from them.
+            # Remove the trigrams first, because they are computed from the texts.
             old = self.connection.execute(
                 "SELECT id, text FROM texts WHERE id BETWEEN ? AND ?", [first, last]
             ).fetchall()
@@ -283,7 +283,7 @@ def _row_to_json(row: Row) -> dict[str, object]:
 
 
 def row_from_json(text: str) -> Row:
-    """A row as `put` stored it."""
+    """Parse a row that `put` stored."""
     values = json.loads(text)
     for name in ("created_at", "updated_at"):
         values[name] = datetime.fromisoformat(values[name])

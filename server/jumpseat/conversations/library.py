@@ -1,4 +1,4 @@
-"""The kept conversations of one state directory: the store, its index and its pruning, for all sessions."""
+"""The saved conversations of one state directory, for all sessions: store, index and pruning."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class ConversationLibrary:
-    """What the sessions of a process share. Its methods block; any thread may call them."""
+    """The saved conversations that the sessions of a process share. Its methods block. Thread-safe."""
 
     def __init__(self, directory: Path) -> None:
         self.store = ConversationStore(directory)
         self.store.listeners.append(self._on_change)
         self.last_used: dict[Hashable, str] = {}
-        """The conversation that each session used last; pruning leaves these."""
+        """The conversation that each session used last; these are not pruned."""
 
         self._pruner = Pruner(self.store)
         self._lock = threading.Lock()
@@ -29,25 +29,25 @@ class ConversationLibrary:
 
     @property
     def index(self) -> ConversationIndex:
-        """The index of the store."""
+        """The index of the store, created when first used."""
         with self._lock:
             if self._index is None:
-                # Deferred: a daemon that keeps and lists nothing needs no SQLite.
+                # Import this late: a daemon that neither saves nor lists conversations does not need SQLite.
                 from jumpseat.conversations.index import ConversationIndex
 
                 self._index = ConversationIndex(self.store)
             return self._index
 
     def prune_delay(self, limits: Limits) -> float | None:
-        """The seconds until `prune` should be called; None if no limit can be exceeded. Does not block."""
+        """Return the seconds until `prune` is due, without blocking; None if no limit can be exceeded."""
         return self._pruner.delay(limits)
 
     def prune(self, limits: Limits) -> None:
-        """Delete what exceeds these limits, but no conversation that a session used last."""
+        """Delete the conversations that exceed these limits, except those that a session used last."""
         self._pruner.prune(limits, spared=set(self.last_used.values()))
 
     def close(self) -> None:
-        """Write what is pending for the index, within some seconds, and close it."""
+        """Write pending changes to the index, within a few seconds, and close it."""
         if self._index is not None:
             self._index.close()
 

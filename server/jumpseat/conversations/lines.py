@@ -1,4 +1,4 @@
-"""An append-only file of JSON lines: reading it as far as it goes, appending, and setting damage aside."""
+"""An append-only file of JSON lines: reads its intact part, appends, and sets damaged files aside."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 _OWN: int = getattr(os, "O_NOFOLLOW", 0) | _BINARY
 
 TORN = "torn"
-"""The type of the line that follows what a crash left of a line, and says how long that is."""
+"""The type of the line that follows an incomplete line left by a crash, and states its length."""
 
 
 def encoded(lines: Iterable[Mapping[str, Any]]) -> bytes:
-    """The lines as they are written.
+    """Return the lines as they are written.
 
     Raises:
-        ValueError: a value has no JSON form.
+        ValueError: a value cannot be represented in JSON.
     """
     return b"".join(_encoded(line) + b"\n" for line in lines)
 
@@ -38,17 +38,17 @@ def _encoded(line: Mapping[str, Any]) -> bytes:
         try:
             return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError:
-            # Half of a surrogate pair: JSON can escape it, UTF-8 cannot encode it.
+            # JSON can escape half of a surrogate pair, but UTF-8 cannot encode it.
             return json.dumps(line, separators=(",", ":")).encode()
     except (TypeError, RecursionError) as error:
         raise ValueError(f"a line cannot be written as JSON: {error}") from error
 
 
 def decoded(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Each whole line, with the offset of its end; None for one that is damaged.
+    """Yield each complete line with the offset of its end; None for a damaged line.
 
-    A torn line is left out together with the line that declares it. What follows the last line end is
-    incomplete, and left out too.
+    A torn line is skipped together with the line that declares it. Data after the last line end is
+    incomplete and skipped too.
     """
     start = 0
     broken: tuple[int, int] | None = None
@@ -78,20 +78,20 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
 
 
 def seam(tail: bytes) -> bytes:
-    """What an append begins with, behind an incomplete last line."""
+    """Return the bytes with which an append must start after an incomplete last line."""
     if not tail:
         return b""
     if _decoded(tail) is not None:
-        return b"\n"  # Only its line end was not written.
+        return b"\n"  # Only the line end is missing.
     return b"\n" + encoded([{"type": TORN, "bytes": len(tail)}])
 
 
 def create(path: Path, data: bytes) -> int:
-    """Write a new file and return its descriptor; if that fails there is none.
+    """Create a file and return its descriptor. If that fails, no file remains.
 
     Raises:
-        FileExistsError: there is one.
-        OSError: it cannot be written.
+        FileExistsError: the file exists.
+        OSError: the file cannot be written.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _OWN, 0o600)
     try:
@@ -105,10 +105,10 @@ def create(path: Path, data: bytes) -> int:
 
 
 def append(path: Path, data: bytes, *, size: int) -> int:
-    """Append to the file, which has this size, and return its descriptor. A failure leaves it as it was.
+    """Append to a file of this size and return its descriptor. A failure leaves the file unchanged.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _OWN)
     try:
@@ -128,7 +128,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def close(descriptors: Collection[int], *, synced: bool) -> None:
-    """Close these files; with `synced`, first write all data of each to the disk, earlier writes included."""
+    """Close these files. With `synced`, first write all their data to the disk, earlier writes included."""
     write_through = getattr(os, "fdatasync", os.fsync)
     try:
         for descriptor in descriptors if synced else ():
@@ -139,14 +139,14 @@ def close(descriptors: Collection[int], *, synced: bool) -> None:
 
 
 def set_aside(path: Path, readable: bytes) -> Path:
-    """Keep a damaged file under another name, and go on in a new file with what is readable.
+    """Rename a damaged file, write its readable part to a new file, and return the damaged file's new path.
 
     Args:
         path: the file.
-        readable: what the new file begins with; without it there is no new file.
+        readable: the contents of the new file; if empty, no new file is created.
 
     Raises:
-        OSError: the file is unchanged.
+        OSError: this failed; the file is unchanged.
     """
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}.damaged-{moment}-{secrets.token_hex(3)}")
@@ -158,7 +158,7 @@ def set_aside(path: Path, readable: bytes) -> Path:
             os.close(create(temporary, readable))
             try:
                 os.link(path, aside)
-            except OSError:  # A file system without hard links.
+            except OSError:  # The file system does not support hard links.
                 shutil.copy2(path, aside)
             temporary.replace(path)
         finally:

@@ -1,4 +1,4 @@
-"""Decides where a turn goes: which kept conversation its messages continue."""
+"""Decides which saved conversation the messages of a turn continue."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ from jumpseat.conversations.same_content import MessageWords, begins_alike, is_s
 Clean: TypeAlias = Callable[[Message], Message]
 
 Last: TypeAlias = Literal["none", "open", "lost", "unfinished", "finished"]
-"""A conversation's last turn runs in a living process (open), its process was killed (lost), it failed or was
-cancelled (unfinished), or it ended with a whole answer."""
+"""The state of a conversation's last turn.
+
+It runs in a living process (open), its process was killed (lost), it failed or was cancelled (unfinished), or
+it ended with a whole answer (finished).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What placing needs of a kept conversation."""
+    """The facts about a saved conversation that placing requires."""
 
     inputs: Sequence[Message]
-    """Its messages without the last turn's answer."""
+    """The messages without the last turn's answer."""
 
     answer: Message | None
-    """The last turn's answer or partial."""
+    """The last turn's complete or partial answer."""
 
     last: Last
-    """The last turn."""
+    """The state of the last turn."""
 
     before_last: int = 0
-    """The number of messages before the last turn's."""
+    """The number of messages before those of the last turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """Where a turn goes. It keeps `base` kept messages and adds the client's from `new` on."""
+    """The place of a turn: after `base` saved messages, with the client's messages from `new` on."""
 
     kind: Literal["continue", "retry", "fork"]
     base: int
@@ -44,17 +47,17 @@ class Placing:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """The highest of several conversations is the one that the turn belongs to."""
+        """The rank among several conversations; the turn belongs to the highest."""
         return self.kind != "fork", self.base
 
 
 def place(known: Known, messages: Sequence[Message], clean: Clean = lambda message: message) -> Placing:
-    """Where the turn with these messages goes, if this conversation gets it.
+    """Determine the place of a turn with these messages, if this conversation receives it.
 
     Args:
         known: the conversation.
         messages: all messages that the client sent.
-        clean: applied to a kept message before it is compared.
+        clean: applied to a saved message before it is compared.
     """
     inputs = len(known.inputs)
     answer = () if known.answer is None else (known.answer,)
@@ -76,17 +79,17 @@ def place(known: Known, messages: Sequence[Message], clean: Clean = lambda messa
 
 
 def _is_empty(known: Known) -> bool:
-    """Whether the last turn ended without output, so that another question may take its place."""
+    """Whether the last turn ended without output, so that another question may replace it."""
     return known.last in ("lost", "unfinished") and (known.answer is None or not known.answer.content)
 
 
 def _replaces(known: Known, message: Message, clean: Clean) -> bool:
-    """Whether a message may follow the last question in the place of the kept partial."""
+    """Whether a message may follow the last question instead of the saved partial answer."""
     if known.last not in ("lost", "unfinished"):
         return False
     if message.role == "user":
         return True
-    # A killed process may have kept less of the answer than it sent, or more.
+    # A killed process may have saved less of the answer than it sent, or more.
     return (
         known.last == "lost"
         and known.answer is not None
@@ -99,7 +102,7 @@ def _says_anything(messages: Sequence[Message]) -> bool:
 
 
 def _common(ours: Sequence[Message], theirs: Sequence[Message], clean: Clean) -> Iterator[tuple[int, int]]:
-    """Each number of our messages that the client has too, with the number of its messages that they are."""
+    """Yield each number of our messages that the client has too, with the number of its matching messages."""
     own = done = 0
     while True:
         yield own, done
@@ -112,7 +115,7 @@ def _common(ours: Sequence[Message], theirs: Sequence[Message], clean: Clean) ->
 def _step(
     ours: Sequence[Message], own: int, theirs: Sequence[Message], done: int, clean: Clean
 ) -> tuple[int, int] | None:
-    """How many messages of each side are the next common ones; None if there are none."""
+    """Return how many messages of each side are the next common ones; None if there are none."""
     if own == len(ours):
         return None
     mine = clean(ours[own])
@@ -123,7 +126,7 @@ def _step(
             return 1, 1
     our_words = words_of(mine.content)
     if not our_words.digest:
-        return 1, 0  # A client need not keep an empty answer.
+        return 1, 0  # A client may drop an empty answer.
     if done == len(theirs):
         return None
     their_words = words_of(other.content)
@@ -147,7 +150,7 @@ def _joined(
     words: MessageWords,
     clean: Clean = lambda message: message,
 ) -> Iterator[tuple[int, list[ContentBlock]]]:
-    """The content of two, three and more messages of this role from here on as one, if of this length."""
+    """Yield the joined content of two or more messages of this role, if its length equals that of `words`."""
     content: list[ContentBlock] = []
     others = length = 0
     for count, message in enumerate(islice(messages, start, None), start=1):
@@ -164,7 +167,7 @@ def _joined(
 
 
 def cut(messages: Sequence[Message], count: int | None) -> int:
-    """How many messages to keep, so that no kept call loses its result."""
+    """Return how many messages to retain so that no retained call loses its result."""
     end = len(messages) if count is None else min(count, len(messages))
     unanswered: dict[str, int] = {}
     for number, message in enumerate(messages):

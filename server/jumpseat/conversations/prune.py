@@ -1,4 +1,4 @@
-"""Deletes old conversations, by the limits of the configuration."""
+"""Deletes old conversations according to the configured limits."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ SECONDS_PER_DAY = 86_400
 BYTES_PER_MEGABYTE = 1_000_000
 
 BATCH_SECONDS = 0.1
-"""How long a batch of deletions may hold the store's lock, after the scan of the directory."""
+"""The time for which a batch of deletions may hold the store's lock, after the scan of the directory."""
 
 PAUSE_SECONDS = 0.02
 """The pause between two batches, in which waiting turns are written."""
 
 SCAN_SHARE = 0.01
-"""The most CPU time that scans may take, as a share of the time between them."""
+"""The most CPU time for scans, as a share of the time between them."""
 
 SCAN_AGAIN_SECONDS = 600.0
-"""How long a scan counts: meanwhile the changes of other processes are not seen."""
+"""The time for which a scan is valid. Changes by other processes are not noticed meanwhile."""
 
 
 class Limits(NamedTuple):
-    """The limits of one client's configuration; 0 is no limit."""
+    """The limits of one client's configuration; 0 means no limit."""
 
     max_days: float
-    """The age of a conversation's last change, by the time of its file."""
+    """The highest age of a conversation's last change, according to the time of its file."""
 
     max_megabytes: float
-    """The size of all files together."""
+    """The total size of all files."""
 
     @property
     def most_bytes(self) -> float:
@@ -52,13 +52,13 @@ class Limits(NamedTuple):
 
     @property
     def oldest_ns(self) -> float:
-        """The earliest time of change that is not too old now."""
+        """The earliest time of change that is currently within the limit."""
         return time.time_ns() - self.max_days * SECONDS_PER_DAY * 1e9 if self.max_days else 0
 
 
 @dataclass(slots=True)
 class _Files:
-    """The files of one conversation: its own, and what was set aside of it."""
+    """The files of one conversation: its own, and the copies that were set aside."""
 
     bytes: int = 0
     changed_ns: int = 0
@@ -67,44 +67,47 @@ class _Files:
 
 @dataclass(slots=True)
 class _Scan:
-    """The files that a scan, and the deletions after it, left."""
+    """The result of a scan and of the deletions after it."""
 
     total: int
     oldest_ns: float
     """The earliest change of a conversation that may be deleted."""
 
     written: int
-    """`Pruner._written` when the scan began."""
+    """The value of `Pruner._written` when the scan began."""
 
     ended: float
-    """On the monotonic clock."""
+    """The end of the scan on the monotonic clock."""
 
 
 class Pruner:
-    """Prunes one store. It scans the directory only if a limit may be exceeded, because a scan takes longer
-    the more conversations there are."""
+    """Prunes one store.
+
+    It scans the directory only if a limit may be exceeded, because a scan takes longer the more conversations
+    there are.
+    """
 
     def __init__(self, store: ConversationStore) -> None:
         self._store = store
         self._lock = threading.Lock()
         self._written = 0
-        """How many bytes this process has added to the store."""
+        """The number of bytes that this process has added to the store."""
 
         self._scans: dict[Limits, _Scan] = {}
         self._next_scan = 0.0
-        """On the monotonic clock."""
+        """The earliest time of the next scan on the monotonic clock."""
 
         store.listeners.append(self._on_change)
 
     def delay(self, limits: Limits) -> float | None:
-        """The seconds until `prune` should be called; None if no limit can be exceeded."""
+        """Return the seconds until `prune` should be called; None if no limit can be exceeded."""
         return max(0.0, self._next_scan - time.monotonic()) if self._may_exceed(limits) else None
 
     def prune(self, limits: Limits, *, spared: Collection[str] = ()) -> list[str]:
-        """Delete conversations until both limits hold, the one whose last change is oldest first; blocks.
+        """Delete conversations, oldest change first, until both limits are met. Blocks.
 
-        What exists is scanned again for each batch of deletions, under the store's lock: when several
-        processes prune, each counts what the others have left.
+        Each batch of deletions scans the directory again under the store's lock, so that processes that prune
+        simultaneously consider each other's deletions.
 
         Args:
             limits: the limits.
@@ -141,12 +144,12 @@ class Pruner:
         return scan.oldest_ns < limits.oldest_ns or (written > 0 and scan.total + written > limits.most_bytes)
 
     def _prune_batch(self, limits: Limits, left: set[str], deleted: list[str]) -> bool:
-        """Delete for `BATCH_SECONDS`; False if there is more to delete.
+        """Delete for `BATCH_SECONDS`; return False if there is more to delete.
 
         Args:
             limits: the limits.
-            left: ids that are not deleted; those that cannot be are added.
-            deleted: the deleted ids are added.
+            left: ids that must not be deleted; ids that cannot be deleted are added.
+            deleted: receives the deleted ids.
         """
         with self._store.locked():
             written, cpu = self._written, time.thread_time()

@@ -1,4 +1,4 @@
-"""The lines of a conversation's file. `state` folds them."""
+"""Builds the lines of a conversation's file, which `state` folds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jumpseat.conversations.state import FORMAT_VERSION, State
 from jumpseat.system.secrets import KnownSecrets
 
 _STRUCTURE = frozenset(("type", "id", "forkOf", "turn", "owner", "at", "createdAt", "base", "turnEnds"))
-"""The keys of lines that refer to other lines and files. They are written as they are."""
+"""The keys of lines that refer to other lines and files. Their values are not redacted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,22 +26,22 @@ class NewTurn:
     """A turn as its client sent it."""
 
     conversation_id: str
-    """As the client named it, or made by the daemon."""
+    """The id that the client named, or one from the daemon."""
 
     turn_id: str
     messages: Sequence[Message]
-    """The whole conversation, oldest first."""
+    """The messages of the whole conversation, oldest first."""
 
     system: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     provider: str = ""
     model: str = ""
     directory: Path | None = None
-    """Where its client works, absolute."""
+    """The client's working directory, absolute."""
 
     client: str | None = None
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
-    """The client's; they are redacted in all that is kept of the turn."""
+    """The client's secrets, which are redacted in all that is saved of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ class BegunTurn:
     """A turn whose messages are in a file."""
 
     id: str
-    """Of the conversation that it belongs to."""
+    """The id of the conversation to which the turn belongs."""
 
     key: str
     turn: NewTurn
     forked_from: str | None = None
-    """The conversation whose messages it does not continue, if it begins a fork."""
+    """The conversation whose messages the turn does not continue, if it starts a fork."""
 
 
 def header_line(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str, Any]:
-    """The first line of a new conversation."""
+    """Return the first line of a new conversation."""
     return _form(
         turn.secrets,
         version=FORMAT_VERSION,
@@ -78,9 +78,9 @@ def fork_header_line(
     now: datetime,
     secrets: KnownSecrets,
 ) -> dict[str, Any]:
-    """The first line of a fork: it has its own copy of the messages, so its parent may be deleted.
+    """Return the first line of a fork, with its own copy of the messages, so that its parent may be deleted.
 
-    `turn` is the one that it begins with; its client may be another than the parent's.
+    `turn` is the turn with which the fork starts; its client may differ from the parent's client.
     """
     return _form(
         secrets,
@@ -90,7 +90,7 @@ def fork_header_line(
         cwd=parent.directory if turn is None else _directory(turn),
         client=parent.client if turn is None else turn.client,
         forkOf=parent.id,
-        # With nothing in common, the title of the parent says nothing about the fork.
+        # Without common messages, the parent's title does not describe the fork.
         title=parent.title if messages else None,
         system=parent.system,
         settings=parent.settings,
@@ -103,7 +103,7 @@ def fork_header_line(
 def begin_line(
     turn: NewTurn, key: str, base: int, new: Sequence[Message], state: State | None, now: datetime
 ) -> dict[str, Any]:
-    """The line before a turn starts; `state` is that of the conversation, which keeps `base` messages."""
+    """Return the line for the start of a turn after `base` messages of the conversation with this `state`."""
     line = _form(
         turn.secrets,
         type="begin",
@@ -128,16 +128,16 @@ def begin_line(
 def partial_line(
     begun: BegunTurn, known: Sequence[ContentBlock], content: Sequence[ContentBlock], now: datetime
 ) -> dict[str, Any] | None:
-    """The line that continues the answer of a running turn; None if there is nothing new.
+    """Return the line that continues the answer of a running turn; None if there is nothing new.
 
     Args:
         begun: the turn.
-        known: the answer as the lines before have it.
+        known: the answer according to the previous lines.
         content: the answer so far.
         now: the time.
     """
     secrets = begun.turn.secrets
-    # The next line may complete a secret that this one would begin.
+    # The next line may complete a secret that this one would start.
     whole = [
         replace(block, text=secrets.without_open_end(block.text)) if isinstance(block, TextBlock) else block
         for block in content
@@ -165,7 +165,7 @@ def partial_line(
 
 
 def end_line(begun: BegunTurn, response: Response, error: ChatError | None, now: datetime) -> dict[str, Any]:
-    """The line after a turn has ended; `response` is its answer or its partial."""
+    """Return the line for the end of a turn; `response` is its complete or partial answer."""
     return _form(
         begun.turn.secrets,
         type="end",
@@ -184,7 +184,7 @@ def end_line(begun: BegunTurn, response: Response, error: ChatError | None, now:
 
 
 def title_line(title: str, now: datetime, secrets: KnownSecrets) -> dict[str, Any]:
-    """The line of a new title."""
+    """Return the line for a new title."""
     return _form(secrets, type="title", title=title, at=now)
 
 
@@ -194,6 +194,6 @@ def _directory(turn: NewTurn) -> str | None:
 
 
 def _form(secrets: KnownSecrets, **values: Any) -> dict[str, Any]:
-    """The values without those that are None, redacted."""
+    """Return the values that are not None, redacted."""
     form: dict[str, Any] = to_json_form({key: value for key, value in values.items() if value is not None})
     return {key: value if key in _STRUCTURE else redacted_form(value, secrets) for key, value in form.items()}

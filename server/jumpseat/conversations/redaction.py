@@ -1,4 +1,4 @@
-"""Redacts the secrets of a client in what is stored for it."""
+"""Redacts a client's secrets in the data that is stored for it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from jumpseat.system.secrets import KnownSecrets
 
 
 def redacted_form(value: Any, secrets: KnownSecrets) -> Any:
-    """A JSON value with redacted texts and keys."""
+    """Return a JSON value with redacted texts and keys."""
     if isinstance(value, str):
         return secrets.redact(value)
-    # Loops, because a comprehension would take two frames of the stack for each level of a deep value.
+    # Use loops, because a comprehension would take two stack frames for each level of a deep value.
     if isinstance(value, Mapping):
         pairs = {}
         for key, item in value.items():
@@ -29,7 +29,7 @@ def redacted_form(value: Any, secrets: KnownSecrets) -> Any:
 
 
 def redacted_message(message: Message, secrets: KnownSecrets) -> Message:
-    """The message as it is stored; the same object if it holds no secret."""
+    """Return the message as it is stored; the same object if it does not contain a secret."""
     content = tuple(_redacted_block(block, secrets) for block in message.content)
     if all(after is before for after, before in zip(content, message.content, strict=True)):
         return message

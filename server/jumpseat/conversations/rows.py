@@ -1,4 +1,4 @@
-"""What a list shows of a conversation, and the texts that a search finds."""
+"""The row of a conversation in a list, and the texts that a search finds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from jumpseat.chat import ContextBlock, Message, TextBlock
 
 LONGEST_TITLE = 80
-"""Characters."""
+"""The most characters of a title."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One conversation of a list."""
+    """One conversation in a list."""
 
     id: str
     title: str
@@ -23,7 +23,7 @@ class Row:
     updated_at: datetime
     turns: int
     model: str | None = None
-    """The last turn's, as `provider:model`."""
+    """The last turn's model, as `provider:model`."""
 
     cwd: str | None = None
     client: str | None = None
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A whole conversation: what a chat takes to continue it."""
+    """A whole conversation, as a chat needs it to continue."""
 
     row: Row
     messages: tuple[Message, ...]
@@ -41,7 +41,7 @@ class Kept:
 
 
 def title_of(messages: Iterable[Message]) -> str:
-    """The first line of the first question, cut at a word."""
+    """Return the first line of the first question, shortened at a word."""
     for message in messages:
         if message.role == "user":
             for block in message.content:
@@ -54,13 +54,13 @@ def _cut(line: str) -> str:
     if len(line) <= LONGEST_TITLE:
         return line
     head = line[: LONGEST_TITLE - 1]
-    # A line without spaces, as in Chinese, is cut where it is too long.
+    # A line without spaces, as in Chinese, is cut at the limit.
     at_word = head if line[len(head)] == " " else head.rpartition(" ")[0]
     return f"{(at_word or head).rstrip()}…"
 
 
 def texts_of(messages: Iterable[Message]) -> list[str]:
-    """The texts of the messages, for a search."""
+    """Return the searchable texts of the messages."""
     return [
         block.text
         for message in messages

@@ -1,4 +1,4 @@
-"""Says which kept turns still run, in this process or in another one."""
+"""Determines which saved turns are still running, in this process or in another one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from jumpseat.conversations.state import State, TurnState
 from jumpseat.system.process_life import is_alive
 
 LONGEST_TURN = timedelta(days=1)
-"""An older turn without an end does not run any more; another process may have the id of its process now."""
+"""The age from which an unended turn counts as dead; another process may have reused its process id."""
 
 open_here: set[str] = set()
 """The keys of the turns that this process runs."""
 
 
 def last_turn_of(state: State) -> Last:
-    """Whether the last turn of a conversation runs, and if not, how it ended."""
+    """Return the state of a conversation's last turn: running, or how it ended."""
     if state.last is None:
         return "none"
     if is_running(state.last):

@@ -1,7 +1,8 @@
-"""Compares the blocks of a client with those of a message that the daemon has.
+"""Compares a client's blocks with those of a message that the daemon has.
 
-Clients that keep only text and tool calls drop other blocks, join, split and trim the texts of an answer,
-and serialise arguments again; it is still the same answer. With a changed word, call or order it is another.
+Clients that preserve only text and tool calls drop other blocks, join, split and trim the texts of an answer,
+and serialise arguments again. The result is still the same answer. A changed word, call or order makes it a
+different one.
 """
 
 from __future__ import annotations
@@ -26,30 +27,30 @@ from jumpseat.chat import (
 from jumpseat.dialects.arguments import parse_arguments
 
 _Part: TypeAlias = list[str] | tuple[Any, ...] | ToolUseBlock
-"""A run of texts; an image, a context or a result; a call."""
+"""A list is a run of texts, a tuple is an image, a context or a result, and a block is a call."""
 
 
 _ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
 
 
 class MessageWords(NamedTuple):
-    """The part of a message that every client keeps: equal for the same content."""
+    """The part of a message that every client preserves, equal for the same content."""
 
     digest: int
     """A hash of the texts without white space and of the other blocks; 0 if there are none."""
 
     others: int
-    """How many blocks other than texts there are."""
+    """The number of blocks other than texts."""
 
     length: int
-    """Bytes of the texts in UTF-8, without white space."""
+    """The number of UTF-8 bytes of the texts, without white space."""
 
     calls: Sequence[str]
-    """The ids of the calls, without the tool's name, which some ids contain."""
+    """The ids of the calls, without the tools' names, which some ids contain."""
 
 
 def words_of(blocks: Iterable[ContentBlock]) -> MessageWords:
-    """Read the part of a message that every client keeps."""
+    """Extract the part of a message that every client preserves."""
     kept: list[Any] = []
     calls: list[str] = []
     length = 0
@@ -69,14 +70,14 @@ def words_of(blocks: Iterable[ContentBlock]) -> MessageWords:
 
 
 def _without_space(text: str) -> bytes:
-    """A text without its white space, in UTF-8."""
+    """Return a text without its white space, in UTF-8."""
     if text.isascii():
-        return text.encode().translate(None, _ASCII_SPACE)  # Several times as fast.
+        return text.encode().translate(None, _ASCII_SPACE)  # This is several times as fast.
     return "".join(text.split()).encode("utf-8", "surrogatepass")
 
 
 def begins_alike(one: Iterable[ContentBlock], other: Iterable[ContentBlock]) -> bool:
-    """Whether the texts of one message begin with all texts of the other one; white space does not count."""
+    """Whether the texts of one message begin with all texts of the other one, ignoring white space."""
     first, second = (
         _without_space("".join(block.text for block in blocks if isinstance(block, TextBlock)))
         for blocks in (one, other)
@@ -85,7 +86,7 @@ def begins_alike(one: Iterable[ContentBlock], other: Iterable[ContentBlock]) -> 
 
 
 def is_same_answer(theirs: Sequence[ContentBlock], ours: Sequence[ContentBlock], origin: Origin) -> bool:
-    """Whether a client's blocks are an answer, perhaps without the data that the client cannot keep.
+    """Whether a client's blocks are this answer, perhaps without data that the client cannot preserve.
 
     Args:
         theirs: the client's blocks.
@@ -105,9 +106,9 @@ def is_same_answer(theirs: Sequence[ContentBlock], ours: Sequence[ContentBlock],
 
 
 def is_same_content(role: Role, theirs: Sequence[ContentBlock], ours: Sequence[ContentBlock]) -> bool:
-    """Whether two messages of a role say the same; thinking and provider data do not count."""
+    """Whether two messages of a role have the same content, ignoring thinking and provider data."""
     if tuple(theirs) == tuple(ours):
-        return True  # A client that sends back what it got does not pay for the rest.
+        return True  # Skip the rest for clients that send back exactly what they received.
     their_parts, our_parts = _parts(theirs), _parts(ours)
     return len(their_parts) == len(our_parts) and all(
         _is_same_part(role, each, own) for each, own in zip(their_parts, our_parts, strict=True)
@@ -117,7 +118,7 @@ def is_same_content(role: Role, theirs: Sequence[ContentBlock], ours: Sequence[C
 def _is_same_part(role: Role, theirs: _Part, ours: _Part) -> bool:
     if isinstance(theirs, list) and isinstance(ours, list):
         text = "".join(theirs)
-        # Clients trim the texts of an answer when they show them, but not the user's own.
+        # Clients trim the texts of an answer when they display them, but not the user's own texts.
         return text == "".join(ours) or (role == "assistant" and _is_same_text(text, ours))
     if isinstance(theirs, ToolUseBlock) and isinstance(ours, ToolUseBlock):
         return _is_same_call(theirs, ours)
@@ -125,7 +126,7 @@ def _is_same_part(role: Role, theirs: _Part, ours: _Part) -> bool:
 
 
 def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
-    """The compared parts in order; a run of texts, which may be empty, is on both sides of any other part."""
+    """Return the compared parts in order. A run of texts, perhaps empty, surrounds every other part."""
     texts: list[str] = []
     parts: list[_Part] = [texts]
     for block in blocks:
@@ -139,7 +140,7 @@ def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
             case ToolResultBlock():
                 part = (block.type, block.tool_use_id, block.content, bool(block.is_error))
             case ImageBlock() if block.origin is not None:
-                continue  # Generated; some clients cannot keep it.
+                continue  # Some clients cannot preserve generated images.
             case ImageBlock():
                 part = (block.type, block.source, block.media_type)
             case DocumentBlock():
@@ -156,7 +157,7 @@ def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
 
 
 def _is_same_text(text: str, pieces: Iterable[str]) -> bool:
-    """Whether a text consists of these pieces; white space around them does not count."""
+    """Whether a text consists of these pieces, ignoring white space around them."""
     position = 0
     for piece in pieces:
         stripped = piece.strip()
@@ -169,7 +170,7 @@ def _is_same_text(text: str, pieces: Iterable[str]) -> bool:
 
 
 def _is_same_call(theirs: ToolUseBlock, ours: ToolUseBlock) -> bool:
-    """Whether a call has the same id, name and arguments."""
+    """Whether two calls have the same id, name and arguments."""
     if (theirs.id, theirs.name) != (ours.id, ours.name):
         return False
     if not _is_same_json(theirs.arguments or {}, ours.arguments or {}):
@@ -181,8 +182,8 @@ def _is_same_call(theirs: ToolUseBlock, ours: ToolUseBlock) -> bool:
 
 
 def _is_same_json(one: Any, other: Any) -> bool:
-    """Whether two values are equal after a client has parsed and written them."""
-    # In JavaScript and Lua numbers are doubles. In Lua an empty table is an object or an array, and members
+    """Whether two values are equal after a client has parsed and serialised them."""
+    # Numbers are doubles in JavaScript and Lua. In Lua, an empty table is an object or an array, and members
     # that are null do not exist.
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         left, right = (
@@ -190,7 +191,7 @@ def _is_same_json(one: Any, other: Any) -> bool:
         )
         if left.keys() != right.keys():
             return False
-        # A loop, because a generator would take a second frame of the stack for each level of a deep value.
+        # Use a loop, because a generator would take a second stack frame for each level of a deep value.
         for key in left:  # noqa: SIM110 - as above
             if not _is_same_json(left[key], right[key]):
                 return False

@@ -1,4 +1,4 @@
-"""The state of a conversation: the fold of the lines of its file."""
+"""The state of a conversation, folded from the lines of its file."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Owner:
 
 @dataclass(slots=True)
 class TurnState:
-    """One kept turn."""
+    """One saved turn."""
 
     key: str
-    """Unique among all turns; made by the store, because clients choose turn ids."""
+    """A key that is unique among all turns; the store creates it, because clients choose turn ids."""
 
     at: datetime
     owner: Owner
@@ -41,17 +41,17 @@ class TurnState:
     """The number of messages before those of this turn, or of the turn that it repeats."""
 
     inputs: int
-    """How many messages the conversation had with the messages of this turn, before its answer."""
+    """The number of messages in the conversation up to and including this turn's, without its answer."""
 
     is_open: bool = True
     failed: bool = False
-    """It ended with an error, or was cancelled."""
+    """Whether it ended with an error or was cancelled."""
 
     answered: bool = False
-    """It ended with content of its own."""
+    """Whether it ended with content of its own."""
 
     partial: list[ContentBlock] = field(default_factory=list)
-    """While it is open, the answer so far."""
+    """The answer so far, while the turn is open."""
 
 
 @dataclass(slots=True)
@@ -63,44 +63,44 @@ class State:
     created_at: datetime = _NEVER
     updated_at: datetime = _NEVER
     directory: str | None = None
-    """Where its client worked."""
+    """The client's working directory."""
 
     client: str | None = None
     fork_of: str | None = None
     title: str | None = None
-    """As the user named it."""
+    """The title that the user chose."""
 
     system: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     inputs: list[Message] = field(default_factory=list)
-    """All messages up to the last turn's; without its answer."""
+    """All messages up to the last turn's, without its answer."""
 
     ended_answer: Message | None = None
-    """The answer of the last turn that has ended, or its partial."""
+    """The complete or partial answer of the last turn that has ended."""
 
     open_turns: dict[str, TurnState] = field(default_factory=dict)
-    """All without an end, by key, also those whose process was killed."""
+    """All turns without an end, by key, including those whose process was killed."""
 
     last: TurnState | None = None
     turn_ends: list[int] = field(default_factory=list)
-    """For each turn, also a retry, the number of messages before its answer."""
+    """The number of messages before the answer of each turn, including retries."""
 
     @property
     def answer(self) -> Message | None:
-        """The answer of the last turn, or its partial; while it has none, the answer that it replaces."""
+        """The complete or partial answer of the last turn; until it has one, the answer that it replaces."""
         if self.last is not None and self.last.is_open and self.last.partial:
             return Message("assistant", tuple(self.last.partial))
         return self.ended_answer
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole conversation, oldest first."""
+        """The messages of the whole conversation, oldest first."""
         return (*self.inputs, *([] if self.answer is None else [self.answer]))
 
     @property
     def row(self) -> Row:
-        """What a list shows of it."""
+        """The conversation's row in a list."""
         return Row(
             id=self.id,
             title=self.title or title_of(self.inputs),
@@ -114,10 +114,10 @@ class State:
         )
 
     def apply(self, line: Mapping[str, Any]) -> list[str]:
-        """Fold the next line of the file; one of an unknown type changes nothing.
+        """Fold the next line of the file; lines of unknown types are ignored.
 
         Returns:
-            The texts that it adds, for a search.
+            The searchable texts that the line adds.
 
         Raises:
             DamagedError: the line cannot follow those before it.
@@ -140,7 +140,7 @@ class State:
         return []
 
     def _begin_file(self, line: Mapping[str, Any]) -> list[str]:
-        # First: the rest of a newer version's header may be unreadable here.
+        # Read the version first: the rest of a newer version's header may be unreadable here.
         self.version = int(line["version"])
         created, stored_id = _moment(line["createdAt"]), str(line["id"])
         messages = [message_from_json_form(each) for each in line.get("messages", ())]
@@ -150,7 +150,7 @@ class State:
         self.model, self.turn_ends = _text(line, "model"), list(map(int, line.get("turnEnds", ())))
         self.created_at = self.updated_at = created
         self.inputs = messages
-        # Where file names are compared without case, the file of `a` opens as `A` too.
+        # On file systems that ignore case, the file of `a` opens as `A` too.
         if stored_id.casefold() == self.id.casefold():
             self.id = stored_id
         return texts_of(messages)
@@ -206,7 +206,7 @@ class State:
         turn.is_open, turn.failed = False, failed
         turn.answered = bool(content.content) or not failed
         last = self.last
-        # The answer of a turn that another one has replaced counts as long as that one has none.
+        # The answer of a turn that another one has replaced counts until that one has an answer.
         is_latest = turn is last or (
             last is not None and turn.inputs == last.inputs == len(self.inputs) and not last.answered
         )

@@ -1,4 +1,4 @@
-"""The store of kept conversations. Everything here blocks; the event loop calls it through a thread."""
+"""The store of saved conversations. Everything here blocks; the event loop calls it through a thread."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from jumpseat.system.watch import Stamp
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 5.0
-"""How long a change waits for other daemons; each holds the lock for some milliseconds."""
+"""The time for which a change waits for other daemons; each holds the lock for some milliseconds."""
 
 
 class UnknownConversationError(RequestError):
-    """There is no kept conversation with this id."""
+    """No saved conversation has this id."""
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(
@@ -58,32 +58,32 @@ class Change:
 
     id: str
     row: Row | None
-    """None: it was deleted."""
+    """The conversation's row; None if the conversation was deleted."""
 
     stamp: Stamp | None
-    """Of its file after the change."""
+    """The file's stamp after the change."""
 
     texts: tuple[str, ...]
-    """What the change adds, for a search."""
+    """The searchable texts that the change adds."""
 
     size_before: int = 0
-    """Of its file, in bytes; 0 for a new one."""
+    """The file's size in bytes before the change; 0 for a new file."""
 
     pruned: bool = False
-    """Whether a limit deleted it, not the user."""
+    """Whether a limit, not the user, deleted the conversation."""
 
 
 class ConversationStore:
-    """The kept conversations of one state directory; several threads and processes may use it at once."""
+    """The saved conversations of one state directory. Safe for simultaneous use by threads and processes."""
 
     def __init__(self, directory: Path) -> None:
         """
         Args:
-            directory: `conversations_directory` of the state directory; made with the first conversation.
+            directory: `conversations_directory` of the state directory; created with the first conversation.
         """
         self.directory = directory
         self.listeners: list[Callable[[Change], None]] = []
-        """Called for each change, under the store's lock and so in the order of all; they must be quick."""
+        """The callbacks for changes, called under the store's lock and thus in order. They must be quick."""
 
         self._files = Files(directory)
         self._forks = Forks(directory)
@@ -93,7 +93,7 @@ class ConversationStore:
         self._created = False
 
     def begin(self, turn: NewTurn) -> BegunTurn:
-        """Write a turn's messages, into the named conversation, into a fork that it continues, or a new fork.
+        """Write a turn's messages to the named conversation, to a fork that they continue, or to a new fork.
 
         Raises:
             StateError: nothing was written.
@@ -101,8 +101,8 @@ class ConversationStore:
         key = secrets.token_hex(8)
         open_here.add(key)
         try:
-            # A killed daemon loses nothing that is written. Only the end of a turn is also safe from a power
-            # failure, so that no chat waits for the disk before its request.
+            # A killed daemon does not lose written data. Only the end of a turn also survives a power
+            # failure, so that chats do not wait for the disk before their requests.
             with self._changing(synced=False):
                 return self._begin(turn, key)
         except BaseException:
@@ -110,7 +110,7 @@ class ConversationStore:
             raise
 
     def save_partial(self, begun: BegunTurn, content: Sequence[ContentBlock]) -> None:
-        """Write the answer so far of a running turn, in case that this process is killed.
+        """Write the partial answer of a running turn, in case this process is killed.
 
         Raises:
             StateError: nothing was written.
@@ -121,11 +121,11 @@ class ConversationStore:
                 return
             line = partial_line(begun, turn.partial, content, _now())
             if line is not None:
-                # The end of the turn announces the whole answer.
+                # Do not announce this: the end of the turn announces the whole answer.
                 self._unsynced.append(self._files.append(read, [line], announced=False))
 
     def finish(self, begun: BegunTurn, response: Response, error: ChatError | None = None) -> None:
-        """Write the end of a turn: its answer, or its partial and why it ended.
+        """Write the end of a turn: its answer, or its partial answer and the error.
 
         A conversation that was deleted meanwhile stays deleted.
 
@@ -138,7 +138,7 @@ class ConversationStore:
                 if read is None:
                     return
                 if begun.key not in read.state.open_turns:
-                    # Its beginning was lost with the damaged part of a file.
+                    # The turn's start was lost with the damaged part of a file.
                     begun = self._begin(begun.turn, begun.key)
                     read = self._opened(begun.id)
                 if read is not None:
@@ -147,10 +147,10 @@ class ConversationStore:
             open_here.discard(begun.key)
 
     def get(self, conversation_id: str) -> Kept:
-        """The whole conversation.
+        """Return the whole conversation.
 
         Raises:
-            UnknownConversationError: there is none.
+            UnknownConversationError: it does not exist.
             StateError: it cannot be read.
         """
         state = self._known(conversation_id).state
@@ -158,7 +158,7 @@ class ConversationStore:
             return Kept(state.row, state.messages, state.system, state.settings)
 
     def row(self, conversation_id: str) -> Row | None:
-        """What a list shows of it; None where there is none.
+        """Return the conversation's row in a list; None if there is none.
 
         Raises:
             StateError: it cannot be read.
@@ -171,11 +171,11 @@ class ConversationStore:
             return state.row
 
     def files(self) -> Iterator[tuple[str, Stamp]]:
-        """Every conversation's id with the stamp of its file."""
+        """Return every conversation's id with the stamp of its file."""
         return self._files.all()
 
     def snapshot(self, conversation_id: str) -> Change | None:
-        """The whole conversation as one change, for an index; None where there is none.
+        """Return the whole conversation as one change, for an index; None if there is none.
 
         Raises:
             StateError: it cannot be read.
@@ -188,7 +188,7 @@ class ConversationStore:
             return Change(conversation_id, read.state.row, read.stamp, tuple(texts_of(read.state.messages)))
 
     def in_use(self, conversation_id: str) -> bool:
-        """Whether a living process runs a turn of it."""
+        """Whether a living process runs one of the conversation's turns."""
         with self._reading, contextlib.suppress(OSError):
             read = self._files.read(conversation_id, cached=False)
             return read is not None and any(map(is_running, read.state.open_turns.values()))
@@ -201,12 +201,12 @@ class ConversationStore:
 
         Args:
             conversation_id: the conversation.
-            messages: how many to keep, from 1; None for all. A cut between a call and its result moves
+            messages: how many to copy, at least 1; None for all. A cut between a call and its result moves
                 before the call.
             known: the client's secrets, which are redacted.
 
         Raises:
-            UnknownConversationError: there is none.
+            UnknownConversationError: it does not exist.
             StateError: nothing was written.
         """
         with self._changing():
@@ -216,10 +216,10 @@ class ConversationStore:
             return self._create_fork(parent, kept, ends, None, [], known or KnownSecrets()).state.row
 
     def rename(self, conversation_id: str, title: str, known: KnownSecrets | None = None) -> Row:
-        """Give a conversation a title of the user's, in which the client's `known` secrets are redacted.
+        """Change a conversation's title to the user's, in which the client's `known` secrets are redacted.
 
         Raises:
-            UnknownConversationError: there is none.
+            UnknownConversationError: it does not exist.
             StateError: nothing was written.
         """
         with self._changing():
@@ -228,7 +228,7 @@ class ConversationStore:
             return read.state.row
 
     def delete(self, conversation_id: str) -> bool:
-        """Delete a conversation and what was set aside of its file; False if there was none.
+        """Delete a conversation and the copies of its file; return False if there was none.
 
         Raises:
             StateError: it cannot be deleted.
@@ -240,12 +240,12 @@ class ConversationStore:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep all other threads and processes from changing a conversation; raises as `begin` does."""
+        """Prevent other threads and processes from changing a conversation; raises as `begin` does."""
         with self._changing(synced=False):
             yield
 
     def delete_unused(self, conversation_id: str, copies: Sequence[Path]) -> bool:
-        """Delete a conversation and these copies of its file; False if it is in use. Needs the lock.
+        """Delete a conversation and these copies of its file; return False if it is in use. Needs the lock.
 
         Raises:
             OSError: it cannot be deleted.
@@ -292,17 +292,17 @@ class ConversationStore:
     ) -> ReadFile:
         now = _now()
         id_ = fork_id(parent.id, now)
-        self._forks.add(id_, parent.id)  # First, so that no fork is without its entry.
+        self._forks.add(id_, parent.id)  # Do this first, so that every fork has its entry.
         return self._create(id_, [fork_header_line(parent, messages, ends, turn, id_, now, known), *more])
 
     def _family(self, conversation_id: str) -> list[ReadFile]:
-        """The named conversation, if there is one, and all forks of it, which outlive it."""
+        """Return the named conversation, if there is one, and all its forks, which outlive it."""
         family: dict[str, ReadFile] = {}
         ahead: list[tuple[str, str | None]] = [(conversation_id, None)]
         for each, parent in ahead:
             fork = None if parent is None else self._files.read(each)
             if fork is not None and not fork.state.version:
-                continue  # Its process was killed before the first line was whole.
+                continue  # Its process was killed before the first line was complete.
             read = self._opened(each)
             if each in family or (parent is not None and (read is None or read.state.fork_of != parent)):
                 continue
@@ -313,13 +313,13 @@ class ConversationStore:
         return list(family.values())
 
     def _known(self, conversation_id: str, *, cached: bool = True) -> ReadFile:
-        """The conversation; damage is set aside."""
+        """Read the conversation and set damage aside."""
         refuse_unsafe(self.directory)
         try:
             with self._reading:
                 read = self._files.read(conversation_id, cached=cached)
             if read is not None and read.is_damaged:
-                # Before a reader holds the lock, damage may be a line that is being written.
+                # Damage that is seen without the lock may be a line that is being written.
                 with contextlib.suppress(StateError), self._changing():
                     read = self._opened(conversation_id)
         except OSError as error:
@@ -329,7 +329,7 @@ class ConversationStore:
         return read
 
     def _opened(self, conversation_id: str) -> ReadFile | None:
-        """The conversation for a change, under the lock; damage is set aside."""
+        """Read the conversation for a change, under the lock, and set damage aside."""
         read = self._files.read(conversation_id)
         if read is not None and (read.is_damaged or not read.state.version):
             return self._files.set_aside(read)
@@ -337,10 +337,10 @@ class ConversationStore:
 
     @contextlib.contextmanager
     def _changing(self, *, synced: bool = True) -> Iterator[None]:
-        """Hold the store.
+        """Lock the store for a change.
 
         Args:
-            synced: whether to return only when the writes are on the disk, which is after others may go on.
+            synced: whether to wait until the writes are on the disk, after the lock has been released.
         """
         refuse_unsafe(self.directory)
         written: list[int] = []
