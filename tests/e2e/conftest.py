@@ -1,4 +1,4 @@
-"""Fixtures of the tests with the real Copilot language server."""
+"""Fixtures for the tests with the real Copilot language server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""GitHub's own Copilot language server in tests: finds it, and runs it isolated from the network.
+"""Finds GitHub's own Copilot language server, and runs it in tests without access to the network.
 
-Its GitHub is the emulator, reached over plain HTTP through the program's own variables, or over TLS and a
-proxy as in a company network. Its telemetry ends at a proxy on loopback.
+The emulator stands in for GitHub. The program reaches it over plain HTTP through its own environment
+variables, or over TLS and a proxy as in a company network. A proxy on loopback receives its telemetry.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ INSTALLED = Path(__file__).parents[1] / "emulator" / "node_modules" / "@github" 
 TEE = Path(__file__).parents[1] / "fakes" / "tee.py"
 
 WAIT_SECONDS = 60.0
-"""Enough for a cold start of a program of 150 MB on a busy machine."""
+"""Seconds that are enough for a cold start of the 150 MB program on a busy machine."""
 
 Launch = Literal["direct", "npm", "tee"]
-"""How the daemon starts the program: directly, through a parent like npm's, or through `tee.py`."""
+"""How the daemon starts the program: directly, through a parent process like npm's, or through `tee.py`."""
 
 PROVIDER = "ls"
-"""The daemon's provider that uses the program."""
+"""The id of the provider that uses the program."""
 
 MODEL = "claude-sonnet-4.6"
-"""A model whose deltas the program passes on one by one."""
+"""A model whose deltas the program forwards one by one."""
 
 MESSAGES = "/v1/messages"
-"""The path of this model's requests."""
+"""The path of requests for this model."""
 
 ENTERPRISE = "ghe.test"
 """A GitHub host that only the proxy resolves."""
 
-# With a Node.js that is too old, npm's entry point starts the program with its own streams and waits for it.
+# If Node.js is too old, npm's entry point starts the program with its own streams and waits for it.
 _AS_NPM = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 _FOREIGN = ("GH_", "GITHUB_", "COPILOT_", "CODESPACES", "HTTP_", "HTTPS_", "NO_PROXY", "ALL_PROXY", "NODE_")
 
 
 def program() -> str:
-    """The path of the program; skips the test if it is not installed."""
+    """Return the path of the program, or skip the test if it is not installed."""
     installed = INSTALLED / PROGRAM
     found = str(installed) if installed.is_file() else shutil.which(PROGRAM)
     if found is None:
@@ -63,19 +63,19 @@ def program() -> str:
 
 
 def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None) -> dict[str, str]:
-    """Variables for the program or its parent process, to override those of the test machine.
+    """Return environment variables that isolate the program, or its parent process, from the test machine.
 
     Args:
-        home: the directory for its files.
-        proxy: the URL of the proxy that receives its telemetry.
-        emulator: the GitHub that it is signed in to, as octocat; None leaves it signed out.
+        home: the directory for the program's files.
+        proxy: the URL of the proxy that receives telemetry.
+        emulator: the emulated GitHub to sign in to as octocat; None for a program that is signed out.
     """
     found = {name: "" for name in os.environ if name.upper().startswith(_FOREIGN)}
     kept = {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
         "HTTPS_PROXY": proxy,
-        # Otherwise the program uses the developer's keyring.
+        # Without this, the program would use the developer's keyring.
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
     if emulator is None:
@@ -99,7 +99,7 @@ class Harness:
     """The bytes sent to the program, if `tee` started it."""
 
     def received(self) -> list[dict[str, Any]]:
-        """The messages sent to the program so far, in order, if `tee` started it."""
+        """Return the messages sent to the program so far, in order, if `tee` started it."""
         data, messages = self.copy.read_bytes(), []
         while data:
             head, _, data = data.partition(b"\r\n\r\n")
@@ -109,19 +109,19 @@ class Harness:
         return messages
 
     async def ask(self, text: str, **params: Any) -> Any:
-        """The result of a chat; `messages` is the history."""
+        """Return the result of a chat; `messages` is the history before the text."""
         exchange = await self.daemon.request("chat/start", chat_params(text, **params))
         return exchange.result
 
 
 def chat_params(text: str, *, model: str = MODEL, **params: Any) -> dict[str, Any]:
-    """The params of a chat."""
+    """Return the params of a chat; `messages` is the history before the text."""
     messages = [*params.pop("messages", ()), {"role": "user", "content": text}]
     return {"model": f"{PROVIDER}:{model}", "messages": messages, **params}
 
 
 async def begin_chat(harness: Harness, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
-    """Start a chat whose answer pauses after its first words; returns the request's id once they arrived."""
+    """Start a chat whose answer pauses after its first words; return the request id when they arrive."""
     emulator.script(MODEL, faults.gated(gate, after=8))
     request = harness.daemon.start("chat/start", chat_params("Count to 30", model=MODEL, **params))
     await harness.daemon.read_delta("text_delta")
@@ -129,14 +129,14 @@ async def begin_chat(harness: Harness, emulator: CopilotEmulator, gate: Gate, **
 
 
 def echoed(result: Any) -> str:
-    """The user's text in the echoed prompt; the server adds its own text around it."""
+    """Return the user's text from the echoed prompt; the language server adds its own text around it."""
     found = re.search(r"<userRequest>\n(.*)\n</userRequest>", result["text"], re.DOTALL)
     assert found is not None, result
     return found[1]
 
 
 def delta_text(exchange: Any) -> str:
-    """The deltas of the text, joined."""
+    """Join the text deltas."""
     return "".join(delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta")
 
 
@@ -144,14 +144,14 @@ def delta_text(exchange: Any) -> str:
 async def running_harness(
     home: Path, emulator: CopilotEmulator | None, *flags: str, launch: Launch = "direct", **table: Any
 ) -> AsyncIterator[Harness]:
-    """An initialized daemon with the program as its only provider, `ls`.
+    """Run an initialized daemon with the program as its only provider, `ls`.
 
     Args:
         home: the home directory of the daemon and the program.
-        emulator: the GitHub that the program is signed in to by its environment; None for none.
-        flags: command-line flags of the daemon.
+        emulator: the emulated GitHub to which environment variables sign the program in; None for no sign-in.
+        flags: the daemon's command-line flags.
         launch: how the daemon starts the program.
-        table: more keys of the provider.
+        table: additional keys for the provider's table.
     """
     async with LoopbackProxy() as proxy:
         env = environment(home, proxy.url, emulator)
@@ -163,14 +163,14 @@ async def running_harness(
 async def enterprise_harness(
     home: Path, emulator: CopilotEmulator, authority: Authority, *flags: str
 ) -> AsyncIterator[Harness]:
-    """The same, signed out, with a GitHub Enterprise Server over TLS and through a proxy."""
+    """Run a signed-out daemon with an emulated GitHub Enterprise Server behind TLS and a proxy."""
     context = authority.server(ENTERPRISE, f"*.{ENTERPRISE}")
     async with contextlib.AsyncExitStack() as stack:
         github = await stack.enter_async_context(TlsFront(context, emulator.github_url))
         api = await stack.enter_async_context(TlsFront(context, emulator.api_url))
         hosts = {ENTERPRISE: github.port, f"api.{ENTERPRISE}": api.port}
         proxy = await stack.enter_async_context(LoopbackProxy(hosts))
-        # The verification page is on the configured host.
+        # The verification page must be on the configured host.
         emulator.state.origins["github"] = f"https://{ENTERPRISE}"
         table = {"host": ENTERPRISE, "proxy": proxy.url, "ca_file": str(authority.file)}
         env = environment(home, proxy.url)

@@ -1,4 +1,4 @@
-"""`jumpseat login`, `logout` and `accept-terms` as real commands, at the emulator, with a fake browser."""
+"""`jumpseat login`, `logout` and `accept-terms` as real commands, with the emulator and a fake browser."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Path:
-    """The file to which the fake browser writes the pages that it opens, one per line."""
+    """Return the file to which the fake browser writes the pages that it opens, one per line."""
     return tmp_path / "opened"
 
 
@@ -59,7 +59,7 @@ def env(tmp_path: Path, home: Path, opened: Path) -> dict[str, str]:
 
 
 class Command:
-    """A running command with its output in pipes and an empty input."""
+    """A running command with empty input and with its output in pipes."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -81,7 +81,7 @@ class Command:
         return cls(process)
 
     async def code(self) -> str:
-        """The code that the command shows."""
+        """Return the code that the command shows."""
         assert self.process.stderr is not None
         while line := (await self.process.stderr.readline()).decode():
             self.said.append(line.rstrip("\n"))
@@ -90,7 +90,7 @@ class Command:
         raise AssertionError(f"the command ended without a code: {self.said}")
 
     async def end(self) -> tuple[int | None, str, str]:
-        """The exit code, stdout and stderr."""
+        """Wait for the command to end; return the exit code, stdout and stderr."""
         out, err = await self.process.communicate()
         return self.process.returncode, out.decode(), "\n".join([*self.said, err.decode()])
 
@@ -172,7 +172,7 @@ async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hi
 
 
 def wait_for(path: Path | None) -> None:
-    """Wait until another, detached process has created a file."""
+    """Wait until a detached process has created a file."""
     deadline = time.monotonic() + 20
     while path is not None and not path.exists():
         assert time.monotonic() < deadline

@@ -17,12 +17,12 @@ from jumpseat.testing import assert_laws
 from tests import local_model
 
 WAIT_SECONDS = 60.0
-"""Enough for the model on a loaded machine."""
+"""Seconds that are enough for the model on a busy machine."""
 
 pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
-    # All tests share one server, so that one worker runs them all.
+    # One worker must run all tests, because they share a server.
     pytest.mark.xdist_group("anthropic-local"),
     pytest.mark.slow,
     # The server's process belongs to the event loop that started it.
@@ -60,10 +60,10 @@ def adapter_for(server, http, **config):
 
 
 async def response_to(server, *messages, **more):
-    """One answer over a new connection.
+    """Return one answer over a new connection.
 
-    llama.cpp closes the connection after a streamed answer although it promised keep-alive. A request that
-    follows at once can be sent before the close is seen; in the daemon the engine retries it.
+    llama.cpp closes the connection after a streamed answer although it promised keep-alive. The next request
+    may be sent before the client notices; in the daemon, the engine retries it.
     """
     fold, events = Fold("llama", "small"), []
     asked = {"messages": messages or (Message.user(QUESTION),), "model": "small", "max_tokens": 20}

@@ -1,4 +1,4 @@
-"""The installed command and the real daemon, with a fake provider on loopback."""
+"""The installed command with the real daemon and a fake provider on loopback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fakes.terminal import Terminal, left_standing
 from tests.processes import take_interrupts
 
 OTHER = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]")
-"""Colours, and whether the cursor is shown."""
+"""The control sequences for colours and the visibility of the cursor."""
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
 

@@ -164,7 +164,7 @@ def test_a_terminal_gets_no_control_sequence_of_a_conversation() -> None:
         try:
             while piece := screen.read(65536):
                 text += piece
-        except OSError:  # Linux's way to say that the terminal was closed.
+        except OSError:  # Linux raises this when the terminal is closed.
             pass
     assert text.count(b"alert") == 2
     assert b"\x1b]0;" not in text

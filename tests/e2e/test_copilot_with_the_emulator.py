@@ -1,4 +1,4 @@
-"""The real daemon at an emulated GitHub: whole conversations, and the hosts that get each credential."""
+"""The real daemon with an emulated GitHub: whole conversations, and which host receives each credential."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ TOOLS = [
 
 @pytest.fixture
 async def signed_in(daemon, emulator):
-    """A daemon with one provider, `gh`, at the emulator, and a token of octocat."""
+    """Initialize a daemon whose only provider, `gh`, uses the emulator with a token for octocat."""
     table = emulator.provider(github_token=emulator.issue_token())
     await daemon.initialize({"providers": {"gh": table}})
     return daemon
@@ -48,7 +48,7 @@ def result_of(call, text):
     ],
 )
 async def test_two_tools_are_called_and_only_the_users_turn_is_charged(signed_in, emulator, model, path):
-    """The emulator refuses thinking that is changed on its way back."""
+    """The emulator refuses thinking that is not sent back unchanged."""
     question = user("use the tools weather and time")
     thinking = {} if model == "gpt-4.1" else {"thinking": "low"}
     called = await ask(signed_in, model, question, tools=TOOLS, **thinking)

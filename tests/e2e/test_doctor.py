@@ -179,6 +179,6 @@ async def test_the_report_on_the_page_is_one(
 
 
 def without_facts(report: str) -> str:
-    """A report without what differs between hosts: addresses, the issuer, the version of TLS."""
+    """Remove from a report the facts that differ between hosts: addresses, the issuer, the TLS version."""
     report = re.sub(r"(api\.groq\.com is) .*", r"\1 ADDRESSES.", report)
     return re.sub(r"issued by .*, is trusted \(.*\)", "issued by SOMEBODY, is trusted", report)

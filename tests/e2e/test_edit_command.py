@@ -1,4 +1,4 @@
-"""`jumpseat edit`, and edits and transcripts by the client library, with the real daemon."""
+"""`jumpseat edit`, and edits and transcripts with the client library, with the real daemon."""
 
 from __future__ import annotations
 

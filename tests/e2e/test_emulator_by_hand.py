@@ -1,4 +1,4 @@
-"""`python -m tests.emulator` as a program: its output, its sign-in page, its table for config.toml."""
+"""`python -m tests.emulator` as a program: its output, sign-in page and table for config.toml."""
 
 import asyncio
 import contextlib

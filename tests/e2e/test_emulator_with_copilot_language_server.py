@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class LanguageServer:
-    """The running program, and its messages."""
+    """The running program and its messages."""
 
     peer: Peer
     progress: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -38,13 +38,13 @@ class LanguageServer:
 
 
 async def answer_request(method: str, params: Any) -> Any:
-    """Answers the program's requests to an editor."""
+    """Answer the requests that the program sends to an editor."""
     return [{}, None] if method == "conversation/context" else None
 
 
 @contextlib.asynccontextmanager
 async def language_server(emulator: CopilotEmulator, home: Path) -> AsyncIterator[LanguageServer]:
-    """The program, initialized and signed in as octocat through its environment; ended at the end."""
+    """Run the program, initialized and signed in as octocat through its environment."""
     async with LoopbackProxy() as proxy, _running(emulator, home, proxy.url) as server:
         yield server
 
@@ -115,7 +115,7 @@ def question(token: str, text: str, model: str) -> dict[str, Any]:
 
 
 def text_pieces(reports: list[dict[str, Any]]) -> list[str]:
-    """The pieces of the answer, from either field that can hold them."""
+    """Return the pieces of the answer from either of the fields that may contain them."""
     return [
         piece
         for value in reports
@@ -177,7 +177,7 @@ async def test_the_server_exchanges_an_expired_token_again(emulator, tmp_path):
         await server.request("conversation/create", question("t1", "One", "gpt-4.1"))
         before = emulator.exchanges
         emulator.expire_copilot_tokens()
-        # The first request fails with the expired token; the next one uses a new token.
+        # The first request fails with the expired token, and the next one uses a new token.
         await server.request("conversation/create", question("t2", "Two", "gpt-4.1"))
         await server.request("conversation/create", question("t3", "Three", "gpt-4.1"))
         assert "Three" in "".join(text_pieces(server.reports("t3")))

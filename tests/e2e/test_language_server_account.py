@@ -1,4 +1,4 @@
-"""The account at the emulator, as reported by the real Copilot language server behind the real daemon."""
+"""The emulated account that the real Copilot language server reports behind the real daemon."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, 
         daemon.notify("$/cancelRequest", {"id": request})
         cancelled = (await daemon.read_until(request)).error
         emulator.approve(code)
-        # The second sign-in outlasts the polling of the first.
+        # The second sign-in is still running when the first one stops polling.
         request = daemon.start("auth/signIn", where)
         emulator.deny((await prompted(daemon))["userCode"])
         denied = (await daemon.read_until(request)).error

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-em
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 IMAGE = {"type": "image", "source": PNG, "mediaType": "image/png"}
-"""One pixel."""
+"""An image of one pixel."""
 
 
 @pytest.mark.requirement("language-server:conversation", "language-server:tools-away", "2:laws", "2:usage")
@@ -37,7 +37,7 @@ IMAGE = {"type": "image", "source": PNG, "mediaType": "image/png"}
     ],
 )
 async def test_an_answer_streams_through_each_api_of_the_server(harness, emulator, model, path):
-    # In two lines, because for some models the server forwards only whole lines.
+    # The question has two lines, because for some models the server forwards only whole lines.
     question = "One line\nand another"
     chat = await harness.daemon.request("chat/start", chat_params(question, model=model))
 
@@ -150,7 +150,7 @@ async def test_an_effort_reaches_the_model_or_is_dropped_with_a_warning(harness,
     assert [block["type"] for block in chat["content"]] == ["thinking", "text"]
     (request,) = emulator.requests(path="/chat/completions")
     assert request.json["reasoning_effort"] == "low"
-    # For models at another endpoint the server drops the effort and the thinking.
+    # For models with another endpoint, the server drops the effort and the thinking.
     dropped = await harness.daemon.request("chat/start", chat_params("Hello", thinking="low"))
     (warning,) = [delta for delta in dropped.deltas if delta["type"] == "warning"]
     assert warning["code"] == "thinking_ignored"

@@ -1,4 +1,4 @@
-"""Faults with the real Copilot language server: refusals of the emulator, and processes that end."""
+"""Faults with the real Copilot language server: errors from the emulator, and processes that end."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_a_model_with_unaccepted_terms_is_1001(harness, emulator):
 
 @pytest.mark.requirement("2:retry", "6:server")
 async def test_the_daemon_retries_a_failure_of_the_service_too(harness, emulator):
-    # The server itself makes two attempts.
+    # The server makes two attempts itself.
     emulator.script(MODEL, faults.server_error(), faults.server_error())
     chat = await harness.daemon.request("chat/start", chat_params("Hello"))
     (retry,) = [delta for delta in chat.deltas if delta["type"] == "retry"]

@@ -1,4 +1,4 @@
-"""Answers of the real local model through the real daemon."""
+"""Answers from the real local model through the real daemon."""
 
 from __future__ import annotations
 

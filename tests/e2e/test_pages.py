@@ -1,4 +1,4 @@
-"""Every command of the pages for users runs as it is written."""
+"""Every command on the pages for users works as written."""
 
 from __future__ import annotations
 
@@ -45,35 +45,35 @@ NOT_RUN = {
     "python -m tests.tools.refresh_snapshot": "tests/unit/providers/test_snapshot.py reads such a file",
     ".venv/bin/python -m tests.emulator": "it runs until it is stopped; tests/e2e/test_emulator_by_hand.py",
 }
-"""How the lines begin that are not run here, and why. Each is used."""
+"""The beginnings of lines that are not run here, each with the reason; every entry must match a line."""
 
 ENDED_BY_THEIR_CLIENT = ("jumpseat serve", "jumpseat attach")
-"""They end with 1 when their input ends without `shutdown`."""
+"""Commands that exit with code 1 if their input ends without `shutdown`."""
 
 TYPED = {
     r"jumpseat accept-terms": (b"[y/N]", b"y\r"),
     r"jumpseat edit main.py": (b"[y/N]", b"y\r"),
     r"jumpseat keys set": (b"(not shown)", b"another-key\r"),
     r"jumpseat config init": (b"Numbers", b"\r"),
-    # A conversation, which Ctrl-D ends.
+    # Ctrl-D ends the conversation.
     r"jumpseat chat( -c| --conversation \S+)?$": (b"> ", b"\x04"),
 }
-"""What a user types into a command that asks: the end of the question, and the keys."""
+"""The input for commands that ask a question, by a pattern: the end of the question, and the keys to type."""
 
 TESTS_OF_A_PAGE = f"cd {ROOT} && {sys.executable} -m pytest --collect-only -p no:cacheprovider"
-"""Which tests they are is enough here."""
+"""A command that collects the tests without running them, which is enough here."""
 
 ZSH = 'eval "$(_JUMPSEAT_COMPLETE=zsh_source jumpseat)"'
 
 CHANGES = {
-    # A user's start-up file has this line before it, as the page says.
+    # The page asks users to put this line before it in the start-up file.
     ZSH: f"autoload -Uz compinit && compinit -u && {ZSH}",
-    # It is of no use to a user who has done all the others.
+    # The user already has a configuration file, which this command never changes.
     "jumpseat config init": "JUMPSEAT_CONFIG=new.toml jumpseat config init",
     ".venv/bin/pytest": TESTS_OF_A_PAGE,
     "JUMPSEAT_LIVE_COPILOT=included .venv/bin/pytest": f"export JUMPSEAT_LIVE_COPILOT= && {TESTS_OF_A_PAGE}",
 }
-"""How commands begin that are run in another way, and the beginning that is run."""
+"""Replacements for the beginnings of commands that cannot be run as written."""
 
 CONFIGURATION = """\
 default_provider = "groq"
@@ -89,7 +89,7 @@ text = "Review this."
 """
 
 MODEL = installed_file(environment_of_process().places)
-"""Where the developer has the local model, found before a test changes the home directory."""
+"""The developer's local model, looked up before a test changes the home directory."""
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """A PNG of one pixel."""
@@ -98,14 +98,14 @@ MAIN = "".join(f"x{number} = {number}\n" for number in range(1, 41))
 
 
 def lines_of(page: Path) -> list[str]:
-    """The page's commands for a shell, without comments; lines that end in a backslash are joined."""
+    """Return the page's shell commands without comments; join lines that end with a backslash."""
     text = "\n".join(fences(page, "sh")).replace("\\\n", " ")
     lines = [re.sub(r"\s+#\s.*$", "", line).strip() for line in text.splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def commands_of(page: Path) -> list[str]:
-    """Those that are run here."""
+    """Return the page's commands that are run here."""
     return [line for line in lines_of(page) if not line.startswith(tuple(NOT_RUN))]
 
 
@@ -124,7 +124,7 @@ def test_each_exception_is_used() -> None:
 
 @pytest.fixture
 async def emulator() -> AsyncIterator[CopilotEmulator]:
-    """GitHub, where a user approves each code that is shown."""
+    """Start an emulated GitHub where a user approves every code that is shown."""
     async with CopilotEmulator() as running:
         running.add_account(plan="business")
         running.devices.interval = 0.05
@@ -145,7 +145,7 @@ async def emulator() -> AsyncIterator[CopilotEmulator]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The user's working directory: a repository with changes, and the files that the pages name."""
+    """Create the user's working directory: a repository with changes and the files that the pages mention."""
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "main.py").write_text(MAIN, "utf-8")
@@ -166,9 +166,9 @@ def folder(tmp_path: Path) -> Path:
 def environment(
     home: Path, tmp_path: Path, emulator: CopilotEmulator, upstream: FakeUpstream
 ) -> dict[str, str]:
-    """The user's variables; groq is the default provider, and the local model is installed."""
+    """Return the user's environment; groq is the default provider, and the local model is installed."""
     home.chmod(0o700)
-    # JSON for --schema, with the words that the pages search for.
+    # The answer is JSON for --schema and contains the words that the pages search for.
     upstream.default(Reply.events(completion_stream(['{"cause": "a race ', 'condition"}'])))
     upstream.default(Reply.json({"data": [{"id": "llama-3.3-70b-versatile"}]}), path="/v1/models")
     configure(home, table(emulator), top=CONFIGURATION.format(base_url=upstream.base_url))
@@ -176,13 +176,13 @@ def environment(
         (home / "models").mkdir()
         (home / "models" / FILE_NAME).symlink_to(model)
         (tmp_path / "models").mkdir()
-        (tmp_path / "models" / "qwen3-4b.gguf").symlink_to(model)  # The file that the pages name.
+        (tmp_path / "models" / "qwen3-4b.gguf").symlink_to(model)  # The pages mention this file.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "HOME": str(tmp_path), "EDITOR": "true"}
 
 
 async def run(command: str, folder: Path, environment: dict[str, str]) -> tuple[int | None, str]:
-    """Run a line of a page; returns its exit code and its output."""
+    """Run a line of a page, and return its exit code and output."""
     for asking, typed in TYPED.items():
         if re.search(asking, command):
             return await asyncio.to_thread(run_on_a_terminal, command, typed, folder, environment)
@@ -202,7 +202,7 @@ async def run(command: str, folder: Path, environment: dict[str, str]) -> tuple[
 def run_on_a_terminal(
     command: str, typed: tuple[bytes, bytes], folder: Path, environment: dict[str, str]
 ) -> tuple[int, str]:
-    """Run a line of a page, and answer its question."""
+    """Run a line of a page, answer its question, and return its exit code and output."""
     question, keys = typed
     terminal = Terminal(["bash", "-c", f"cd {folder} && {command}"], environment)
     terminal.read_until(lambda output: question in output)
@@ -211,13 +211,13 @@ def run_on_a_terminal(
 
 
 def language_of(command: str) -> str | None:
-    """The shell that a line for completion is written for."""
+    """Return the shell whose completion a line sets up, if any."""
     found = re.search(r"_JUMPSEAT_COMPLETE=(\w+)_source", command)
     return None if found is None else found[1]
 
 
 async def with_id(command: str, folder: Path, environment: dict[str, str]) -> str:
-    """The command with the id of a conversation where the page has `ID`."""
+    """Replace `ID` in a command with the id of a conversation."""
     if not re.search(r"\bID\b", command):
         return command
     await run("jumpseat chat Hello", folder, environment)
@@ -228,7 +228,7 @@ async def with_id(command: str, folder: Path, environment: dict[str, str]) -> st
 
 
 def as_run(command: str) -> str:
-    """The command with another beginning, if it has one."""
+    """Apply the replacements of `CHANGES` to a command."""
     for begin, other in CHANGES.items():
         if command.startswith(begin):
             return other + command.removeprefix(begin)
@@ -247,12 +247,12 @@ async def test_every_command_of_a_page_runs(page: Path, folder: Path, environmen
             written.startswith("jumpseat local install")
             and not (Path(environment["HOME"]) / "models").exists()
         ):
-            continue  # It would be fetched.
+            continue  # The command would download the model.
         command = await with_id(written, folder, environment)
         wanted = 1 if command.startswith(ENDED_BY_THEIR_CLIENT) else 0
         code, output = await run(as_run(command), folder, environment)
         if code != wanted:
             failed.append(f"$ {command}\n{output}[{code}]")
-        if command == "jumpseat logout":  # The commands below it are those of a user who is signed in.
+        if command == "jumpseat logout":  # The commands after it expect a user who is signed in.
             await run("jumpseat login", folder, environment)
     assert failed == [], "\n".join(failed)

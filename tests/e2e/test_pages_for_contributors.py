@@ -1,4 +1,4 @@
-"""The test modules that the page for contributors shows pass, as they are written there."""
+"""The test modules on the page for contributors pass as written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TWO_CHATS = """
         result = (await daemon.request("chat/start", {"messages": [user("Hi.")], "model": "gh:"})).result
         assert result["text"]
 """
-"""What the dots stand for."""
+"""The code that replaces the dots on the page."""
 
 
 @pytest.mark.parametrize(

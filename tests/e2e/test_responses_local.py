@@ -27,12 +27,12 @@ from jumpseat.testing import assert_laws
 from tests import local_model
 
 WAIT_SECONDS = 60.0
-"""Enough for the model on a loaded machine."""
+"""Seconds that are enough for the model on a busy machine."""
 
 pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
-    # All tests share one server, so that one worker runs them all.
+    # One worker must run all tests, because they share a server.
     pytest.mark.xdist_group("responses-local"),
     pytest.mark.slow,
     # The server's process belongs to the event loop that started it.
@@ -54,9 +54,9 @@ async def server():
 
 @contextlib.asynccontextmanager
 async def running_adapter(server, **config):
-    """An adapter with its own connections, because llama.cpp sometimes closes one despite keep-alive.
+    """Run an adapter with its own connections, because llama.cpp sometimes closes one despite keep-alive.
 
-    In the daemon the engine retries such a request.
+    In the daemon, the engine retries such a request.
     """
     table = {
         "kind": "openai-responses",

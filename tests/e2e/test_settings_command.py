@@ -1,4 +1,4 @@
-"""`jumpseat settings` with the real daemon: showing, saving and removing values, and exit codes."""
+"""`jumpseat settings` with the real daemon: showing, saving and removing values, and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands and Python clients that share the user's daemon."""
+"""Commands and Python clients share the user's daemon."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(60)
 
 @pytest.fixture
 def config(home: Path, upstream: FakeUpstream) -> str:
-    """The text of the configuration file: a provider that answers "hello"."""
+    """Write a configuration file with a provider that answers "hello", and return its text."""
     upstream.default(Reply.events(completion_stream(["hello"])))
     text = (
         f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'

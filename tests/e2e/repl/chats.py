@@ -1,4 +1,4 @@
-"""What the provider of a conversation answers, and what it got."""
+"""Scripted answers for the provider of a conversation, and the requests that it received."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ PATH = "/v1/chat/completions"
 
 
 def answer(*texts: str, reasoning: Sequence[str] = ()) -> Reply:
-    """An answer in these pieces."""
+    """Return an answer that streams these pieces."""
     return Reply.events(completion_stream(texts, reasoning=reasoning))
 
 
 def held(gate: Gate, before: Sequence[str], after: Sequence[str]) -> Reply:
-    """An answer that stops between these pieces until the gate is open."""
+    """Return an answer that waits between these pieces until the gate is open."""
     events: list[Event] = completion_stream([*before, *after])
     at = 1 + len(before)
     return Reply.events([*events[:at], gate, *events[at:]])
 
 
 def asked(upstream: ThreadedUpstream, number: int = -1) -> list[tuple[str, str]]:
-    """The messages of one chat that the provider got."""
+    """Return the messages of one chat that the provider received."""
     chats = [request for request in upstream.requests if request.path == PATH]
     return [(each["role"], each["content"]) for each in chats[number].json["messages"]]
 
 
 def questions(upstream: ThreadedUpstream) -> list[str]:
-    """The last message of each chat that the provider got."""
+    """Return the last message of each chat that the provider received."""
     chats = [request for request in upstream.requests if request.path == PATH]
     return [chat.json["messages"][-1]["content"] for chat in chats]

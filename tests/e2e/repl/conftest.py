@@ -1,4 +1,4 @@
-"""Fixtures of the tests that type at a conversation."""
+"""Fixtures for the tests that type into a conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fakes.typist import Typist, typists
 
 @pytest.fixture
 def upstream() -> Iterator[ThreadedUpstream]:
-    """A provider on loopback that answers "Hello" by default."""
+    """Start a provider on loopback that answers "Hello" by default."""
     with ThreadedUpstream() as running:
         running.default(Reply.events(completion_stream(["Hel", "lo"])))
         running.default(Reply.json({"data": [{"id": "m"}, {"id": "other-model"}]}), "/v1/models")
@@ -25,7 +25,7 @@ def upstream() -> Iterator[ThreadedUpstream]:
 
 @pytest.fixture
 def configuration(home: Path, upstream: ThreadedUpstream) -> Path:
-    """The configuration file, with this provider as the default one."""
+    """Write a configuration file with this provider as the default one."""
     file = home / "config.toml"
     file.write_text(
         f'default_provider = "fake"\n[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
@@ -37,6 +37,6 @@ def configuration(home: Path, upstream: ThreadedUpstream) -> Path:
 
 @pytest.fixture
 def typist(configuration: Path) -> Iterator[Callable[..., Typist]]:
-    """Starts conversations."""
+    """Return a function that starts conversations."""
     with typists() as start:
         yield partial(start, "chat")

@@ -1,4 +1,4 @@
-"""The model of a conversation, as it is shown."""
+"""The model that a conversation shows."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_says_how_to_leave(
     person.see("> half a quest")
     person.type(CTRL_C)
     person.see("> Ctrl-D leaves.")
-    person.type("\x1b[A")  # Up: the line is not lost.
+    person.type("\x1b[A")  # Up restores the line.
     person.see("> half a quest")
     person.type(CTRL_C)
     person.leave()

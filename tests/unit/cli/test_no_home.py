@@ -1,4 +1,4 @@
-"""Commands of a user without a home directory, as in some containers."""
+"""Commands run by a user without a home directory, as in some containers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ sys.argv = ["jumpseat", *sys.argv[1:]]
 from jumpseat_cli.__main__ import main
 main()
 """
-"""Runs the command as a user whose id has no entry in the user database."""
+"""A script that runs the command as a user whose id is not in the user database."""
 
 
 def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -57,7 +57,7 @@ def asked(scenario: Scenario) -> dict[str, Any]:
     return params
 
 
-# The sequences of rich: colours, cursor visibility, lines erased while redrawing.
+# These are the sequences that rich writes: colours, cursor visibility, erased lines.
 OWN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[2K|\x1b\[1A|\r")
 
 
@@ -280,7 +280,7 @@ def test_an_answer_of_any_length_is_rendered_once_on_a_terminal(tmp_path: Path) 
     code, output = Terminal(argv(scenario, "chat", "Hi")).finish()
 
     assert code == 0
-    # The unfinished tail is drawn and erased repeatedly; the final text is there once.
+    # The unfinished tail is drawn and erased repeatedly, but the final text appears only once.
     lines = left_standing(output)
     assert [line for line in lines if line.startswith("Paragraph")] == [
         f"Paragraph {i} is here." for i in range(60)

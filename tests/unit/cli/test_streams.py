@@ -1,4 +1,4 @@
-"""The standard streams of a command: full, closed, and a prompt that is interrupted."""
+"""Commands with full or closed standard streams, and interrupted prompts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_image_in_place_of_text_is_not_sent(tmp_path: Path, words: str) -> No
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_prompt_even_before_the_prompt_reads() -> None:
-    # Each attempt has to hit the moment between the question and the blocking read.
+    # Repeat this, because Ctrl-C must arrive between the question and the blocking read.
     for _ in range(8):
         terminal = Terminal([sys.executable, "-c", PROMPT])
         terminal.read_until(lambda seen: b"Really?" in seen)

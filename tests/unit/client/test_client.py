@@ -1,4 +1,4 @@
-"""The client against a real, scripted process."""
+"""The asyncio client with a real, scripted process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def client(scenario: Scenario, **options: Any) -> Client:
 
 
 async def until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
-    # The other process writes its messages to a file, which is polled until the test's timeout.
+    # Poll the file to which the other process writes its messages; the test's timeout limits the wait.
     while not (messages := scenario.received(method)):  # noqa: ASYNC110 - there is no event to await
         await asyncio.sleep(0.005)
     return messages
@@ -156,7 +156,7 @@ async def test_a_cancelled_task_cancels_its_turn(tmp_path: Path, how: str) -> No
                 else:
                     _ = [delta async for delta in stream]
             except asyncio.CancelledError as error:
-                # The traceback refers to the loop's iterator, which must not keep the turn running.
+                # The traceback refers to the loop's iterator, which must not prevent the turn from ending.
                 held.append(error)
                 raise
 
@@ -263,7 +263,7 @@ async def test_a_daemon_that_does_not_exit_is_killed_after_the_grace(
         assert process is not None
         started = time.monotonic()
     assert process.died is not None
-    # Without the kill it would never end; the upper bound is for a busy machine.
+    # The process ends only if it is killed. The upper bound allows for a busy machine.
     assert 0.4 < time.monotonic() - started < 15
 
 

@@ -1,4 +1,4 @@
-"""The synchronous client against a real, scripted process."""
+"""The synchronous client with a real, scripted process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def client(scenario: Scenario, **options: Any) -> SyncClient:
 
 
 def until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
-    """Wait until the other process has logged a message of this method, and return all of them."""
+    """Wait until the other process has logged a message with this method, and return all such messages."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not (messages := scenario.received(method)):
         assert time.monotonic() < deadline, f"no {method} within {WAIT_SECONDS} seconds"
@@ -126,7 +126,7 @@ def test_another_thread_can_cancel_a_chat(tmp_path: Path) -> None:
 
 @pytest.fixture
 def interrupts() -> Iterator[None]:
-    """SIGINT as on a terminal; a shell that starts the tests in the background ignores it."""
+    """Handle SIGINT as on a terminal; it is ignored if a shell starts the tests in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -138,7 +138,7 @@ def test_ctrl_c_during_a_wait_cancels_the_turn(tmp_path: Path) -> None:
 
     def interrupt() -> None:
         until_received(scenario, "chat/start")
-        # As the terminal does: the signal goes to the main thread, which waits for the answer.
+        # Send the signal to the main thread, which is waiting for the answer, as a terminal does.
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     with client(scenario) as daemon:
@@ -177,7 +177,7 @@ def test_chats_of_several_threads_do_not_mix(tmp_path: Path) -> None:
 
 
 def signatures(thing: type) -> dict[str, object]:
-    """The public methods with their parameters, and the properties."""
+    """Return the public methods with their parameters, and the properties."""
     members = {name: getattr(thing, name) for name in dir(thing) if not name.startswith("_")}
     return {
         name: list(inspect.signature(member).parameters.values()) if callable(member) else "property"
@@ -197,7 +197,7 @@ def test_the_methods_and_their_parameters_are_those_of_the_async_client() -> Non
 
 def test_a_chat_has_everything_that_the_async_one_has() -> None:
     offered = signatures(ChatStream)
-    del offered["deliver"]  # Called by the connection.
+    del offered["deliver"]  # Only the connection calls this.
     assert signatures(SyncChat) == offered
 
 

@@ -1,4 +1,4 @@
-"""Answers in JSON: which ones are what was requested."""
+"""JSON answers are checked against the requested form."""
 
 from __future__ import annotations
 

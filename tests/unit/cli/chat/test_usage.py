@@ -1,4 +1,4 @@
-"""What a turn has used, in words."""
+"""The usage of a turn on one line."""
 
 from __future__ import annotations
 

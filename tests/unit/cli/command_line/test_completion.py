@@ -1,4 +1,4 @@
-"""What the shell offers: commands, options, and values that the daemon knows."""
+"""The shell completes commands, options, and values that the daemon lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups of commands: their help, their lists, and the words of other programs."""
+"""The command groups: help, lists, and suggestions for the command names of other programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def groups() -> dict[str, click.Group]:
 def commands(
     command: click.Command = jumpseat, context: click.Context | None = None
 ) -> Iterator[tuple[str, click.Command]]:
-    """All commands that are no groups, by their words."""
+    """Yield every command that is not a group, with the words that call it."""
     context = context or click.Context(jumpseat, info_name="jumpseat")
     if not isinstance(command, click.Group):
         yield context.command_path.removeprefix("jumpseat "), command
@@ -46,7 +46,7 @@ def test_every_command_prints_json_and_takes_a_configuration_file() -> None:
         words: {name for parameter in command.params for name in parameter.opts}
         for words, command in commands()
     }
-    daemons = {"serve", "attach"}  # They have the flags of a language server.
+    daemons = {"serve", "attach"}  # These have the flags of a language server.
     reads_no_file = {"daemon status", "daemon stop", "config path"}
 
     assert {words for words, names in options.items() if "--json" not in names} == daemons

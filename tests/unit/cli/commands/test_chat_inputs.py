@@ -59,7 +59,7 @@ ANSWERS: dict[str, Any] = {
 
 @dataclass
 class CommandLine:
-    """The command line in this process, with a scripted daemon."""
+    """A runner for the command line in this process, with a scripted daemon."""
 
     folder: Path
     patch: pytest.MonkeyPatch
@@ -74,7 +74,7 @@ class CommandLine:
         self.patch.setattr(client, "default_command", lambda **_: scenario.command)
 
     def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        """The exit code, stdout and stderr."""
+        """Run a command; return the exit code, stdout and stderr."""
         code = commands.run(arguments)
         return code, *self.capture.readouterr()
 

@@ -1,4 +1,4 @@
-"""The prompts of the configuration in `jumpseat chat`, and `jumpseat prompts`."""
+"""Configured prompts in `jumpseat chat`, and `jumpseat prompts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jumpseat config`, as a real process."""
+"""`jumpseat config` as a real process."""
 
 from __future__ import annotations
 

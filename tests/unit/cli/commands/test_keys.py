@@ -1,4 +1,4 @@
-"""`jumpseat keys`: keys in the keyring or in private files, named by the configuration file."""
+"""`jumpseat keys`: keys in the keyring or in private files, to which the configuration file refers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_tables_of_known_services_are_those_of_the_recipes() -> None:
         if not service.table:
             continue
         recipe = tomllib.loads(RECIPES[service.id])["providers"][service.id]
-        recipe.pop("parameters", None)  # A matter of taste.
+        recipe.pop("parameters", None)  # These are a matter of taste and may differ.
         key = {} if service.variable is None else {"api_key": f"env:{service.variable}"}
         assert {**service.table, **key} == recipe
 

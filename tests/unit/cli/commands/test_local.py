@@ -21,7 +21,7 @@ NAME = "smollm2-135m-instruct"
 
 @pytest.fixture(autouse=True)
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An importable module takes the place of llama.cpp, and no package has a model."""
+    """Replace llama.cpp with a module that can be imported, and pretend that no package contains a model."""
     monkeypatch.setattr(local, "ENGINE", "json")
     monkeypatch.setattr("jumpseat.adapters.local.install.ENGINE", "json")
     monkeypatch.setattr(local, "packaged_file", lambda: None)
@@ -76,7 +76,7 @@ def test_what_is_no_model_is_refused_and_changes_nothing(
     assert local.install_model(name, None, as_json=False) == 1
     message = capsys.readouterr().err
     assert words in message
-    assert "model_path" not in message  # It was typed, not configured.
+    assert "model_path" not in message  # The path was typed, not configured.
     assert (home / "config.toml").read_text("utf-8") == "# mine\n"
 
 

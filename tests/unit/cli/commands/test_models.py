@@ -66,7 +66,7 @@ def test_a_provider_that_is_not_set_up_is_no_error(tmp_path: Path) -> None:
     done = run(listing(tmp_path), "models")
 
     assert done.returncode == 0
-    # The default provider and the user's own ones are reported.
+    # Errors are reported for the default provider and for those that the user has defined.
     assert done.stderr == "jumpseat: local: Not signed in.\njumpseat: mine: Not signed in.\n"
 
 

@@ -74,7 +74,7 @@ def test_the_local_model_is_installed_only_once(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(local, "packaged_file", lambda: None)
-    monkeypatch.setattr(local, "ENGINE", "json")  # A module that every Python has.
+    monkeypatch.setattr(local, "ENGINE", "json")  # This module is always installed.
     model = installed_file(places_of_process())
     for exists in (False, True):
         if exists:
@@ -126,7 +126,7 @@ def test_questions_are_asked_on_a_terminal_and_a_key_is_stored(
         (b"from 1 to", b"6, 7"),
         (b"by default", b"mistral"),
         (b"Key of Groq", b"canary with spaces"),
-        # Not at the message: what is typed before the question is shown again is lost.
+        # Wait for the question, not just the message: keys typed before the question reappears are lost.
         (b"has white space.*Key of Groq", b"canary-of-a-key"),
         (b"Key of Mistral", b""),
     ):
@@ -176,7 +176,7 @@ def test_a_file_that_is_missing_or_faulty_is_reported(home: Path) -> None:
 
 @pytest.fixture
 def editor(tmp_path: Path) -> Path:
-    """An editor that replaces the file's content by that of `new`, if there is one."""
+    """Return an editor that replaces the file's content with the content of `new`, if that file exists."""
     program = tmp_path / "an editor.py"
     program.write_text(
         "import pathlib, sys\n"

@@ -1,4 +1,4 @@
-"""Keys of the configuration file are changed, and nothing else in it."""
+"""Changing keys in the configuration file leaves the rest of it unchanged."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_without_premium_requests_the_providers_own_default_is_tried() -> None:
 
 
 def test_a_default_that_is_not_listed_is_tried() -> None:
-    """Each chat that names no model asks for it, so that a typing error in it breaks them all."""
+    """Every chat that does not name a model uses the default, so a typo in it breaks them all."""
     assert model_to_try([model("a", 0)], "p", "typo") == {"id": "typo"}
 
 
@@ -130,7 +130,7 @@ async def test_several_programs_of_different_versions_are_a_problem(
         (folder / "jumpseat").write_text(f"#!/bin/sh\necho jumpseat 0.0.{number}$SOME_TOKEN\n")
         (folder / "jumpseat").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin1'}:{tmp_path / 'bin2'}")
-    monkeypatch.setenv("SOME_TOKEN", "canary")  # No other program gets it.
+    monkeypatch.setenv("SOME_TOKEN", "canary")  # This must not be passed to other programs.
     checks = {check.name: check for check in (await check_installation()).checks}
 
     assert checks["program"].ok is False

@@ -1,4 +1,4 @@
-"""Files and images that go with a question."""
+"""Files and images that are attached to a question."""
 
 from __future__ import annotations
 

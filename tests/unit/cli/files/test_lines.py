@@ -1,4 +1,4 @@
-"""Lines of files, as users name them."""
+"""Ranges of lines in file arguments."""
 
 from __future__ import annotations
 

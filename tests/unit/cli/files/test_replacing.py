@@ -1,4 +1,4 @@
-"""Files are replaced as a whole or not at all."""
+"""Files are replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = 65534
 
 @contextmanager
 def as_ordinary_user(*directories: Path) -> Iterator[None]:
-    """Do it with the rights of a user who is not root; the directories become that user's."""
+    """Run the block with the rights of a user other than root, who owns the directories from then on."""
     if os.geteuid() != 0:
         yield
         return
@@ -37,7 +37,7 @@ def as_ordinary_user(*directories: Path) -> Iterator[None]:
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
-    """A directory that every user can reach; those of pytest are only for the user who runs it."""
+    """Yield a directory that every user can enter; pytest's directories admit only the user who runs it."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -114,7 +114,7 @@ def test_hard_links_stay_links(tmp_path: Path) -> None:
 def test_an_access_list_stays_and_that_of_the_directory_is_not_added(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
-    # Version 2; then tag, permissions and id of: owner, one user, owning group, mask, others.
+    # After the version, 2, each entry has a tag, permissions and an id: owner, user, group, mask, others.
     anyone = 0xFFFFFFFF
     rows = [(1, 6, anyone), (2, 6, 1234), (4, 4, anyone), (16, 6, anyone), (32, 0, anyone)]
     access_list = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *row) for row in rows)

@@ -1,4 +1,4 @@
-"""A line of the user is a question, a command, or an unknown command."""
+"""A line of input is a question, a command or an unknown command."""
 
 from __future__ import annotations
 

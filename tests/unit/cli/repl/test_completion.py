@@ -26,7 +26,7 @@ async def sign_ins() -> Words:
 
 
 async def completed(text: str) -> Sequence[str]:
-    """The line with each of the offered words."""
+    """Return the line with each of the offered words."""
     completer = CommandCompleter({"model": models, "prompt": prompts, "sign_in": sign_ins})
     found = completer.get_completions_async(Document(text), CompleteEvent())
     return [text[: len(text) + each.start_position] + each.text async for each in found]

@@ -1,4 +1,4 @@
-"""The input history is private, survives, and is written only if it may be."""
+"""The input history is private and persistent, and is written only if that is allowed."""
 
 from __future__ import annotations
 

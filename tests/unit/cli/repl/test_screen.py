@@ -39,7 +39,7 @@ Converse = Callable[..., Typist]
 
 @pytest.fixture
 def conversation(tmp_path: Path) -> Iterator[Converse]:
-    """Starts a conversation with a daemon that has these chats."""
+    """Return a function that starts a conversation with a daemon that is scripted with the given chats."""
     with typists() as start:
         yield lambda *chats: start("chat", daemon=Scenario.chat(tmp_path, *chats, answers=ANSWERS).command)
 
@@ -65,7 +65,7 @@ def test_no_control_sequence_of_a_provider_reaches_the_terminal(conversation: Co
     person.see("jumpseat: No")
     person.leave()
 
-    # The prompt has sequences of its own; these are none of them.
+    # The prompt uses other control sequences than these.
     assert ERASED.search(person.output) is None
 
 

@@ -1,4 +1,4 @@
-"""Blocks are split at their ends only."""
+"""Markdown is split only at the ends of blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A terminal that is resized during an answer shows all of the answer once."""
+"""A terminal that is resized during an answer shows the whole answer exactly once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def piece(text: str) -> dict[str, Any]:
 def resized(
     folder: Path, before: str, after: str, to: tuple[int, int], kind: type[Screen] = Screen
 ) -> Screen:
-    """The final screen after a resize between two pieces of an answer."""
+    """Return the final screen after a resize between two pieces of an answer."""
     go = folder / "go"
     start, begin, *end = answer_steps()
     waiting = {"wait": "file", "path": str(go)}
@@ -36,7 +36,7 @@ def resized(
         **os.environ,
         "COLUMNS": "80",
         "LINES": "24",
-    }  # Some shells export the initial size.
+    }  # Some shells export the initial size in these variables.
     if kind is CuttingScreen:
         environment["XTERM_VERSION"] = "XTerm(390)"
     command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(scenario.command), "chat", "Hi"]
@@ -68,7 +68,7 @@ def test_each_word_of_a_paragraph_is_there_once(
     text = "Before it.\n\n" + " ".join(FIRST)
     screen = resized(tmp_path, text, " " + " ".join(LAST) + "\n\nAfter it.\n", to, kind)
 
-    # A terminal wraps between any two characters.
+    # Ignore white space, because a terminal wraps between any two characters.
     assert "".join("".join(screen.rows).split()) == "".join(["Beforeit.", *FIRST, *LAST, "Afterit."])
 
 

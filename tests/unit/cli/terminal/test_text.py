@@ -1,4 +1,4 @@
-"""No control sequence gets through, at any split, and no text after one is lost."""
+"""Control sequences are removed wherever the text is split, and the text after them is not lost."""
 
 from __future__ import annotations
 
