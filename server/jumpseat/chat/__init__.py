@@ -1,6 +1,6 @@
-"""The canonical vocabulary: messages, blocks, tools, events, responses, model facts and errors.
+"""The canonical vocabulary: messages, blocks, tools, events, responses, model information and errors.
 
-Public for plug-ins; `tests/unit/test_public_names.py` checks that the names are stable.
+This is public API for plug-ins: `tests/unit/test_public_names.py` checks that the names are stable.
 """
 
 from jumpseat.chat.blocks import (

@@ -1,4 +1,4 @@
-"""Messages and their blocks. Shapes: section 2 of the protocol page; `rpc/` makes and reads the wire form."""
+"""Messages and their blocks, which section 2 of the protocol page defines. `rpc/` handles the wire form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The provider and model that made a block; its opaque data is replayed only to them."""
+    """The provider and model that created a block. Its opaque data is only replayed to them."""
 
     provider: str
     model: str
@@ -19,7 +19,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a text document, zero-based, as LSP counts."""
+    """A position in a text document, zero-based as in LSP."""
 
     line: int
     character: int
@@ -27,7 +27,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A span of a text document; `end` is exclusive, as in LSP."""
+    """A range in a text document. `end` is exclusive as in LSP."""
 
     start: Position
     end: Position
@@ -35,13 +35,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockBase:
-    """The fields that every block has."""
+    """The fields of every block."""
 
     origin: Origin | None = None
-    """None for a block that no model made."""
+    """The model that created the block; None if it was not created by a model."""
 
     opaque: str | None = None
-    """Provider data that is replayed byte for byte; only the adapter reads it."""
+    """Provider data that is replayed byte for byte. Only the adapter interprets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class DocumentBlock(BlockBase):
     """The MIME type; required if `source` is base64 without a `data:` prefix."""
 
     name: str | None = None
-    """The file's name, for the model."""
+    """The name of the file, which the model sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock(BlockBase):
-    """A piece of a file or a selection that the user attached; the model sees it as fenced text."""
+    """A part of a file, or a selection, that the user attached. The model sees it as fenced text."""
 
     type: ClassVar[Literal["context"]] = "context"
     text: str
@@ -89,7 +89,7 @@ class ContextBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class ToolUseBlock(BlockBase):
-    """A model's call of a tool; the client runs it."""
+    """A tool call by the model, which the client runs."""
 
     type: ClassVar[Literal["tool_use"]] = "tool_use"
     id: str
@@ -98,7 +98,7 @@ class ToolUseBlock(BlockBase):
     """The parsed arguments; None if the JSON is invalid, with the reason in `error`."""
 
     raw: str
-    """The JSON text of the model, replayed unchanged."""
+    """The model's JSON text, which is replayed unchanged."""
 
     error: str | None = None
 
@@ -108,15 +108,15 @@ ResultPart: TypeAlias = TextBlock | ImageBlock | DocumentBlock
 
 @dataclass(frozen=True, slots=True)
 class ToolResultBlock(BlockBase):
-    """The result of a tool call; only in user messages."""
+    """The result of a tool call. Only user messages contain it."""
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
     content: str | tuple[ResultPart, ...]
-    """Text, or parts of which at least one is not text."""
+    """The text of the result, or its parts if at least one is not text."""
 
     is_error: bool | None = None
-    """None if the client did not say; it counts as false."""
+    """Whether the tool failed. None if the client did not set it, which means false."""
 
     @property
     def text(self) -> str:
@@ -135,7 +135,7 @@ class ToolResultBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock(BlockBase):
-    """The model's reasoning. `signature` must be replayed even if `thinking` is empty."""
+    """The model's thinking. `signature` must be replayed even if `thinking` is empty."""
 
     type: ClassVar[Literal["thinking"]] = "thinking"
     thinking: str
@@ -144,7 +144,7 @@ class ThinkingBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class RedactedThinkingBlock(BlockBase):
-    """Reasoning that the provider encrypted."""
+    """Thinking that the provider encrypted."""
 
     type: ClassVar[Literal["redacted_thinking"]] = "redacted_thinking"
     data: str
@@ -152,7 +152,7 @@ class RedactedThinkingBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class OtherBlock(BlockBase):
-    """Provider output without a type of its own: server tools, compaction and others."""
+    """Provider output that has no block type, such as server tools and compaction."""
 
     type: ClassVar[Literal["other"]] = "other"
     kind: str
@@ -183,10 +183,10 @@ class Message:
 
     @classmethod
     def user(cls, text: str) -> Message:
-        """A user message of one text block."""
+        """Return a user message with one text block."""
         return cls("user", (TextBlock(text),))
 
     @classmethod
     def assistant(cls, text: str) -> Message:
-        """An assistant message of one text block."""
+        """Return an assistant message with one text block."""
         return cls("assistant", (TextBlock(text),))

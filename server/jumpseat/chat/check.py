@@ -1,4 +1,4 @@
-"""The result of one check of a provider."""
+"""Results of checking a provider."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Check:
 
     name: str
     ok: bool | None
-    """None if nothing is wrong, and nothing was found out."""
+    """Whether the check passed; None if it found no fault but could not verify anything."""
 
     message: str
-    """A sentence without a secret."""
+    """A sentence that contains no secret."""
 
     hint: str | None = None
     duration_ms: int | None = None

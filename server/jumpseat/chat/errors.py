@@ -1,23 +1,23 @@
-"""The tree of errors.
+"""The hierarchy of errors.
 
     ChatError
-    ├── AuthenticationError        no credential, or a bad one
-    │   └── AuthorizationError     the credential is good but does not allow this
+    ├── AuthenticationError        the credential is missing or invalid
+    │   └── AuthorizationError     the credential is valid but does not allow this
     ├── RateLimitError             too many requests for now (retryable)
     ├── QuotaExceededError         the allowance is used up (never retried)
-    ├── RequestError               a parameter, a model or the whole request is refused
+    ├── RequestError               the request, a parameter or the model is rejected
     │   ├── UnknownModelError      the provider has no such model
     │   ├── ContextExceededError   the prompt is too long
     │   ├── ContentFilterError     the prompt was blocked
     │   └── InvalidRequestError    the caller's values are invalid
     ├── ServerError                the provider failed (retryable)
-    ├── ConnectionError            the provider could not be reached, or went silent (retryable)
-    ├── ProtocolError              the provider's answer broke its own protocol or ended early
+    ├── ConnectionError            the provider could not be reached or stopped responding (retryable)
+    ├── ProtocolError              the provider's answer is invalid or incomplete
     ├── ConfigError                a provider's configuration is wrong
     └── ChatCancelled              the turn was cancelled
 
-`message` is one sentence a person can act on: no traceback, no secret, no raw HTML. `rpc/faults.py` assigns
-the codes; its test fails if a class of this tree has none.
+`message` is one sentence that the user can act on, without tracebacks, secrets or raw HTML. `rpc/faults.py`
+assigns the codes, and its test fails if a class of this hierarchy has none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ChatError(Exception):
-    """The base class: a message for people, and facts for programs."""
+    """The base class of all errors, with a message for users and fields for programs."""
 
     kind: ClassVar[str] = "internal"
     default_retryable: ClassVar[bool] = False
@@ -56,10 +56,10 @@ class ChatError(Exception):
             status_code: the HTTP status, if there was one.
             provider: the configured provider's id.
             provider_code: the provider's own error code.
-            retry_after: seconds to wait, as the provider asked.
-            reset_at: when the limit is lifted.
-            provider_request_id: the id to give to the provider's support.
-            hint: what to do next: a command, a page, a setting.
+            retry_after: the delay in seconds that the provider requested.
+            reset_at: the time when the limit is lifted.
+            provider_request_id: the provider's id of the request, for its support.
+            hint: the next step for the user: a command, a page, a setting.
             retryable: whether the same request may succeed later; None for the default of the class.
         """
         super().__init__(message)
@@ -73,59 +73,59 @@ class ChatError(Exception):
         self.hint = hint
         self.retryable = self.default_retryable if retryable is None else retryable
         self.was_retried = False
-        """The provider's own program has already retried; the daemon must not retry again."""
+        """Whether the provider's own program has already retried, so that the daemon must not."""
 
         self.partial: Response | None = None
-        """The answer before the failure; set by the turn engine."""
+        """The answer received before the failure. Set by the turn engine."""
 
 
 def daemon_failure(task: str, *, provider: str | None = None) -> ChatError:
-    """The error for an exception in the daemon's own code, whose text goes to the log only.
+    """Return the error for an exception in the daemon's own code, whose text is only logged.
 
     Args:
-        task: what failed, in the past tense: "ran this chat".
+        task: the failed action, in the past tense: "ran this chat".
         provider: the configured provider's id.
     """
     return ChatError(f"The daemon failed while it {task}; its log has the details.", provider=provider)
 
 
 class AuthenticationError(ChatError):
-    """No credential, or one that the provider does not accept."""
+    """The credential is missing, or the provider rejects it."""
 
     kind = "authentication"
 
 
 class AuthorizationError(AuthenticationError):
-    """The credential is valid but does not allow this: plan, policy, terms."""
+    """The credential is valid but does not allow this, because of a plan, a policy or terms."""
 
     kind = "authorization"
 
 
 class RateLimitError(ChatError):
-    """Too many requests for now; `retry_after` is the delay, if the provider gave one."""
+    """There were too many requests. `retry_after` is the delay that the provider requested, if any."""
 
     kind = "rate_limit"
     default_retryable = True
 
 
 class QuotaExceededError(ChatError):
-    """The allowance or the credit is used up. Never retried."""
+    """The allowance or credit is used up. Such requests are never retried."""
 
     kind = "quota_exceeded"
 
 
 class RequestError(ChatError):
-    """The provider or the daemon refuses the request: bad parameter, unknown model."""
+    """The provider or the daemon rejects the request, for example because of an invalid parameter."""
 
     kind = "request"
 
 
 class UnknownModelError(RequestError):
-    """The provider says that it has no such model."""
+    """The provider has no such model."""
 
 
 class ContextExceededError(RequestError):
-    """The prompt does not fit the model's context."""
+    """The prompt does not fit into the model's context."""
 
     kind = "context_exceeded"
 
@@ -138,7 +138,7 @@ class ContentFilterError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One invalid value. `path` is dotted, with list indices: `messages.0.role`."""
+    """An invalid value. `path` is dotted, with list indices: `messages.0.role`."""
 
     path: str
     message: str
@@ -153,14 +153,14 @@ class InvalidRequestError(RequestError):
         """
         Args:
             message: one plain sentence.
-            problems: every value that is wrong, at least one.
+            problems: all invalid values, at least one.
         """
         super().__init__(message)
         self.problems = tuple(problems)
 
     @classmethod
     def at(cls, path: str, message: str) -> InvalidRequestError:
-        """The error for one value."""
+        """Return an error for a single value."""
         return cls(f"{path}: {message}", [Problem(path, message)])
 
 
@@ -172,25 +172,25 @@ class ServerError(ChatError):
 
 
 class ConnectionError(ChatError):  # noqa: A001 - the design's name; this module is never star-imported
-    """The provider could not be reached, or stopped answering: DNS, TLS, refused, timeout, stall."""
+    """The provider could not be reached or stopped responding: DNS, TLS, refusal, timeout, stall."""
 
     kind = "connection"
     default_retryable = True
 
 
 class ProtocolError(ChatError):
-    """The provider's answer broke its own protocol, or ended before it was complete."""
+    """The provider's answer breaks the provider's own protocol, or ended before it was complete."""
 
     kind = "protocol"
 
 
 class ConfigError(ChatError):
-    """A provider's configuration is wrong; the message names the key."""
+    """A provider's configuration is wrong. The message names the key."""
 
     kind = "config"
 
 
 class ChatCancelled(ChatError):  # noqa: N818 - not a failure
-    """The client cancelled the turn; `partial` holds the answer so far."""
+    """The client cancelled the turn. `partial` is the answer so far."""
 
     kind = "cancelled"

@@ -1,12 +1,12 @@
 """The events of a turn.
 
-Laws for every adapter (section 2 of the protocol page):
+Rules for every adapter (section 2 of the protocol page):
 
 - `block` numbers rise in first-seen order and index the response's content.
 - The events of one block are start, deltas, done. The joined deltas equal the done block's text (or `raw`).
 - Exactly one `DoneEvent` ends the sequence.
 
-The engine alone makes `StartEvent` and `RetryEvent`.
+Only the engine creates `StartEvent` and `RetryEvent`.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from jumpseat.chat.usage import StopReason, Usage
 from jumpseat.chat.warning import WarningEvent
 
 
-# The events are not frozen because freezing makes construction slow, and an answer has thousands of deltas.
+# The events are not frozen, because that would slow down construction and an answer has thousands of deltas.
 # Treat them as immutable.
 @dataclass(slots=True)
 class StartEvent:
-    """The request is valid and will be sent to this provider and model."""
+    """The request is valid and is about to be sent to this provider and model."""
 
     type: ClassVar[str] = "start"
     provider: str
     model: str
     conversation_id: str | None = None
-    """The kept conversation that has the turn."""
+    """The stored conversation that contains the turn."""
 
 
 @dataclass(slots=True)
 class RetryEvent:
-    """An attempt failed before any output; the next one starts after the delay."""
+    """An attempt failed before any output. The next one starts after the delay."""
 
     type: ClassVar[str] = "retry"
     attempt: int
@@ -55,7 +55,7 @@ class RetryEvent:
 
 @dataclass(slots=True)
 class ProgressEvent:
-    """Progress of work before the answer, such as loading a model file. `percentage` is 0 to 100."""
+    """The progress of work before the answer, such as loading a model file. `percentage` is 0 to 100."""
 
     type: ClassVar[str] = "progress"
     message: str
@@ -64,9 +64,9 @@ class ProgressEvent:
 
 @dataclass(slots=True)
 class ResponseEvent:
-    """The provider's answer has begun; `model` is the model that answers.
+    """The provider's answer has begun. `model` is the model that answers.
 
-    A second one in a turn discards all blocks so far; the numbers start from 0 again.
+    A second one in a turn discards all blocks so far, and the block numbers start at 0 again.
     """
 
     type: ClassVar[str] = "response"
@@ -85,7 +85,7 @@ class TextStartEvent:
 
 @dataclass(slots=True)
 class TextDeltaEvent:
-    """More text of a block."""
+    """More text for a block."""
 
     type: ClassVar[str] = "text_delta"
     block: int
@@ -111,7 +111,7 @@ class ThinkingStartEvent:
 
 @dataclass(slots=True)
 class ThinkingDeltaEvent:
-    """More reasoning of a block."""
+    """More thinking for a block."""
 
     type: ClassVar[str] = "thinking_delta"
     block: int
@@ -129,7 +129,7 @@ class ThinkingDoneEvent:
 
 @dataclass(slots=True)
 class ToolUseStartEvent:
-    """The model begins to call a tool."""
+    """A tool call begins."""
 
     type: ClassVar[str] = "tool_use_start"
     block: int
@@ -139,7 +139,7 @@ class ToolUseStartEvent:
 
 @dataclass(slots=True)
 class ToolUseDeltaEvent:
-    """More of the raw JSON text of a call's arguments."""
+    """More of the raw JSON text of a tool call's arguments."""
 
     type: ClassVar[str] = "tool_use_delta"
     block: int
@@ -157,7 +157,7 @@ class ToolUseDoneEvent:
 
 @dataclass(slots=True)
 class BlockDoneEvent:
-    """A complete block of a type without deltas."""
+    """A block of a type without deltas is complete."""
 
     type: ClassVar[str] = "block_done"
     block: int
@@ -166,26 +166,26 @@ class BlockDoneEvent:
 
 @dataclass(slots=True)
 class CitationEvent:
-    """A source that the model cites; `block` is None if the provider does not say which block cites it."""
+    """A source that the model cites. `block` is None if the provider does not specify the citing block."""
 
     type: ClassVar[str] = "citation"
     block: int | None = None
     url: str | None = None
     title: str | None = None
     cited_text: str | None = None
-    """The passage of the source."""
+    """The cited passage of the source."""
 
     text_start: int | None = None
     text_end: int | None = None
-    """The part of the block's text, in characters as the provider counts them."""
+    """The range of the citing text in the block, in characters as counted by the provider."""
 
     location: Mapping[str, Any] | None = None
-    """The place of the passage in the source: `unit`, `start`, and `end` and `document` if they are known."""
+    """The place of the passage in the source: `unit`, `start`, and if known `end` and `document`."""
 
 
 @dataclass(slots=True)
 class UsageEvent:
-    """The tokens so far: cumulative, not an increment."""
+    """The cumulative token counts so far."""
 
     type: ClassVar[str] = "usage"
     usage: Usage
@@ -193,9 +193,9 @@ class UsageEvent:
 
 @dataclass(slots=True)
 class DoneEvent:
-    """The last event of a turn. `error` and `content` are set only if the turn failed.
+    """The last event of a turn. `error` and `content` are only set if the turn failed.
 
-    An adapter may leave `usage` out if a `UsageEvent` reported it, or if the provider reported none.
+    An adapter may omit `usage` if a `UsageEvent` has reported it, or if the provider does not report any.
     """
 
     type: ClassVar[str] = "done"
@@ -232,13 +232,13 @@ StreamEvent: TypeAlias = (
 )
 
 BLOCK_EVENTS: tuple[type[BlockEvent], ...] = get_args(BlockEvent)
-"""The events that are output of the model: after one of these an attempt is not retried."""
+"""The events with output of the model. An attempt is not retried after one of them."""
 
 
 def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:
-    """The same events in the same order, with consecutive deltas of one block joined.
+    """Join consecutive deltas of one block, and keep all other events in order.
 
-    Used on the events of one upstream read, so joining them delays nothing.
+    The events come from one upstream read, so joining them does not delay any.
     """
     merged: list[StreamEvent] = []
     run: list[str] = []
@@ -256,7 +256,7 @@ def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:
 
     for event in events:
         if isinstance(event, TextDeltaEvent | ThinkingDeltaEvent | ToolUseDeltaEvent):
-            # A run ends at any other event or block, so the order of events does not change.
+            # Any other event, or another block, ends a run, so that the order of events does not change.
             piece = event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text
             if first is not None and type(first) is type(event) and first.block == event.block:
                 run.append(piece)

@@ -1,4 +1,4 @@
-"""Fences of Markdown that their content does not close."""
+"""Markdown fences that their content cannot close."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SHORTEST_FENCE = 3
 
 
 def fence_for(text: str, *, shortest: int = SHORTEST_FENCE) -> str:
-    """A fence of backticks longer than any run of them in the text.
+    """Return a fence of backticks that is longer than any run of backticks in the text.
 
     Args:
         text: the content.

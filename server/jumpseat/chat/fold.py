@@ -1,4 +1,4 @@
-"""The one fold from events to a Response."""
+"""The only conversion from a turn's events to its response."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from jumpseat.chat.warning import WarningEvent
 
 @dataclass(slots=True)
 class Fold:
-    """Folds a turn's events to its response, or to the part of it so far."""
+    """Folds a turn's events into its response, or into a partial response."""
 
     provider: str
     model: str
-    """The model of the request; from the first `ResponseEvent` on, the model that answers."""
+    """The requested model, or after a `ResponseEvent` the model that answers."""
 
     _done_blocks: dict[int, ContentBlock] = field(default_factory=dict)
     _open_text: dict[int, list[str]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Fold:
             case TextDeltaEvent():
                 self._open_text[event.block].append(event.text)
             case ThinkingDeltaEvent() | ToolUseDeltaEvent():
-                pass  # Partial thinking and calls cannot be replayed; the done event has the whole block.
+                pass  # Partial thinking and calls cannot be replayed. The done event has the whole block.
             case TextStartEvent():
                 self._open_text[event.block] = []
             case TextDoneEvent():
@@ -83,7 +83,7 @@ class Fold:
             case UsageEvent():
                 self._usage = event.usage
             case ResponseEvent():
-                # A second one means that the provider started again; the blocks before it are void.
+                # A second one means that the provider has started again, so discard the blocks before it.
                 self._done_blocks.clear()
                 self._open_text.clear()
                 self.model = event.model or self.model
@@ -102,16 +102,16 @@ class Fold:
             case ThinkingStartEvent() | ToolUseStartEvent():
                 pass
             case RetryEvent() | ProgressEvent() | CitationEvent():
-                pass  # Not part of a response.
+                pass  # They are not part of a response.
             case _:
                 assert_never(event)
 
     def restart(self, provider: str, model: str) -> None:
-        """Start another attempt: forget everything except the warnings.
+        """Start another attempt: discard everything except the warnings.
 
         Args:
             provider: the provider of the new attempt.
-            model: the model of its request.
+            model: the requested model of the new attempt.
         """
         fresh = Fold(provider, model, _warnings=self._warnings)
         for each in fields(self):
@@ -119,7 +119,7 @@ class Fold:
 
     @property
     def usage(self) -> Usage | None:
-        """The last reported usage; None if there was none."""
+        """The last reported token counts; None if there are none."""
         return self._usage
 
     @property
@@ -133,11 +133,11 @@ class Fold:
         return self._stop_reason
 
     def response(self) -> Response:
-        """The finished response: every block, in order."""
+        """Return the complete response, with every block in order."""
         return self._build([self._done_blocks[number] for number in sorted(self._done_blocks)])
 
     def partial(self) -> Response:
-        """The answer so far, safe to send back: no unsigned thinking, no unfinished tool call."""
+        """Return the answer so far. Omits unsigned thinking and unfinished calls: replaying them fails."""
         blocks = dict(self._done_blocks)
         for number, pieces in self._open_text.items():
             if pieces:
@@ -149,7 +149,7 @@ class Fold:
                 block
                 for block in content
                 if _is_replayable(block)
-                # Some chat completions servers require unsigned thinking back, but only with its tool call.
+                # Some chat completions servers require unsigned thinking, but only with its tool call.
                 or (calls_a_tool and isinstance(block, ThinkingBlock) and block.opaque is not None)
             ]
         )
@@ -173,9 +173,9 @@ def _is_replayable(block: ContentBlock) -> bool:
         case TextBlock():
             return block.text != ""
         case ThinkingBlock():
-            return block.signature is not None  # Anthropic refuses thinking without its signature.
+            return block.signature is not None  # Anthropic rejects thinking without its signature.
         case ToolUseBlock():
-            return block.arguments is not None  # None for a call that was cut off.
+            return block.arguments is not None  # They are None for a truncated call.
         case RedactedThinkingBlock() | OtherBlock():
             return True
         case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():

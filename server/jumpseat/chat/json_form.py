@@ -1,4 +1,4 @@
-"""Values of the vocabulary as JSON values: camelCase keys, no key for None, `type` as the discriminator."""
+"""Converts the vocabulary to JSON and back: camelCase keys, no key for None, `type` as discriminator."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from jumpseat.chat.usage import Cost
 T = TypeVar("T")
 
 _KEPT_WHEN_NONE = {(ToolUseBlock, "arguments")}
-"""Fields whose None is a value: unreadable arguments are null, not absent."""
+"""Fields that are null if they are None: unreadable arguments must not be absent."""
 
 _LEFT_OUT = {(DoneEvent, "raw_stop_reason")}
-"""Fields without a JSON form: the response carries the raw stop reason."""
+"""Fields that are omitted: the raw stop reason is part of the response."""
 
 _PARTS: Mapping[str, type[Any]] = {
     "origin": Origin,
@@ -35,20 +35,20 @@ _PARTS: Mapping[str, type[Any]] = {
     "end": Position,
     "cost": Cost,
 }
-"""Fields of blocks and of usage that hold a dataclass."""
+"""The fields of blocks and of usage whose values are dataclasses."""
 
 _BLOCKS = {block.type: block for block in BLOCK_CLASSES}
 
 
 def camel(name: str) -> str:
-    """`max_output_tokens` as `maxOutputTokens`."""
+    """Convert a name such as `max_output_tokens` to `maxOutputTokens`."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
 @cache
 def _plan(cls: type[Any]) -> tuple[str | None, tuple[tuple[str, str, bool], ...]]:
-    """A class's discriminator, and for each field its name, its key, and whether None has a key."""
+    """Return a class's discriminator and, for each field, its name, its key, and whether to keep None."""
     keys = tuple(
         (field.name, camel(field.name), (cls, field.name) in _KEPT_WHEN_NONE)
         for field in fields(cls)
@@ -62,11 +62,11 @@ def _no_form(value: Any) -> Any:
 
 
 def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
-    """Any value of the vocabulary as JSON values.
+    """Convert any value of the vocabulary to JSON values.
 
     Args:
         value: the value.
-        other: makes the form of a value of another type.
+        other: converts values of other types.
 
     Raises:
         TypeError: the value has no JSON form.
@@ -75,7 +75,7 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
         return value
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
-    # Loops, because a comprehension would take two frames of the stack for each level of a deep value.
+    # Use loops: a comprehension would need two stack frames for each level of a deep value.
     if isinstance(value, Mapping):
         pairs = {}
         for key, item in value.items():
@@ -98,7 +98,7 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
 
 
 def from_json_form(cls: type[T], form: Mapping[str, Any]) -> T:
-    """A block or a usage from its JSON form; unknown keys are ignored.
+    """Create a block or usage from its JSON form. Ignores unknown keys.
 
     Raises:
         TypeError: a field is missing.
@@ -115,7 +115,7 @@ def from_json_form(cls: type[T], form: Mapping[str, Any]) -> T:
 
 
 def message_from_json_form(form: Mapping[str, Any]) -> Message:
-    """A message from its JSON form.
+    """Create a message from its JSON form.
 
     Raises:
         KeyError: a key is missing, or a block's type is unknown.

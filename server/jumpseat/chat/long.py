@@ -1,4 +1,4 @@
-"""Whether a conversation is so long that a pass over it delays other work of the event loop."""
+"""Checks whether a conversation is so long that iterating over it would delay the event loop."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from jumpseat.chat.blocks import ContextBlock, DocumentBlock, ImageBlock, Message, TextBlock, ToolResultBlock
 
 LONG_MESSAGES = 500
-"""Messages, or blocks in fewer messages: all passes of a turn over as many take a few milliseconds."""
+"""The maximum number of messages, or of blocks. A turn needs a few milliseconds to iterate over that many."""
 
 LONG_CHARACTERS = 2 * 1024 * 1024
-"""Characters in fewer messages: text alone costs little, and a change of thread costs half a millisecond."""
+"""The maximum number of characters. Text costs little, and switching threads costs half a millisecond."""
 
 
 def is_long(messages: Sequence[Message]) -> bool:
-    """Whether a conversation is above a limit; takes the same short time for any conversation."""
+    """Whether a conversation exceeds a limit. The check takes a short time for any conversation."""
     if len(messages) > LONG_MESSAGES:
         return True
     blocks = sum(len(message.content) for message in messages)

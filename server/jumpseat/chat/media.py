@@ -1,4 +1,4 @@
-"""The images and documents of a conversation, and notes instead of those that a model does not take."""
+"""Finds a conversation's images and documents, and replaces those that a model does not accept by notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jumpseat.chat.warning import WarningEvent
 
 
 def media_of(messages: Sequence[Message]) -> Iterator[ImageBlock | DocumentBlock]:
-    """Every image and document, also those of tool results."""
+    """Yield every image and document, including those in tool results."""
     for message in messages:
         for block in message.content:
             if isinstance(block, ImageBlock | DocumentBlock):
@@ -20,12 +20,12 @@ def media_of(messages: Sequence[Message]) -> Iterator[ImageBlock | DocumentBlock
 
 
 def takes_document(block: DocumentBlock, types: Sequence[str]) -> bool:
-    """Whether a document is of one of the types; `text/` stands for all types of text."""
+    """Whether a document has one of these MIME types. `text/` matches all types of text."""
     return document_type(block).startswith(tuple(types))
 
 
 def document_type(block: DocumentBlock) -> str:
-    """The MIME type of a document; that of a `data:` URL takes precedence, and a URL without one is a PDF."""
+    """Return the MIME type of a document: the type in a `data:` URL, else `media_type`, else PDF."""
     if block.source.startswith("data:"):
         return block.source.removeprefix("data:").partition(",")[0].partition(";")[0]
     return block.media_type or "application/pdf"
@@ -34,13 +34,13 @@ def document_type(block: DocumentBlock) -> str:
 def without_unreadable_results(
     messages: Sequence[Message], model: str, *, images: bool, documents: Sequence[str]
 ) -> tuple[Sequence[Message], list[WarningEvent]]:
-    """The messages with a note instead of each file of a tool result that the model cannot read.
+    """Replace each file in a tool result that the model cannot read by a note.
 
     Args:
         messages: the conversation.
         model: the model's name, for the warnings.
-        images: whether the model takes images.
-        documents: the types of documents that it takes.
+        images: whether the model accepts images.
+        documents: the MIME types of documents that the model accepts.
     """
     dropped = {"image": 0, "document": 0}
 
@@ -78,7 +78,7 @@ def without_unreadable_results(
 
 
 def result_content(parts: Sequence[ResultPart]) -> str | tuple[ResultPart, ...]:
-    """The content of a tool result; text alone becomes one string."""
+    """Return the content for a tool result: one string if all parts are text."""
     if all(isinstance(part, TextBlock) for part in parts):
         return "".join(part.text for part in parts if isinstance(part, TextBlock))
     return tuple(parts)

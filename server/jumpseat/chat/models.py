@@ -1,4 +1,4 @@
-"""The facts of a model."""
+"""Information about models."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ PolicyState: TypeAlias = Literal["enabled", "disabled", "unconfigured"]
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """How a model is billed; None for what the provider does not report."""
+    """The billing of a model. Fields that the provider does not report are None."""
 
     is_premium: bool | None = None
     multiplier: float | None = None
     token_prices: Mapping[str, Any] | None = None
     restricted_to: Sequence[str] | None = None
-    """The provider's names of the plans that include the model."""
+    """The provider's names for the plans that include the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """One row of a provider's model list. Unknown limits and abilities are None."""
+    """An entry of a provider's model list. Unknown limits and capabilities are None."""
 
     provider: str
     model: str
-    """The provider's name for the model, as in requests."""
+    """The provider's name for the model, which requests use."""
 
     name: str
     family: str
@@ -37,7 +37,8 @@ class ModelInfo:
     max_output_tokens: int | None = None
     max_prompt_images: int | None = None
     supports_vision: bool | None = None
-    """None if the provider does not report it; its capabilities apply then. The same holds below."""
+    """Whether the model accepts images. None if the provider does not report it, in which case the provider's
+    capabilities apply. This is also true for the next fields."""
 
     supports_tool_use: bool | None = None
     supports_parallel_tool_calls: bool | None = None
@@ -54,7 +55,7 @@ class ModelInfo:
     billing: Billing | None = None
     endpoints: Sequence[str] | None = None
     messages: Sequence[str] | None = None
-    """The provider's warnings about the model, for people."""
+    """The provider's warnings about the model, for users."""
 
     @property
     def id(self) -> str:

@@ -1,6 +1,6 @@
-"""U+0000, which no text of the vocabulary contains: Emacs before 30 cannot read JSON that does.
+"""Replaces U+0000, which the vocabulary's texts never contain: Emacs before 30 cannot parse JSON with it.
 
-It becomes U+FFFD when a text is read, before the text is compared, stored or sent.
+It is replaced by U+FFFD when a text is read, before the text is compared, stored or sent.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ REPLACEMENT = "\ufffd"
 
 
 def replace_nul(text: str) -> str:
-    """Return the text with U+FFFD for each U+0000."""
+    """Replace each U+0000 in the text by U+FFFD."""
     return text.replace("\0", REPLACEMENT)
 
 
 def replace_nul_in(value: Any) -> Any:
-    """Return a value of JSON with U+FFFD for each U+0000 in its strings and keys."""
+    """Replace each U+0000 in the strings and keys of a JSON value by U+FFFD."""
     match value:
         case str():
             return replace_nul(value)
@@ -31,8 +31,8 @@ def replace_nul_in(value: Any) -> Any:
 
 
 def replace_escaped_nul(json_text: JsonText) -> JsonText:
-    """Return the JSON text with the escape of U+FFFD for each escape of U+0000."""
-    # The text is split at escaped backslashes, which may stand before the letters of an escape.
+    """Replace each escaped U+0000 in a JSON text by an escaped U+FFFD."""
+    # Split the text at escaped backslashes, because the characters after one may look like an escape.
     if isinstance(json_text, str):
         if r"\u0000" not in json_text:
             return json_text

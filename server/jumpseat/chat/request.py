@@ -1,4 +1,4 @@
-"""The request for an adapter: one turn, resolved to a provider's model."""
+"""The request that an adapter receives: one turn for a certain model of a provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "m
 Initiator: TypeAlias = Literal["user", "agent"]
 
 DEFAULT_MAX_TOKENS = 8192
-"""Limit of output tokens if neither the caller nor a saved setting has one, without room for thinking."""
+"""The limit of output tokens if neither the caller nor a saved setting has one, without room for thinking."""
 
 THINKING_ROOM: Mapping[ThinkingLevel, int] = {
     "off": 0,
@@ -23,12 +23,12 @@ THINKING_ROOM: Mapping[ThinkingLevel, int] = {
     "high": 16_384,
     "max": 32_768,
 }
-"""Tokens of thinking that each level allows: added to a default limit, and the budget of a model with one."""
+"""The thinking tokens for each level: added to a default limit, and used as budget if the model needs one."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonSchemaOutput:
-    """An output mode: the answer must be JSON that this schema accepts."""
+    """The output mode for answers that are JSON and valid against a schema."""
 
     schema: Mapping[str, Any]
 
@@ -38,7 +38,7 @@ OutputMode: TypeAlias = Literal["text", "json"] | JsonSchemaOutput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """One turn. `model` is the provider's own name for it; everything else is canonical."""
+    """One turn. `model` is the provider's name for the model; everything else is canonical."""
 
     messages: Sequence[Message]
     model: str
@@ -46,31 +46,34 @@ class ChatRequest:
     tools: Sequence[ToolDefinition] = ()
     tool_choice: ToolChoice = "auto"
     max_tokens: int = DEFAULT_MAX_TOKENS
-    """Limit of everything that the model generates, including thinking."""
+    """The limit of all tokens that the model generates, including thinking."""
 
     answer_tokens: int | None = None
-    """The part of a default `max_tokens` that is for the answer; None if the user or client set the limit."""
+    """The part of a default `max_tokens` for the answer itself; None if the user or client set the limit."""
 
     stop_sequences: Sequence[str] = ()
     stream: bool = True
     output_mode: OutputMode = "text"
     thinking: ThinkingLevel | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Values for the provider's settings schema, already validated against it."""
+    """Values for the provider's settings schema, which have already been validated."""
 
     conversation_id: str | None = None
     initiator: Initiator | None = None
     state: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Data that an adapter's set-up hook leaves for the other hooks of the same attempt; never sent."""
+    """Data from an adapter's set-up hook for the other hooks of the same attempt. It is never sent."""
 
     def with_room_for_thinking(self) -> ChatRequest:
-        """The request for a model that thinks by default, with room for that in a default limit."""
+        """Return the request for a model that thinks by default, with room for that in a default limit."""
         if self.thinking is not None or self.max_tokens != self.answer_tokens:
             return self
         return replace(self, max_tokens=self.max_tokens + THINKING_ROOM["medium"])
 
     def effective_initiator(self) -> Initiator:
-        """The caller's initiator; by default `user` if the last message is the user's, not tool results."""
+        """Return the caller's initiator.
+
+        By default, it is `user` if the last message is from the user and has no tool results, else `agent`.
+        """
         if self.initiator is not None:
             return self.initiator
         last = self.messages[-1]

@@ -1,4 +1,4 @@
-"""The response of a turn, and the rule for sending it back."""
+"""The response of a turn, and its form for the next request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jumpseat.chat.warning import WarningEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A finished answer, or the part of one before an error or a cancel.
+    """A complete answer, or the part received before an error or cancellation.
 
     To continue the conversation, append `as_message()`. `signature`, `data`, `opaque` and `raw` are replayed
     byte for byte, only to the provider and model in `origin`.
@@ -22,25 +22,25 @@ class Response:
     model: str
     content: Sequence[ContentBlock] = ()
     stop_reason: StopReason | None = None
-    """None in a partial response."""
+    """Why the answer ended; None in a partial response."""
 
     raw_stop_reason: str | None = None
-    """The provider's own value."""
+    """The provider's name for the stop reason."""
 
     response_id: str | None = None
     provider_request_id: str | None = None
     usage: Usage | None = None
-    """None if the provider reported none."""
+    """The token counts; None if the provider did not report any."""
 
     warnings: Sequence[WarningEvent] = ()
-    """What was changed or dropped in the request or the answer."""
+    """The warnings about changed or dropped parts of the request and the answer."""
 
     conversation_id: str | None = None
-    """The kept conversation that has the turn."""
+    """The stored conversation that contains the turn."""
 
     @property
     def text(self) -> str:
-        """All text blocks, joined without a separator."""
+        """The text of all text blocks, joined without a separator."""
         return "".join(block.text for block in self.content if isinstance(block, TextBlock))
 
     @property
@@ -49,5 +49,5 @@ class Response:
         return [block for block in self.content if isinstance(block, ToolUseBlock)]
 
     def as_message(self) -> Message:
-        """The assistant message to append to the conversation."""
+        """Return the assistant message to append to the conversation."""
         return Message("assistant", tuple(self.content))

@@ -1,4 +1,4 @@
-"""Tools that the model may call and the client runs."""
+"""Tools, which the model calls and the client runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool's name, what it does, and the JSON Schema of its arguments."""
+    """A tool's name and description, and the JSON Schema of its arguments."""
 
     name: str
     description: str = ""
@@ -18,7 +18,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class NamedTool:
-    """A tool choice that forces the one tool with this name."""
+    """A tool choice that forces the model to call this tool."""
 
     name: str
 
@@ -27,7 +27,7 @@ ToolChoice: TypeAlias = Literal["auto", "none", "required"] | NamedTool
 
 
 def as_tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    """Convert mappings with `name` and optional `description` and `parameters` to definitions.
+    """Convert mappings with `name`, and optionally `description` and `parameters`, to definitions.
 
     Raises:
         KeyError: a mapping has no `name`.

@@ -17,12 +17,12 @@ StopReason: TypeAlias = Literal[
     "cancelled",
     "error",
 ]
-"""`cancelled` and `error` occur only in the last event of a turn that ends in an error."""
+"""Why an answer ended. `cancelled` and `error` only occur in the last event of a failed turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a turn, as the provider reports it."""
+    """The cost of a turn as reported by the provider."""
 
     amount: float
     currency: str
@@ -30,7 +30,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one turn. `input_tokens` includes cached tokens, `output_tokens` includes reasoning."""
+    """The tokens of one turn. `input_tokens` includes cached tokens, `output_tokens` includes thinking."""
 
     input_tokens: int = 0
     output_tokens: int = 0

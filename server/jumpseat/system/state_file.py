@@ -111,7 +111,7 @@ class StateFile:
             raise self._not_written(error) from None
 
     def update(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
-        """Read, change and write under the lock, and return what was written.
+        """Read, change and write the content under the lock, and return the new content.
 
         Raises:
             StateError: see `read`, `write` and `locked`.

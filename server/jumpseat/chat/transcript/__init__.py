@@ -1,4 +1,4 @@
-"""A conversation as Markdown text that people edit, save and reopen: section 5 of the protocol page.
+"""Transcripts: conversations as Markdown that users edit, save and reopen (section 5 of the protocol page).
 
 `parse(render(x)) == x`, except for `opaque`, `signature` and most origins, which the text does not contain.
 """

@@ -1,8 +1,8 @@
-"""The words in a text that Vim and Emacs read as settings of the file, and the escape that stops them.
+"""Escapes text that Vim and Emacs would interpret as settings for the file.
 
-Vim reads modelines (`:help modeline`), and Emacs reads a list of local variables ("File Variables" in its
-manual). Each begins with a word that ends in a colon. Escaping adds one backslash before that colon, also if
-there are backslashes already, so unescaping restores the text exactly. Markdown shows `\\:` as a colon.
+Vim reads modelines (`:help modeline`), and Emacs reads lists of local variables ("File Variables" in its
+manual). Each begins with a word that ends in a colon. Escaping adds one backslash before that colon, even if
+there already are backslashes, so that unescaping restores the text exactly. Markdown shows `\\:` as a colon.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 
 _VARIABLES = "local variables"
 _BEGUN_VARIABLES = "|".join(_VARIABLES[:length] for length in range(len(_VARIABLES), 0, -1))
-# This white space is Vim's own. Vim finds a modeline anywhere in a line, with a version of any length; Emacs
-# finds its words anywhere in a line, in upper and lower case.
+# This is Vim's white space. Vim finds modelines anywhere in a line, with a version of any length. Emacs finds
+# its words anywhere in a line, in upper and lower case.
 _AFTER_SPACE = r"(?<![^\t-\r ])"
 _NUMBERED = r"[vV]im[<=>]?[0-9]*"
 _WORD = rf"(?:{_AFTER_SPACE}(?:vi|{_NUMBERED}|ex)|(?i:{_VARIABLES}))"
@@ -22,20 +22,20 @@ _ESCAPED_COLON = re.compile(rf"({_WORD}\\*)\\:", re.ASCII)
 BEGUN_WORD = re.compile(
     rf"(?:{_AFTER_SPACE}(?:(?P<number>{_NUMBERED})|[vV]i?|ex?)|(?i:{_BEGUN_VARIABLES}))\\*\Z", re.ASCII
 )
-"""Finds a word at the end of an unfinished text if more text decides whether it is such a word."""
+"""Matches a word at the end of an unfinished text that the next text may turn into such a word."""
 
 
 def has_settings(line: str) -> bool:
-    """Whether an editor would read settings in this line."""
+    """Whether an editor would find settings in this line."""
     return ":" in line and _COLON.search(line) is not None
 
 
 def escape_settings(line: str, colon: str = r"\:") -> str:
-    """Return the line with each of these colons replaced."""
-    # A function, because `re.sub` would read backslashes in a replacement text.
+    """Replace the colon after each such word."""
+    # Pass a function: `sub` would interpret backslashes in a replacement string.
     return _COLON.sub(lambda found: found[1] + colon, line) if ":" in line else line
 
 
 def unescape_settings(line: str) -> str:
-    """Return the line that `escape_settings` was given."""
+    """Restore the line that `escape_settings` escaped."""
     return _ESCAPED_COLON.sub(r"\1:", line) if r"\:" in line else line

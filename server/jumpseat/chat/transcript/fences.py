@@ -1,7 +1,7 @@
-"""Blocks other than text and thinking, as fenced blocks of Markdown.
+"""Writes and reads blocks other than text and thinking, as fenced code blocks of Markdown.
 
-The info string is the block's type and `key=value` pairs; a value with unusual characters is a JSON string.
-The content is the block's text, byte for byte.
+The info string consists of the block's type and `key=value` pairs. A value with unusual characters is a JSON
+string. The content is the block's text, byte for byte.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _RANGE = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})", re.A
 
 
 def info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, str | None]:
-    """The info string and the content; the content is None for a block without text.
+    """Return the info string and the content, which is None for a block without text.
 
     Args:
-        block: The block.
-        result: The id of the call whose result has this image or document.
+        block: the block.
+        result: the id of the tool call whose result contains this image or document.
     """
     match block:
         case ToolUseBlock():
@@ -77,7 +77,7 @@ def info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, s
 
 
 def read_info(info: str) -> dict[str, str] | None:
-    """The pairs of an info string; None if it does not consist of pairs."""
+    """Parse the pairs of an info string; None if it does not consist of pairs."""
     pairs: dict[str, str] = {}
     position, end = 0, len(info.rstrip(" \t\r"))
     while position < end:
@@ -96,16 +96,16 @@ def read_info(info: str) -> dict[str, str] | None:
 
 
 def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: str) -> ContentBlock | None:
-    """The block of a fence; None if the pairs lack a required key.
+    """Create the block for a fence; None if the pairs lack a required key.
 
     Args:
         kind: the first word of the info string.
         pairs: the pairs of the info string.
         lines: the lines between the fences, unchanged.
-        text: the same, without escapes.
+        text: the text of these lines without escapes.
     """
     match kind:
-        # A fence that lacks a required key was written by hand; as text, nothing of it is lost.
+        # A fence that lacks a required key was written by hand. It stays text, so that nothing is lost.
         case "tool_use" if "id" in pairs and "name" in pairs:
             error = pairs.get("error")
             arguments = None if error is not None else _arguments(text)
@@ -123,7 +123,7 @@ def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: st
             return RedactedThinkingBlock(text, origin=_read_origin(pairs.get("origin")))
         case "other" if "kind" in pairs:
             origin = _read_origin(pairs.get("origin"))
-            # One blank line is an empty text; no line is no text.
+            # One blank line means an empty text, and no line means None.
             return OtherBlock(pairs["kind"], text if lines else None, origin=origin)
     return None
 
@@ -155,7 +155,7 @@ def _write_origin(origin: Origin | None) -> str | None:
 
 
 def _read_origin(text: str | None) -> Origin | None:
-    # Provider ids have no colon; model names may have one.
+    # Provider ids cannot contain a colon, but model names can.
     provider, colon, model = (text or "").partition(":")
     return Origin(provider, model) if colon else None
 

@@ -1,7 +1,7 @@
-"""The marker lines of a transcript, and the escape of text lines that look like one.
+"""The marker lines of a transcript, and the escapes for text lines that look like markers.
 
-Only a line feed ends a line. Escaping adds one backslash, also to a line that already has backslashes before
-a marker, so unescaping restores the line exactly. Settings of editors are escaped too: see `editor_settings`.
+Only LF ends a line. Escaping adds one backslash, even if a line already has backslashes before a marker, so
+that unescaping restores the line exactly. Editor settings are escaped too: see `editor_settings`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any
 from jumpseat.chat.blocks import Message, Position, Range, Role
 from jumpseat.chat.transcript.editor_settings import escape_settings, unescape_settings
 
-# A marker is recognised by its line alone, so an unclosed fence cannot hide the headings after it.
-# `\r` is allowed at the end of every marker: an editor may save only some lines with CRLF.
+# Markers are recognised without context, so an unclosed fence cannot hide the headings after it. Every marker
+# may end in `\r`, because an editor may save only some lines with CRLF.
 FRONT_MATTER = re.compile(r"---[ \t\r]*\Z")
 THINKING = "<details><summary>Thinking</summary>"
 THINKING_END = "</details>"
 NEXT_TEXT = "<!-- text -->"
-"""Separates two consecutive text blocks."""
+"""The separator of consecutive text blocks."""
 
 NO_BLOCKS = "<!-- empty -->"
-"""The body of a message without blocks. A section without any line of content is no message."""
+"""The body of a message without blocks. A section without any content is not a message."""
 
 FENCED_KINDS = ("tool_use", "tool_result", "context", "image", "document", "redacted_thinking", "other")
-"""The types of blocks in fences; the info string begins with one of them."""
+"""The types of fenced blocks. The info string begins with one of them."""
 
 _KINDS = "|".join(FENCED_KINDS)
 _FENCE_LINE = rf"`{{3,}}(?:{_KINDS})(?:[ \t].*)?\r?\Z"
@@ -41,18 +41,18 @@ BLANK_AT_AN_EDGE = re.compile(rf"\\*{_END}")
 
 @dataclass(frozen=True, slots=True)
 class RoleNames:
-    """The headings of the two roles."""
+    """The names of the two roles in headings."""
 
     user: str = "Me"
     assistant: str = "Assistant"
 
     others: tuple[RoleNames, ...] = ()
-    """Names that are read but not written: a chat may have begun with a model of another provider."""
+    """Further names for reading only: the chat may have begun with another provider's model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some lines of a text, counted from 0; the end is exclusive."""
+    """A range of lines, counted from 0. The end is exclusive."""
 
     start_line: int
     end_line: int
@@ -68,7 +68,7 @@ class LinePart:
     """None for the end of the line."""
 
     def range_in(self, lines: Sequence[str]) -> Range:
-        """The range as LSP counts, in UTF-16. A line that does not exist is empty."""
+        """Return the LSP range of the part, in UTF-16 code units. A missing line counts as empty."""
         line = lines[self.line].rstrip(_BLANKS) if self.line < len(lines) else ""
         return Range(*(Position(self.line, _utf16(line[:at])) for at in (self.start, self.end)))
 
@@ -79,50 +79,50 @@ def _utf16(characters: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section of a text. Lines count from 0; the end is exclusive."""
+    """One section of a text. Lines are counted from 0, and the end is exclusive."""
 
     role: Role
     start_line: int
-    """The line of the heading; the first line that is not blank if the text begins without a heading."""
+    """The line of the heading, or the first non-blank line if the text begins without a heading."""
 
     end_line: int
     message: int | None
     """The index of the section's message; None for an empty section."""
 
     thinking: Sequence[Lines] | None = None
-    """The section's thinking, with the lines that open and close it; None if it has none."""
+    """The lines of the section's thinking, including those that open and close it; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """The parsed text."""
+    """A parsed transcript."""
 
     messages: Sequence[Message]
     system: str | None = None
     model: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     conversation: str | None = None
-    """The conversation's id, as the text has it."""
+    """The id of the conversation from the front matter."""
 
     turns: Sequence[Section] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Where free text may occur, and which of its lines need an escape there."""
+    """A context for free text, with the patterns of lines that need an escape there."""
 
     needs_escape: re.Pattern[str]
     is_escaped: re.Pattern[str]
     can_become_marker: re.Pattern[str]
-    """Matches the whole of an unfinished line if more text decides whether it needs an escape."""
+    """Matches an unfinished line if the next text decides whether it needs an escape."""
 
     @classmethod
     def of(cls, markers: Sequence[str], beginnings: Sequence[str]) -> Region:
-        """Return a region with these marker lines.
+        """Create a region with these marker lines.
 
         Args:
-            markers: Patterns of whole lines.
-            beginnings: Patterns of unfinished lines that can still become one of them.
+            markers: patterns of complete lines.
+            beginnings: patterns of unfinished lines that may become markers.
         """
         any_of = "|".join(markers)
         return cls(
@@ -132,18 +132,18 @@ class Region:
         )
 
     def write(self, text: str) -> list[str]:
-        """The lines of a text, escaped; blank lines at the edges are kept."""
+        """Return the escaped lines of a text. Blank lines at the edges are not escaped."""
         needs = self.needs_escape.match
         lines = [escape_settings(line) for line in text.split("\n")]
         return [f"\\{line}" if needs(line) else line for line in lines]
 
     def read(self, lines: Sequence[str]) -> str:
-        """The text of lines from `write`."""
+        """Return the text whose lines `write` escaped."""
         is_escaped = self.is_escaped.match
         return "\n".join([unescape_settings(line[1:] if is_escaped(line) else line) for line in lines])
 
     def write_block(self, text: str) -> list[str]:
-        """The lines of a text, escaped; also at the edges, where `read_block` drops blank lines."""
+        """Return the escaped lines of a text, and escape blank edges too, which `read_block` would drop."""
         lines = self.write(text)
         for edge in {0, len(lines) - 1}:
             if BLANK_AT_AN_EDGE.match(lines[edge]):
@@ -151,7 +151,7 @@ class Region:
         return lines
 
     def read_block(self, lines: Sequence[str]) -> str | None:
-        """The text of lines from `write_block`; None if all lines are blank."""
+        """Return the text whose lines `write_block` escaped; None if all lines are blank."""
         first, last = 0, len(lines)
         while first < last and is_blank(lines[first]):
             first += 1
@@ -167,15 +167,15 @@ class Region:
 
 
 class Form:
-    """The form with certain role names; headings with the standard names are always recognised."""
+    """The syntax with certain role names. Headings with the standard names are always recognised."""
 
     def __init__(self, roles: RoleNames) -> None:
         self.names: Mapping[Role, str] = {"user": roles.user, "assistant": roles.assistant}
         self._roles: dict[str, Role] = {}
-        # A name that two of them have belongs to the last one.
+        # If several entries have the same name, the last one wins.
         for each in (*roles.others, RoleNames(), roles):
             self._roles |= {each.user: "user", each.assistant: "assistant"}
-        # The longest name first: an alternation takes the first match, and one name may begin another.
+        # Put longer names first: an alternation uses the first match, and a name may be a prefix of another.
         named = "|".join(re.escape(name) for name in sorted(self._roles, key=len, reverse=True))
         heading = rf"##[ \t]+(?:{named}){_END}"
         begun_heading = rf"#{{0,2}}|##[ \t]+(?:{_beginnings_of(self._roles)})"
@@ -192,30 +192,30 @@ class Form:
         self.in_fence = Region.of((heading,), (begun_heading,))
 
     def heading(self, role: Role) -> str:
-        """The heading of a message."""
+        """Return the heading for a message of this role."""
         return f"## {self.names[role]}"
 
     def role_of(self, line: str) -> Role | None:
-        """The role of a heading; None if the line is not a heading of a role."""
+        """Return the role of a heading; None if the line is not a heading with a role name."""
         found = self._heading.match(line) if line.startswith("##") else None
         return self._roles[found["name"]] if found else None
 
 
 @lru_cache(maxsize=16)
 def form_of(roles: RoleNames) -> Form:
-    """The form for these names."""
+    """Return the cached form for these names."""
     return Form(roles)
 
 
 def _beginnings_of(words: Iterable[str]) -> str:
-    """Return a pattern of the beginnings of these words, and of the whole words with blanks behind them."""
+    """Return a pattern that matches prefixes of these words, and the words with trailing blanks."""
     begun = {re.escape(word[:length]) for word in words for length in range(len(word))}
     complete = {rf"{re.escape(word)}[ \t]*" for word in words}
     return "|".join(sorted(begun | complete))
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line is empty or only white space."""
+    """Whether a line is empty or consists of white space."""
     return not line.strip(_BLANKS)
 
 

@@ -1,7 +1,8 @@
-"""Front matter: model, system prompt, settings and the conversation's id, between two lines of `---`.
+"""Front matter: the model, system prompt, settings and id of a conversation, between two `---` lines.
 
-A subset of YAML 1.2 with the values of JSON: `yes`, `off`, `010`, `12:30` and dates are strings. No anchors,
-no tags, no repeated keys. Settings are in `settings`; any other key at the top is a setting too.
+The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`, `010`, `12:30` and dates are strings.
+Anchors, tags and repeated keys are not allowed. Settings are in `settings`; other top-level keys are settings
+too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from jumpseat.chat.transcript.yaml_subset import YamlPair
 
 LARGEST = 1 << 20
-"""Characters between the two `---` lines; longer than any system prompt."""
+"""The maximum number of characters between the `---` lines, which is longer than any system prompt."""
 
 _NOT_CLOSED = "the front matter is not closed by a line of ---"
 _OWN_KEYS = ("model", "system", "settings", "conversation")
@@ -25,7 +26,7 @@ _OWN_KEYS = ("model", "system", "settings", "conversation")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The values, and the line where the conversation begins."""
+    """The values of the front matter, and the line where the conversation begins."""
 
     system: str | None = None
     model: str | None = None
@@ -33,17 +34,17 @@ class FrontMatter:
     conversation: str | None = None
     end_line: int = 0
     places: Mapping[str, LinePart] = field(default_factory=dict)
-    """Where the keys with their values are, by path: `model`, `settings.temperature`."""
+    """The places of the keys and their values, by path: `model`, `settings.temperature`."""
 
 
 class FrontMatterError(InvalidRequestError):
-    """The front matter cannot be read."""
+    """The front matter is invalid."""
 
     def __init__(self, line: int, problem: str) -> None:
         """
         Args:
             line: counted from 0.
-            problem: the end of a sentence that names the line.
+            problem: the description, which completes a sentence that names the line.
         """
         sentence = f"line {line + 1}: {problem}"
         super().__init__(f"text: {sentence}", [Problem("text", sentence)])
@@ -52,10 +53,10 @@ class FrontMatterError(InvalidRequestError):
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
-    """The front matter at the start of these lines; empty if there is none.
+    """Parse the front matter at the start of these lines; empty if there is none.
 
     Raises:
-        FrontMatterError: it is not closed, too large, or not in the subset.
+        FrontMatterError: the front matter is not closed, too large, or not valid in the subset.
     """
     if not lines or not FRONT_MATTER.match(lines[0]):
         return FrontMatter()
@@ -66,13 +67,13 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     if not text.strip():
         return FrontMatter(end_line=end + 1)
 
-    # PyYAML is slow to import, and most texts have no front matter.
+    # Import this late: PyYAML is slow to import, and most texts have no front matter.
     from jumpseat.chat.transcript.yaml_subset import YamlFault, read_yaml
 
     try:
         pairs = read_yaml(text)
     except YamlFault as fault:
-        # `fault.line` counts from the line after the first `---`.
+        # `fault.line` is relative to the line after the first `---`.
         raise FrontMatterError(fault.line + 1, fault.problem) from None
     settings: dict[str, Any] = {}
     words: dict[str, str] = {}
@@ -83,12 +84,12 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
 
     for key, pair in pairs.items():
         value = pair.value
-        if value is None:  # A key that a person has left empty.
+        if value is None:  # The user left the value empty.
             continue
         if key in _OWN_KEYS:
             place(key, pair)
         if key == "conversation":
-            # A chat does not need it, so a wrong one is no error.
+            # A chat does not need the id, so ignore an invalid one.
             if isinstance(value, str):
                 words[key] = value
             continue
@@ -111,10 +112,10 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
 def write_front_matter(
     *, system: str | None, model: str | None, settings: Mapping[str, Any], conversation: str | None
 ) -> list[str]:
-    """The lines of the front matter, with both `---`; no lines if there are no values.
+    """Return the lines of the front matter with both `---`; empty if there are no values.
 
     Raises:
-        InvalidRequestError: it would be larger, or nested deeper, than `read_front_matter` allows.
+        InvalidRequestError: the result would be larger, or nested deeper, than `read_front_matter` allows.
     """
     pairs = {
         "model": model,
@@ -146,6 +147,6 @@ def _closing(lines: Sequence[str]) -> int:
         if FRONT_MATTER.match(line):
             return index
         if line.startswith("## ") and not is_blank(line):
-            # A heading: the conversation has begun, and a later `---` is a thematic break in it.
+            # This is a heading, so the conversation has begun. Any later `---` is a thematic break in it.
             raise FrontMatterError(0, f"{_NOT_CLOSED} before line {index + 1}")
     raise FrontMatterError(0, _NOT_CLOSED)

@@ -1,4 +1,4 @@
-"""From text to conversation, in linear time."""
+"""Parses the text of a transcript in linear time."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from jumpseat.chat.transcript.front_matter import FrontMatter, read_front_matter
 def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | None = None) -> Transcript:
     """Parse a text that was written by `render` or by hand.
 
-    Text before the first heading is a user message. An empty section is no message: it is where the user
-    writes the next question. A fence or an element that is not closed in its section, or lacks a required
-    key, is text.
+    Text before the first heading is a user message. An empty section, where the user writes the next
+    question, is not a message. A fence or an element is treated as text if it is not closed in its section or
+    lacks a required key.
 
     Args:
         text: the whole text.
-        roles: names of the headings, in addition to the standard ones.
-        front: the text's front matter, if it was parsed before.
+        roles: names in headings, in addition to the standard ones.
+        front: the text's front matter, if it has already been parsed.
 
     Raises:
         InvalidRequestError: the front matter is invalid; the message names the line.
@@ -62,7 +62,7 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
         thinking: list[Lines] = []
         content = body.blocks(first, end, thinking)
         index = None if content is None else len(messages)
-        if content is not None:  # Empty content is a message; `None` is an empty section.
+        if content is not None:  # An empty list is a message without blocks, None an empty section.
             messages.append(Message(role, tuple(content)))
         turns.append(Section(role, heading, end, index, thinking or None))
     return Transcript(
@@ -76,19 +76,19 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
 
 
 def parse_front_matter(text: str) -> FrontMatter:
-    """Parse only the front matter: its model determines the role names with which to parse the rest.
+    """Parse only the front matter. Its model determines the role names for parsing the rest.
 
     Raises:
-        InvalidRequestError: as `parse` does.
+        InvalidRequestError: see `parse`.
     """
     return read_front_matter(lines_of(text))
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text without line ends, which are LF, or CRLF throughout."""
+    """Split a text into lines at LF, or at CRLF if all line ends are CRLF."""
     text = text.removeprefix("\ufeff")
     ends = text.count("\n")
-    # In a text with mixed line ends, `\r` may be part of the content, so it stays.
+    # If line ends are mixed, `\r` may be part of the content.
     if ends and text.count("\r\n") == ends:
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
@@ -98,12 +98,12 @@ def lines_of(text: str) -> list[str]:
 
 
 class _Body:
-    """The lines of a text, with an index of lines that may close a fence or an element."""
+    """The lines of a text, with an index of the lines that may close a fence or an element."""
 
     def __init__(self, lines: Sequence[str], form: Form) -> None:
         self._lines = lines
         self._form = form
-        # Without these indexes, each unclosed opening would be a scan to the end of its section.
+        # Without these indexes, each unclosed opening would require a scan to the end of its section.
         self._fence_ends: dict[int, list[int]] = defaultdict(list)
         self._thinking_ends: list[int] = []
         for index, line in enumerate(lines):
@@ -114,7 +114,7 @@ class _Body:
                 self._thinking_ends.append(index)
 
     def sections(self, first: int) -> list[tuple[Role, int, int, int]]:
-        """Role, line of the heading, first line and end of each section."""
+        """Return the role, line of the heading, first line and end of each section."""
         total = len(self._lines)
         heads: list[tuple[Role, int, int]] = []
         while first < total and is_blank(self._lines[first]):
@@ -129,7 +129,7 @@ class _Body:
         return [(*head, end) for head, end in zip(heads, ends, strict=False)]
 
     def blocks(self, first: int, end: int, thinking: list[Lines]) -> list[ContentBlock] | None:
-        """The blocks of a section; None if it is empty. `thinking` gets the lines of its thinking."""
+        """Return the blocks of a section, or None if it is empty. Adds its thinking's lines to `thinking`."""
         lines, form = self._lines, self._form
         blocks: list[ContentBlock] = []
         marked_empty = False
@@ -172,12 +172,12 @@ class _Body:
         return blocks if blocks or marked_empty else None
 
     def _fenced(self, opening: int, end: int) -> tuple[ContentBlock, int] | None:
-        """The block whose fence opens at this line, and the line after it."""
+        """Return the block whose fence begins at this line, and the line after it."""
         fence = FENCE.match(self._lines[opening])
         pairs = read_info(fence["info"] or "") if fence else None
         if fence is None or pairs is None:
             return None
-        # Exactly as long as the opening fence: `render` makes them equal, and all others are content.
+        # `render` writes fences of equal length, so a fence of another length is content.
         close = _next(self._fence_ends[len(fence["ticks"])], opening, end)
         if close is None:
             return None
@@ -188,7 +188,7 @@ class _Body:
         return None if block is None else (block, close + 1)
 
     def _with_media(self, block: ToolResultBlock, start: int, end: int) -> tuple[ContentBlock, int]:
-        """The result with the images and documents in the fences after it that name its call."""
+        """Add the images and documents in the fences after a result that refer to its call."""
         media: list[ImageBlock | DocumentBlock] = []
         position = start
         while True:
@@ -210,6 +210,6 @@ class _Body:
 
 
 def _next(lines: Sequence[int], after: int, end: int) -> int | None:
-    """The first of these lines after `after` and before `end`."""
+    """Return the first of these lines between `after` and `end`, both exclusive."""
     at = bisect_right(lines, after)
     return lines[at] if at < len(lines) and lines[at] < end else None

@@ -1,4 +1,4 @@
-"""From conversation to text."""
+"""Renders a conversation as the text of a transcript."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def render(
     roles: RoleNames | None = None,
     trim_answers: bool = False,
 ) -> str:
-    """The text of a conversation; empty if there are no messages and no front matter.
+    """Render a conversation as text, which is empty if there are no messages and no front matter.
 
     Args:
         messages: the conversation, oldest first.
         system: the system prompt.
-        model: the model's name, as the user wrote it.
-        settings: JSON values by setting.
+        model: the model's name as the user wrote it.
+        settings: JSON values by the names of the settings.
         conversation: the conversation's id.
         roles: the role names in headings; None for the standard ones.
-        trim_answers: Leave out carriage returns, leading blank lines and trailing white space in the
-            assistant's text and thinking. The result is what `TranscriptStream` writes.
+        trim_answers: whether to omit carriage returns, leading blank lines and trailing white space from the
+            assistant's text and thinking. The result is then the same as from `TranscriptStream`.
 
     Raises:
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
@@ -102,7 +102,7 @@ def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
                     lines += [NEXT_TEXT, ""]
                 lines += form.in_text.write_block(block.text)
             case ThinkingBlock():
-                # Inside an HTML element Markdown is rendered only between blank lines (CommonMark 0.31, 4.6).
+                # An HTML element only renders Markdown between blank lines (CommonMark 0.31, 4.6).
                 written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
                 lines += [THINKING, "", *written, THINKING_END]
             case (
@@ -127,13 +127,13 @@ def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
 def fenced_lines(
     block: FencedBlock, form: Form, *, drop_returns: bool = False, result: str | None = None
 ) -> list[str]:
-    """Return the lines of a block that is written in a fence.
+    """Return the lines of a fenced block.
 
     Args:
-        block: The block.
-        form: The form, which determines what is escaped.
-        drop_returns: Leave out the carriage returns of the block's text.
-        result: As in `info_and_text`.
+        block: the block.
+        form: the form, which determines the escapes.
+        drop_returns: whether to omit carriage returns from the block's text.
+        result: see `info_and_text`.
     """
     info, text = info_and_text(block, result)
     if drop_returns and text is not None:

@@ -1,8 +1,8 @@
-"""Writes an answer into a transcript while the answer is generated.
+"""Writes an answer into a transcript while it is generated.
 
-Lines that look like markers, and settings of editors, are escaped as in `render`. The start of a line, or the
-last word, is held back until it is certain whether it needs an escape, so an unescaped one never appears, not
-even briefly.
+Lines that look like markers, and editor settings, are escaped as in `render`. The start of a line, or the
+last word, is held back until it is certain whether it needs an escape, so that an unescaped one never
+appears, not even briefly.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ from jumpseat.chat.transcript.form import (
 )
 from jumpseat.chat.transcript.render import BLANK_LINES, fenced_lines
 
-# Joining the held text for each of these would make a megabyte of backticks or blanks quadratic.
+# Such characters do not decide whether the held text needs an escape. Joining the held text for each of them
+# would take quadratic time for a megabyte of backticks or blanks.
 _DECIDES_NOTHING = re.compile(r"[\s`\\]*\Z")
 _DECIDES_NO_NUMBER = re.compile(r"[\s`\\0-9]*\Z")
 
 
 class TranscriptStream:
-    """Turns the events of one turn into the growing text of its section, without the heading.
+    """Converts the events of one turn to the growing text of its section, without the heading.
 
-    All pieces together are what `render` writes with `trim_answers`, without its last line end. Blocks are
-    written in order: a block that begins before the previous one is complete waits.
+    The joined pieces are equal to the output of `render` with `trim_answers`, without its last line end.
+    Blocks are written in order: a block that begins before the previous one is complete has to wait.
     """
 
     def __init__(self, roles: RoleNames) -> None:
@@ -95,7 +96,7 @@ class TranscriptStream:
 
     def _finish(self) -> str:
         pieces = []
-        # A failed turn leaves blocks unfinished; a tool call without its end has no part.
+        # A failed turn leaves blocks unfinished. An unfinished tool call has no part.
         for _, part in sorted(self._parts.items()):
             if not part.is_complete:
                 part.finish()
@@ -115,7 +116,7 @@ class TranscriptStream:
 
 
 class _Part:
-    """One block, and its text that is ready to be written."""
+    """A block, with its text that is ready to be written."""
 
     lead_of_next: ClassVar[str] = "\n\n"
 
@@ -149,7 +150,7 @@ class _TextPart(_Part):
 
 
 class _ThinkingPart(_TextPart):
-    # An editor that folds the thinking can do so when its last line has ended.
+    # An editor can fold the thinking once its last line is terminated.
     lead_of_next = "\n"
 
     def __init__(self, region: Region) -> None:
@@ -176,22 +177,22 @@ class EscapedText:
         self._held: list[str] = []
         self._decides_nothing = _DECIDES_NOTHING
         self.is_begun = False
-        """Whether some text has been returned."""
+        """Whether any text has been returned."""
 
     def add(self, text: str) -> str:
-        """Return the part of the text so far that can be written, as far as it was not returned before."""
+        """Add text, and return the new text that is ready to be written."""
         text = text.replace("\r", "")
         self._held.append(text)
         return "" if self._decides_nothing.match(text) else self._release(is_complete=False)
 
     def finish(self) -> str:
-        """Return the rest."""
+        """Return the remaining text."""
         return self._release(is_complete=True)
 
     def _release(self, *, is_complete: bool) -> str:
         text = "".join(self._held)
-        # The beginning of the first line may have been returned before. A full stop stands for it, because
-        # it does not end in white space.
+        # If the beginning of the first line has already been returned, put a full stop in its place, which is
+        # not white space.
         first_new = 1 if self.is_begun else 0
         text = f".{text}" if self.is_begun else BLANK_LINES.sub("", text)
         uncut = text.rstrip().split("\n")
@@ -210,10 +211,10 @@ class EscapedText:
         return "\n".join(written)[first_new:]
 
     def _take_decided(self, lines: Sequence[str], *, is_new: bool) -> list[str]:
-        """Return the lines without the part of the last line that needs more text.
+        """Return the lines without the part of the last line that depends on the next text.
 
         Args:
-            is_new: Whether the last line is held from its beginning.
+            is_new: whether no part of the last line has been returned yet.
         """
         *before, last = lines
         word = BEGUN_WORD.search(last)

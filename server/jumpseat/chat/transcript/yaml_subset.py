@@ -1,4 +1,4 @@
-"""The YAML of front matter: PyYAML with the plain values of YAML 1.2."""
+"""Reads and writes the YAML of front matter, with PyYAML and the plain values of YAML 1.2."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from jumpseat.chat.transcript.editor_settings import escape_settings, has_settin
 
 
 class _Mark(Protocol):
-    """A position; PyYAML has one class for its own parser and one for libyaml's."""
+    """A position in the text. PyYAML's own parser and libyaml's have different classes for it."""
 
     line: int
 
 
 DEEPEST = 50
-"""Levels of nesting; a setting's JSON schema has far fewer."""
+"""The maximum nesting. A setting's JSON schema has far fewer levels."""
 
 _TAG = "tag:yaml.org,2002:"
 _STR, _INT, _FLOAT, _BOOL, _NULL = (f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
 _SEQ, _MAP = f"{_TAG}seq", f"{_TAG}map"
-# A double has at most 309 digits before its point, and `int` refuses texts of more than 4300 digits.
+# A double has at most 309 digits before the point, and `int` rejects texts of more than 4300 digits.
 _LONGEST_NUMBER = 400
 
-# PyYAML's own rules are those of YAML 1.1, where `no` is false and `12:30` is 750. These are the JSON schema
-# of YAML 1.2.2 (section 10.2) with the spellings of words in its core schema (10.3); all else is a string.
+# PyYAML follows YAML 1.1, where `no` is false and `12:30` is 750. These rules are the JSON schema of YAML
+# 1.2.2 (section 10.2) with the spellings of words from its core schema (10.3). All else is a string.
 _PLAIN_VALUES = (
     (_BOOL, r"true|True|TRUE|false|False|FALSE", "tTfF"),
     (_NULL, r"null|Null|NULL|~|", "nN~"),
@@ -58,28 +58,28 @@ _LITERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class YamlPair:
-    """A value with its place, in lines and characters from 0."""
+    """A value and its place. Lines and characters are counted from 0."""
 
     value: Any
     line: int
     start: int
-    """Where the key begins."""
+    """The first character of the key."""
 
     end: int | None
-    """Where the value ends; None if that is on a later line."""
+    """The character after the value; None if the value ends on a later line."""
 
     parts: Mapping[str, YamlPair] = field(default_factory=dict)
     """The pairs of a top-level value that is a mapping."""
 
 
 class YamlFault(ValueError):  # noqa: N818 - the text is at fault
-    """The text is not in this subset."""
+    """The text is not valid in this subset of YAML."""
 
     def __init__(self, line: int, problem: str) -> None:
         """
         Args:
             line: counted from 0.
-            problem: the end of a sentence that names the line.
+            problem: the description, which completes a sentence that names the line.
         """
         super().__init__(problem)
         self.line = line
@@ -91,7 +91,7 @@ class TooDeep(ValueError):  # noqa: N818 - the value is at fault
 
 
 class _Resolver(BaseResolver):
-    """The types of plain values."""
+    """Determines the types of plain values."""
 
 
 for _tag, _form, _first in _PLAIN_VALUES:
@@ -100,7 +100,7 @@ for _tag, _form, _first in _PLAIN_VALUES:
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """Reads a text as a tree of nodes."""
+    """Parses a text to a tree of nodes."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -126,10 +126,10 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
 
 
 def read_yaml(text: str) -> dict[str, YamlPair]:
-    """The top-level pairs of a text.
+    """Parse the top-level pairs of a text.
 
     Raises:
-        YamlFault: the text is not in this subset, or is not a mapping.
+        YamlFault: the text is not valid in this subset of YAML, or is not a mapping.
     """
     try:
         root = _Loader(text).get_single_node()
@@ -214,7 +214,7 @@ class _Dumper(Emitter, Serializer, _Resolver):
 
 
 def write_yaml(value: Mapping[str, Any]) -> str:
-    """The text of a JSON object, which `read_yaml` parses to the same object.
+    """Return a JSON object as YAML that `read_yaml` parses to an equal object.
 
     Raises:
         TooDeep: the object is nested deeper than `DEEPEST` levels.
@@ -225,7 +225,7 @@ def write_yaml(value: Mapping[str, Any]) -> str:
     pairs = [(_word(key), _node(item, DEEPEST - 1)) for key, item in value.items()]
     dumper.serialize(MappingNode(_MAP, pairs, flow_style=False))
     dumper.close()
-    # `_word` has put every string with such a colon into quotation marks.
+    # `_word` has quoted every string with such a colon.
     return escape_settings(stream.getvalue(), r"\x3A")
 
 
@@ -233,7 +233,7 @@ def _node(value: Any, levels: int) -> Node:
     if levels == 0:
         raise TooDeep("nested too deep")
     if isinstance(value, Mapping):
-        # Sorted, because some clients do not keep the order of keys and the text must be stable.
+        # Sort the keys: the text must be stable, and some clients do not preserve their order.
         pairs = [(_word(str(key)), _node(item, levels - 1)) for key, item in sorted(value.items())]
         return MappingNode(_MAP, pairs, flow_style=not pairs)
     if isinstance(value, list | tuple):
@@ -249,10 +249,10 @@ def _node(value: Any, levels: int) -> Node:
 
 
 def _word(text: str) -> ScalarNode:
-    # As a key, the string is followed by a colon.
+    # Add a colon, which follows the string if it is a key.
     if has_settings(f"{text}:"):
         return ScalarNode(_STR, text, style='"')
     if _NOT_PLAIN.search(text) is None:
         return ScalarNode(_STR, text)
-    # A literal block is readable, but keeps no leading space and no control characters.
+    # A literal block is readable, but cannot represent leading space and control characters.
     return ScalarNode(_STR, text, style="|" if _LITERAL.match(text) else '"')
