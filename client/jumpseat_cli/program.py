@@ -52,7 +52,7 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        # Usually a full disk. Python's flush at exit must not fail on it again.
+        # The disk is probably full. Python's flush at exit must not fail on it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return print_failure(f"The output cannot be written: {error.strerror or error}.")
     return code if isinstance(code, int) else OK

@@ -15,7 +15,7 @@ from jumpseat_client.requests import Requests
 from jumpseat_client.stream import ChatStream
 
 START_TIMEOUT = 30.0
-"""Seconds for the daemon to start and answer `initialize`, which takes a few with a cold disk cache."""
+"""Seconds for the daemon to start and answer `initialize`; it needs several if the disk cache is cold."""
 
 REQUEST_TIMEOUT = 120.0
 """Seconds for the result of a request other than a chat; to list models, the daemon sends requests itself."""

@@ -102,7 +102,7 @@ class ChatStream:
 
     def _expire(self) -> RequestTimeout:
         self.cancel()
-        self._deadline = None  # The daemon still answers the cancelled turn, with the text so far.
+        self._deadline = None  # The daemon still answers the cancelled turn, with the result so far.
         return RequestTimeout(f"The chat did not end within {self._timeout:g} seconds.")
 
 

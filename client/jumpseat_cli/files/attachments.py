@@ -23,7 +23,7 @@ _IMAGES = (
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
 )
 
-# LSP language ids that differ from the file extension.
+# These LSP language ids differ from the file extension.
 _LANGUAGES = {
     "bash": "shellscript", "cc": "cpp", "cjs": "javascript", "cs": "csharp", "cxx": "cpp", "el": "emacs-lisp",
     "erl": "erlang", "ex": "elixir", "exs": "elixir", "fs": "fsharp", "h": "c", "hpp": "cpp", "hs": "haskell",

@@ -96,6 +96,6 @@ def _append(path: Path, data: bytes) -> None:
     try:
         if hasattr(os, "fchmod"):
             os.fchmod(descriptor, 0o600)
-        os.write(descriptor, data)  # A single write, so that two conversations do not mix their lines.
+        os.write(descriptor, data)  # A single write keeps the lines of two conversations apart.
     finally:
         os.close(descriptor)

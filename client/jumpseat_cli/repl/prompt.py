@@ -100,7 +100,7 @@ class PromptReader:
         """Do nothing: at this prompt, Ctrl-C is a key binding."""
 
     def _hint(self) -> FormattedText:
-        # Hide the hint when the prompt ends, or it would stay on the screen, and behind a search result.
+        # Hide the hint at the end, where it would stay on the screen, and after the text that a search finds.
         is_hidden = get_app().is_done or is_searching()
         return FormattedText([] if is_hidden else [("class:placeholder", self._placeholder)])
 
