@@ -6,24 +6,23 @@
 
 ;;; Commentary:
 
-;; Signing in by a code and a page, signing out, and the state of accounts.
+;; Sign-in with a code and a page, sign-out, and the state of accounts.
 
 ;;; Code:
 
 (require 'jumpseat-send)
 
 (defvar jumpseat-account--sign-in nil
-  "The sign-in that waits, a property list.
-:token is ours, :request the daemon's id, :buffer the window's, and :cancelled
-says that the user cancelled before there was an id.")
-(defvar jumpseat-account--count 0 "How many sign-ins there were.")
-(defvar jumpseat-account--states nil "The state of each provider's account, an alist.")
-(defvar jumpseat-account--leaving nil "Whether this Emacs signs out.")
-
+  "The running sign-in, a property list.
+:token is our own, :request the daemon's id, :buffer shows the code, and
+:cancelled is set if the user cancelled before the id was known.")
+(defvar jumpseat-account--count 0 "The number of sign-ins so far.")
+(defvar jumpseat-account--states nil "An alist of providers and account states.")
+(defvar jumpseat-account--leaving nil "Whether this Emacs is signing out.")
 ;;; Signing in
 
 (defun jumpseat-account--over ()
-  "End the sign-in that waits, and close its window."
+  "End the running sign-in, and close its window."
   (let ((buffer (plist-get jumpseat-account--sign-in :buffer)))
     (setq jumpseat-account--sign-in nil)
     (when (buffer-live-p buffer)
@@ -37,7 +36,8 @@ says that the user cancelled before there was an id.")
   (interactive)
   (when jumpseat-account--sign-in
     (let ((request (plist-get jumpseat-account--sign-in :request)))
-      ;; jsonrpc.el hides the ids of requests; the daemon names this one with the code.
+      ;; jsonrpc.el hides the ids of requests, so the daemon sends the id of
+      ;; this one with the code.
       (if (null request)
           (plist-put jumpseat-account--sign-in :cancelled t)
         (jumpseat-rpc-notify "$/cancelRequest" (list :id request))
@@ -55,7 +55,7 @@ says that the user cancelled before there was an id.")
     (define-key map "q" #'jumpseat-account-cancel)
     (define-key map (kbd "C-c C-k") #'jumpseat-account-cancel)
     map)
-  "Keys in the window of a sign-in.")
+  "Keymap for the window of a sign-in.")
 
 (define-derived-mode jumpseat-account-mode jumpseat-ui-mode "Sign-in"
   "The mode of the window of a sign-in."
@@ -63,7 +63,7 @@ says that the user cancelled before there was an id.")
   (add-hook 'kill-buffer-hook #'jumpseat-account-cancel nil t))
 
 (defun jumpseat-account--prompt (prompt)
-  "Show the code and the page of PROMPT."
+  "Show the code and the page in PROMPT."
   (when (and jumpseat-account--sign-in
              (equal (plist-get prompt :token) (plist-get jumpseat-account--sign-in :token)))
     (plist-put jumpseat-account--sign-in :request (plist-get prompt :requestId))
@@ -88,13 +88,14 @@ says that the user cancelled before there was an id.")
             (error (jumpseat-log-write "%s" (error-message-string failure)))))))))
 
 (defun jumpseat-account--sign-in-p (provider)
-  "Whether PROVIDER has a sign-in; others have an API key or need nothing."
+  "Whether users sign in to PROVIDER; others have an API key or need nothing."
   (equal "device_code" (plist-get provider :authMethod)))
 
 (defun jumpseat-account--provider (prompt &optional fits)
-  "Read the id of a provider at PROMPT, or nil for the daemon's choice.
-Offer only those for which FITS returns non-nil, if it is given."
-  ;; At first they are not known: they come while the user reads the prompt.
+  "Read the id of a provider at PROMPT; nil means the daemon's choice.
+If FITS is given, offer only the providers for which it returns non-nil."
+  ;; The providers may be unknown at first.  They arrive while the user reads
+  ;; the prompt.
   (let* ((ids (lambda (&rest _)
                 (mapcar (lambda (each) (plist-get each :id))
                         (seq-filter (or fits #'identity) (jumpseat-models-known-providers)))))
@@ -129,11 +130,11 @@ With a prefix argument, read its name."
                                 ""))))))))
 
 (defun jumpseat-account--words (state)
-  "STATE of an account in words."
+  "Describe the STATE of an account in words."
   (if (equal "not_required" state) "needs no sign-in" (string-replace "_" " " state)))
 
 (defun jumpseat-account--state (account)
-  "The state of ACCOUNT in one line."
+  "Describe the state of ACCOUNT in one line."
   (format "%s: %s." (plist-get account :provider)
           (jumpseat-account--words (plist-get account :state))))
 
@@ -153,7 +154,7 @@ With a prefix argument, read its name."
 ;;; Quotas and accounts
 
 (defun jumpseat-account--quota (account)
-  "The quota of ACCOUNT that is used up most, in a few words, or nil."
+  "Describe the most used quota of ACCOUNT in a few words, or return nil."
   (let ((least (car (sort (seq-filter
                            (lambda (each) (and (not (jumpseat-true-p (plist-get each :unlimited)))
                                                (plist-get each :percentRemaining)))
@@ -165,7 +166,7 @@ With a prefix argument, read its name."
               (floor (plist-get least :percentRemaining))))))
 
 (defun jumpseat-account--show-quota (err _reason)
-  "Show what the turn of this chat left of a quota, unless it ended with ERR."
+  "Update this chat's quota after a turn, unless the turn ended with ERR."
   (when-let ((model (and (not err) (jumpseat-view-get :model)))
              (buffer (current-buffer)))
     (jumpseat-rpc-request
@@ -178,7 +179,7 @@ With a prefix argument, read its name."
 (add-hook 'jumpseat-turn-ended-functions #'jumpseat-account--show-quota -90)
 
 (defun jumpseat-account--changed (account)
-  "Report that ACCOUNT changed, and show its quota in its chats."
+  "Report a lost sign-in of ACCOUNT, and show its quota in its chats."
   (let* ((provider (plist-get account :provider))
          (state (plist-get account :state))
          (before (alist-get provider jumpseat-account--states nil nil #'equal)))
@@ -199,7 +200,7 @@ With a prefix argument, read its name."
 ;;; Status
 
 (defun jumpseat-account--quota-line (quota)
-  "One line for QUOTA."
+  "Describe QUOTA in one line."
   (if (jumpseat-true-p (plist-get quota :unlimited))
       (format "    %s: unlimited" (plist-get quota :name))
     (format "    %s: %d %% left%s" (plist-get quota :name)
@@ -209,7 +210,7 @@ With a prefix argument, read its name."
               ""))))
 
 (defun jumpseat-account--provider-lines (provider)
-  "The lines of the status for PROVIDER."
+  "Return the lines of the status window for PROVIDER."
   (let* ((auth (plist-get provider :auth))
          (login (plist-get auth :login))
          (plan (plist-get auth :plan)))
@@ -249,11 +250,11 @@ With a prefix argument, read its name."
       (goto-char (point-max)))))
 
 (defun jumpseat-account--mark (ok)
-  "The mark of a check that is OK, is not, or could not be made."
+  "Return the mark for a check: passed, failed, or not made if OK is absent."
   (cond ((jumpseat-true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
 (defun jumpseat-account--check-lines (check)
-  "The lines of the doctor for CHECK."
+  "Return the lines of the doctor's report for CHECK."
   (cons (format "  %s %s: %s" (jumpseat-account--mark (plist-get check :ok))
                 (plist-get check :name) (plist-get check :message))
         (when (plist-get check :hint) (list (concat "      " (plist-get check :hint))))))

@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; An answer while it is written into a chat.  The daemon's deltas contain the lines of the transcript.
+;; Writes answers into chats.  The daemon's deltas contain the lines of the
+;; transcript.
 
 ;;; Code:
 
@@ -14,21 +15,21 @@
 (require 'jumpseat-view)
 
 (defconst jumpseat-answer--thinking "<details><summary>Thinking</summary>\n\n"
-  "The beginning of a block of thinking.")
+  "The start of a thinking block.")
 
 (cl-defstruct (jumpseat-answer (:constructor jumpseat-answer--make) (:copier nil))
   writer
-  lead                       ; the text before the first block
-  overlay                    ; behind the heading
-  (written nil)              ; whether some text follows the heading
-  (thinking nil)             ; where an unfinished block of thinking begins
+  lead                       ; the heading with its blank lines
+  overlay                    ; the label at the heading
+  (written nil)              ; whether text follows the heading
+  (thinking nil)             ; the start of an unfinished thinking block
   (notices nil)              ; sentences and links, the last one first
   model                      ; the provider and model that answer
   usage
   conversation)              ; the kept conversation that the turn belongs to
 
 (defun jumpseat-answer-new (heading)
-  "An answer with HEADING below the last line of this buffer that has text."
+  "Start an answer with HEADING below the last text in this buffer."
   (let* ((last (save-excursion
                  (save-restriction
                    (widen)
@@ -39,7 +40,7 @@
          (answer (jumpseat-answer--make :writer writer :lead (concat "\n\n" heading "\n\n")))
          (at-end (seq-filter (lambda (window) (>= (window-point window) last))
                              (get-buffer-window-list nil nil t))))
-    ;; Blank lines that follow would come behind the answer.
+    ;; Blank lines that stayed here would end up below the answer.
     (jumpseat-writer-edit writer (delete-region last (point-max)))
     (dolist (window at-end)
       (set-window-point window last))
@@ -48,30 +49,30 @@
     answer))
 
 (defun jumpseat-answer--heading (answer)
-  "The position of the heading of ANSWER."
+  "Return the position of the heading of ANSWER."
   (+ (jumpseat-writer-start (jumpseat-answer-writer answer)) 2))
 
 (defun jumpseat-answer--label (answer text)
-  "Show TEXT behind the heading of ANSWER."
+  "Show TEXT after the heading of ANSWER."
   (let ((overlay (jumpseat-answer-overlay answer)))
     (setf (jumpseat-answer-overlay answer)
           (jumpseat-view-heading (jumpseat-answer--heading answer) text
                                  (and overlay (overlay-buffer overlay) overlay)))))
 
 (defun jumpseat-answer--restart (answer)
-  "Make the blocks of ANSWER void: the provider begins its answer again."
+  "Discard the blocks of ANSWER after the provider has started again."
   (jumpseat-writer-replace (jumpseat-answer-writer answer) (jumpseat-answer-lead answer))
   (setf (jumpseat-answer-written answer) nil
         (jumpseat-answer-thinking answer) nil))
 
 (defun jumpseat-answer--retry (delta)
-  "What is shown while a turn waits to be tried again, from DELTA."
+  "Describe the wait before a retry, from DELTA."
   (format "attempt %d of %d in %.1f s: %s" (plist-get delta :attempt)
           (plist-get delta :maxAttempts) (/ (plist-get delta :delayMs) 1000.0)
           (jumpseat-get delta :error :message)))
 
 (defun jumpseat-answer--progress (delta)
-  "What is shown of a wait that is not for the model, such as loading it.
+  "Describe progress unrelated to the answer, such as loading a local model.
 DELTA is a value of `$/progress'."
   (let ((text (or (plist-get delta :message) (plist-get delta :title)))
         (percentage (plist-get delta :percentage)))
@@ -80,13 +81,13 @@ DELTA is a value of `$/progress'."
           (t text))))
 
 (defun jumpseat-answer-write (answer deltas)
-  "Write DELTAS of ANSWER: one change of the buffer, except around thinking."
+  "Write DELTAS of ANSWER in one change, except around thinking."
   (when (jumpseat-writer-live-p (jumpseat-answer-writer answer))
     (with-current-buffer (jumpseat-writer-buffer (jumpseat-answer-writer answer))
       (jumpseat-answer--write answer deltas))))
 
 (defun jumpseat-answer--write (answer deltas)
-  "Write DELTAS of ANSWER into this buffer, and show its status."
+  "Write DELTAS of ANSWER into this buffer, and update its status."
   (let* ((writer (jumpseat-answer-writer answer))
          (text nil)
          (flush (lambda ()
@@ -116,7 +117,8 @@ DELTA is a value of `$/progress'."
          (jumpseat-answer--label answer "thinking …")
          (jumpseat-view-update :state 'thinking :detail nil)
          (funcall flush)
-         ;; A block that begins before the one above it is complete is written later, and not folded.
+         ;; If this block starts before the one above it is complete, its text
+         ;; comes later and is not folded.
          (when (plist-get delta :transcript)
            (setf (jumpseat-answer-thinking answer)
                  (copy-marker (- (jumpseat-writer-end writer)
@@ -136,7 +138,7 @@ DELTA is a value of `$/progress'."
     (funcall flush)))
 
 (defun jumpseat-answer--fold (answer)
-  "Fold the thinking of ANSWER, which is complete."
+  "Fold the complete thinking block of ANSWER."
   (when-let ((start (jumpseat-answer-thinking answer)))
     (jumpseat-view-fold start (jumpseat-writer-end (jumpseat-answer-writer answer)))
     (set-marker start nil))
@@ -149,8 +151,8 @@ DELTA is a value of `$/progress'."
     (jumpseat-writer-replace (jumpseat-answer-writer answer) "")))
 
 (defun jumpseat-answer-close (answer after err stopped)
-  "End ANSWER: show its model, notices and ERR, and write AFTER behind it.
-STOPPED says that the user stopped it."
+  "End ANSWER: show its model, its notices and ERR, and append AFTER.
+STOPPED is non-nil if the user stopped it."
   (let ((writer (jumpseat-answer-writer answer)))
     (when (jumpseat-writer-live-p writer)
       (when (jumpseat-answer-thinking answer)

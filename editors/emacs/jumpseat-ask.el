@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; A question about the region goes into the last chat; code of a chat goes back into the file.
+;; Adds a question about the region to the last chat, and copies code from a
+;; chat into a file.
 
 ;;; Code:
 
@@ -14,7 +15,7 @@
 
 (defun jumpseat-ask--refuse ()
   "Signal a `user-error' if the last chat is being answered.
-A question would come into the middle of the answer."
+A question would be inserted in the middle of the answer."
   (when-let ((chat (car (jumpseat-chat-list))))
     (with-current-buffer chat
       (when (jumpseat-send-running-p)
@@ -23,12 +24,12 @@ A question would come into the middle of the answer."
                     (substitute-command-keys "\\[universal-argument] \\[jumpseat]"))))))
 
 (defun jumpseat-ask--add (text)
-  "Put TEXT, a message with its heading, at the end of this chat."
+  "Add TEXT, a message with its heading, at the end of this chat."
   (save-restriction
     (widen)
     (goto-char (point-max))
     (skip-chars-backward " \t\n")
-    ;; A heading is there already at the end of a chat.
+    ;; Replace the heading that a chat ends with.
     (when (save-excursion
             (beginning-of-line)
             (looking-at (jumpseat-transcript-heading-regexp)))
@@ -67,7 +68,7 @@ An empty question only puts the region, from BEG to END, into the chat."
 ;;; Code of a chat
 
 (defun jumpseat-ask--block ()
-  "The bounds of the code at point, else of the last code of this buffer."
+  "Return the bounds of the code block at point, or else of the last one."
   (save-excursion
     (save-restriction
       (widen)
@@ -82,8 +83,8 @@ An empty question only puts the region, from BEG to END, into the chat."
         (or found (user-error "There is no code block in this buffer"))))))
 
 (defun jumpseat-ask--code (callback)
-  "Call CALLBACK with the code of the block at point, or of the last one.
-The daemon removes its escapes of lines, if there may be some."
+  "Call CALLBACK with the code of the block at point, or else of the last one.
+If the code may contain escaped lines, the daemon removes the escapes."
   (let* ((block (jumpseat-ask--block))
          (code (save-restriction
                  (widen)
@@ -91,7 +92,7 @@ The daemon removes its escapes of lines, if there may be some."
     (if (not (string-match-p "^\\\\\\|\\\\:" code))
         (funcall callback code)
       (jumpseat-transcript-parse
-       ;; Without the full stops, blank lines at the ends would be lost.
+       ;; The full stops protect blank lines at both ends.
        (concat (jumpseat-transcript-front-matter-text) (jumpseat-ask--heading (car block))
                "\n\n.\n" code ".\n")
        (jumpseat-or-say-error
@@ -100,7 +101,7 @@ The daemon removes its escapes of lines, if there may be some."
             (funcall callback (substring (plist-get (elt blocks 0) :text) 2 -1)))))))))
 
 (defun jumpseat-ask--heading (position)
-  "The heading of the message at POSITION; the escapes of a text depend on it."
+  "Return the heading above POSITION, on which the escapes of a text depend."
   (save-excursion
     (save-restriction
       (widen)

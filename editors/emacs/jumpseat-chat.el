@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; `jumpseat-chat-mode' makes a chat of a buffer, on top of Markdown mode if that is installed.
+;; `jumpseat-chat-mode' makes a buffer a chat, on top of Markdown mode if that
+;; is installed.
 
 ;;; Code:
 
@@ -16,12 +17,13 @@
 
 (declare-function markdown-mode "ext:markdown-mode")
 
-(defvar-local jumpseat-chat--modes nil "The minor modes that being a chat has switched on here.")
+(defvar-local jumpseat-chat--modes nil
+  "The minor modes that `jumpseat-chat-mode' turned on in this buffer.")
 
 ;;; Modes
 
 (defun jumpseat-chat--find-heading (limit)
-  "Move behind the next heading before LIMIT, and set the match to it."
+  "Move after the next heading before LIMIT, and set the match data to it."
   (re-search-forward (jumpseat-transcript-heading-regexp) limit t))
 
 (defconst jumpseat-chat--keywords
@@ -32,18 +34,18 @@
     ("\\*\\*[^*\n]+\\*\\*" (0 'bold))
     ("\\`---$" (0 'font-lock-comment-face))
     ("^\\(?:\\(?:model\\|system\\|settings\\|conversation\\):\\)" (0 'font-lock-keyword-face)))
-  "What the text of a chat looks like without Markdown mode.")
+  "Font lock keywords for chats without Markdown mode.")
 
 (define-derived-mode jumpseat-plain-mode text-mode "Chat"
   "The mode of chats if Markdown mode is not installed."
   (setq-local font-lock-defaults '(jumpseat-chat--keywords t)))
 
 (defun jumpseat-chat-text-mode ()
-  "Switch to the major mode of chats."
+  "Switch to the major mode for chats."
   (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode)))
 
 (defvar jumpseat-chat-mode-map (make-sparse-keymap)
-  "Keys in chats; the file jumpseat.el binds them.")
+  "Keymap for chats; the file jumpseat.el adds the keys.")
 
 (define-minor-mode jumpseat-chat-mode
   "Make a chat of this buffer: its text is a conversation with a model.
@@ -57,7 +59,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (cond
    (jumpseat-chat-mode
     (setq header-line-format '(:eval (jumpseat-view-header)))
-    ;; Half a page of jump whenever the text grows below the window would be hard to read.
+    ;; By default, Emacs would jump by half a page whenever the text grows below
+    ;; the window, which is hard to read.
     (setq-local scroll-conservatively 101)
     (setq-local buffer-offer-save (not jumpseat-keep))
     (setq-local sentence-end-double-space nil)
@@ -65,7 +68,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (add-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake nil t)
     (add-hook 'kill-buffer-hook #'jumpseat-send-stop nil t)
     (add-hook 'change-major-mode-hook #'jumpseat-send-stop nil t)
-    ;; `revert-buffer' sets the major mode again, which ends this one.
+    ;; `revert-buffer' sets the major mode again, which turns this mode off.
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat-view-update :model (jumpseat-transcript-model))
     (dolist (mode '(visual-line-mode flymake-mode))
@@ -95,7 +98,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (jumpseat-send-start))
 
 (defun jumpseat-chat-fold ()
-  "Fold the thinking in this chat, at the lines that the daemon names."
+  "Fold the thinking in this chat, at the lines that the daemon reports."
   (jumpseat-view-clear 'fold)
   (let ((buffer (current-buffer))
         (tick (buffer-chars-modified-tick))
@@ -115,7 +118,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
 ;;; Opening
 
 (defun jumpseat-chat-new (text)
-  "A new chat with TEXT."
+  "Create a new chat with TEXT."
   (let ((directory default-directory)
         (buffer (generate-new-buffer "*jumpseat*")))
     (with-current-buffer buffer
@@ -128,8 +131,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     buffer))
 
 (defun jumpseat-chat--put-heading (place heading)
-  "Put HEADING in the place of the standard one at PLACE, a marker in a new chat.
-Does nothing if a person has changed that line."
+  "Replace the standard heading at PLACE, a marker in a new chat, with HEADING.
+Do nothing if the user has edited that line."
   (when-let ((buffer (marker-buffer place)))
     (with-current-buffer buffer
       (save-excursion
@@ -140,7 +143,8 @@ Does nothing if a person has changed that line."
             (let ((modified (buffer-modified-p))
                   (undo buffer-undo-list)
                   (inhibit-read-only t))
-              ;; What was typed before is undone at other positions now, unless this is a step too.
+              ;; Undo records positions.  If earlier edits can be undone, this
+              ;; change must be an undo step too.
               (when (consp undo) (undo-boundary))
               (jumpseat-transcript-replace (point) (match-end 0) heading)
               (unless undo (setq buffer-undo-list nil))
@@ -148,7 +152,7 @@ Does nothing if a person has changed that line."
       (set-marker place nil))))
 
 (defun jumpseat-chat--name-heading ()
-  "Use the heading of the configuration in this chat, which is new."
+  "Replace the heading of this new chat with the configured one."
   (let ((place (save-excursion
                  (goto-char (jumpseat-transcript-front-matter-end))
                  (skip-chars-forward "\n")
@@ -172,7 +176,7 @@ Does nothing if a person has changed that line."
          (jumpseat-chat-new
           (concat (when jumpseat-model (format "---\nmodel: %s\n---\n\n" jumpseat-model))
                   jumpseat-transcript-question "\n\n"))))
-    ;; The chat does not wait for the daemon.
+    ;; The chat is shown first, because it does not have to wait for the daemon.
     (unless chat (jumpseat-chat--name-heading))))
 
 ;;; Moving

@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; A backend of Flymake: the daemon checks the text of a chat as a turn would.
+;; A Flymake backend: the daemon checks the text of a chat as a turn would.
 
 ;;; Code:
 
@@ -14,7 +14,7 @@
 (require 'jumpseat-transcript)
 
 (defun jumpseat-check--position (position)
-  "The position in this buffer of POSITION as LSP counts."
+  "Convert POSITION, in LSP's units, to a position in this buffer."
   (save-excursion
     (goto-char (jumpseat-transcript-line (plist-get position :line)))
     (let ((units (plist-get position :character)))
@@ -24,7 +24,7 @@
       (point))))
 
 (defun jumpseat-check--diagnostic (diagnostic)
-  "DIAGNOSTIC of the daemon as one of Flymake for this buffer."
+  "Convert DIAGNOSTIC from the daemon to a Flymake diagnostic for this buffer."
   (let* ((range (plist-get diagnostic :range))
          (beg (jumpseat-check--position (plist-get range :start)))
          (end (jumpseat-check--position (plist-get range :end))))
@@ -34,8 +34,8 @@
      (plist-get diagnostic :message))))
 
 (defun jumpseat-check--text ()
-  "The text of this chat that is checked: its front matter, with a question.
-All else is text, and may be long."
+  "Return the text of this chat to check: its front matter and a question.
+The rest is only text, and may be long."
   (save-restriction
     (widen)
     (let ((end (jumpseat-transcript-front-matter-end)))
@@ -56,7 +56,7 @@ All else is text, and may be long."
        (lambda (err result)
          (when (buffer-live-p buffer)
            (with-current-buffer buffer
-             ;; Flymake refuses the report of a check that it has replaced.
+            ;; Flymake signals an error for a report of an outdated check.
              (condition-case nil
                  (funcall report (unless err
                                    (mapcar #'jumpseat-check--diagnostic
@@ -64,7 +64,7 @@ All else is text, and may be long."
                (error nil)))))))))
 
 (defun jumpseat-check--again (_params)
-  "Check the chats again, because other models are known."
+  "Check the chats again after the lists of models changed."
   (dolist (buffer (jumpseat-chat-list))
     (with-current-buffer buffer
       (when flymake-mode (flymake-start)))))

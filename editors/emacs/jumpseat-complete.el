@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; References and prompts in questions, and keys and values in the front matter.  Completion cannot
-;; wait for the daemon: what is not known yet is requested, and offered the next time.
+;; Completes references and prompts in questions, and keys and values in the
+;; front matter.  Completion cannot wait for the daemon: items that are not
+;; known yet are requested, and offered the next time.
 
 ;;; Code:
 
@@ -17,10 +18,10 @@
 (defconst jumpseat-complete--keys
   '(("model" "The model, as provider:model.") ("system" "The system prompt.")
     ("settings" "Settings of the provider.") ("conversation" "The kept conversation."))
-  "Keys of the front matter that are not settings.")
+  "The keys of the front matter that are not settings.")
 
 (defun jumpseat-complete--key-items ()
-  "The keys of the front matter, as lists of a text and a note."
+  "Return the keys of the front matter, as lists of a text and a note."
   (append (mapcar (lambda (each) (list (concat (car each) ": ") (cadr each)))
                   jumpseat-complete--keys)
           (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
@@ -29,7 +30,7 @@
                   (jumpseat-models-rows))))
 
 (defun jumpseat-complete--value-items (key)
-  "The values of KEY in the front matter."
+  "Return the values that KEY can have in the front matter."
   (if (equal key "model")
       (mapcar (lambda (model) (list (plist-get model :id) (jumpseat-models-describe model)))
               (jumpseat-models-known))
@@ -40,14 +41,14 @@
         (mapcar (lambda (each) (list (format "%s" each))) (plist-get row :choices))))))
 
 (defun jumpseat-complete--prompt-items ()
-  "The words with a slash that a question may start with."
+  "Return the slash words that a question can start with."
   (cons '("/model" "choose the model")
         (mapcar (lambda (each) (list (concat "/" (plist-get each :name))
                                      (or (plist-get each :description) "")))
                 (jumpseat-models-known-prompts))))
 
 (defun jumpseat-complete--items (beg items)
-  "What `completion-at-point' gets for ITEMS between BEG and point."
+  "Return ITEMS between BEG and point as `completion-at-point' expects them."
   (when items
     (list beg (point) (mapcar #'car items)
           :exclusive 'no
@@ -83,9 +84,8 @@
     (or (bobp) (looking-at (jumpseat-transcript-heading-regexp)))))
 
 (defun jumpseat-complete--path (string predicate action)
-  "A completion table for paths; see `complete-with-action' for ACTION.
-STRING, with PREDICATE, may begin with a quotation mark; a completion that has
-white space gets one."
+  "Complete paths as `complete-with-action' does with PREDICATE and ACTION.
+STRING may start with a quotation mark; a completion with white space gets one."
   (let* ((mark (if (string-prefix-p "\"" string) "\"" ""))
          (found (completion-file-name-table (string-remove-prefix mark string) predicate action)))
     (cond ((eq (car-safe action) 'boundaries)
@@ -96,7 +96,7 @@ white space gets one."
 
 (defun jumpseat-complete--quote (beg status)
   "Quote the path from BEG to point if it has white space.
-With STATUS `exact', or after a directory, more may follow."
+With STATUS `exact', or after a directory, leave the quote open."
   (let ((path (buffer-substring-no-properties beg (point))))
     (when (string-match-p "\\`\"\\|[ \t]" path)
       (unless (string-prefix-p "\"" path)
@@ -129,7 +129,7 @@ With STATUS `exact', or after a directory, more may follow."
       (jumpseat-complete--items beg (jumpseat-complete--prompt-items))))))
 
 (defun jumpseat-complete-at-point ()
-  "Complete words of questions, and the front matter of a chat."
+  "Complete words in questions, and the front matter of a chat."
   (if (and (< (point) (jumpseat-transcript-front-matter-end)) (> (line-number-at-pos) 1))
       (jumpseat-complete--front-matter)
     (jumpseat-complete--word)))

@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; What all other files of jumpseat use: the options, errors as property lists in the shape of the
-;; daemon's, the log, messages to the user, the list of chats, and the daemon's program.
+;; The parts that all other files of jumpseat use: the options, errors in the
+;; daemon's form as property lists, the log, messages to the user, the list of
+;; chats, and the daemon's program.
 
 ;;; Code:
 
@@ -21,7 +22,7 @@
   :link '(url-link "https://github.com/jumpseat/jumpseat"))
 
 (defconst jumpseat-version "0.1.0"
-  "The release of the daemon that this package is made for and installs.")
+  "The daemon's release that this package is made for and installs.")
 
 (defcustom jumpseat-command nil
   "The daemon's program as a list of words, without `attach'.
@@ -44,7 +45,7 @@ A change is used after \\[jumpseat-restart]."
 Nil is the daemon's default."
   :type '(choice (const :tag "The daemon's default" nil) string))
 
-;; `jumpseat-file-p' reads it before the package is loaded.
+;; `jumpseat-file-p' reads this option before the package is loaded.
 ;;;###autoload
 (defcustom jumpseat-directory (locate-user-emacs-file "jumpseat/chats/")
   "Where \\[jumpseat-save] saves a new chat."
@@ -87,25 +88,25 @@ The oldest lines are removed."
 ;;; Values of JSON
 
 (defun jumpseat-true-p (value)
-  "Whether VALUE is the boolean true of a decoded message."
+  "Whether VALUE of a decoded message is true."
   (eq value t))
 
 (defun jumpseat-get (value &rest keys)
-  "The value at the path KEYS in VALUE, property lists within property lists."
+  "Return the value at the path KEYS in VALUE, a nested property list."
   (seq-reduce #'plist-get keys value))
 
 (defun jumpseat-list (array)
-  "ARRAY of a decoded message as a list."
+  "Convert ARRAY of a decoded message to a list."
   (append array nil))
 
 ;;; Errors
 
 (defun jumpseat-failure (kind message &optional hint)
-  "An error of this package in the shape of the daemon's: KIND, MESSAGE and HINT."
+  "Create an error in the daemon's form from KIND, MESSAGE and HINT."
   (list :code 0 :message message :data (list :kind kind :hint hint)))
 
 (defun jumpseat-sentence (err)
-  "The text of ERR for a person: its message, then its hint."
+  "Format ERR for the user: its message, then its hint."
   (let ((hint (jumpseat-get err :data :hint))
         (message (plist-get err :message)))
     (if hint (concat message " " hint) message)))
@@ -115,7 +116,7 @@ The oldest lines are removed."
 (defconst jumpseat-log-buffer "*jumpseat log*" "The buffer of this package's own log.")
 
 (defun jumpseat-log-file ()
-  "The log of the daemon, which writes it itself."
+  "Return the path of the daemon's log, which the daemon writes itself."
   (locate-user-emacs-file "jumpseat/daemon.log"))
 
 (defun jumpseat-log--trim ()
@@ -123,13 +124,13 @@ The oldest lines are removed."
   (let ((excess (if jumpseat-log-limit (- (buffer-size) jumpseat-log-limit) 0)))
     (when (> excess 0)
       (goto-char (+ (point-min) excess))
-      ;; A line that is too long by itself is cut.
+      ;; A single line that is too long is cut.
       (search-forward "\n" (1- (point-max)) t)
       (delete-region (point-min) (point)))))
 
 (defun jumpseat-log-write (format &rest arguments)
   "Append a line to the log: FORMAT with ARGUMENTS.
-Texts of chats do not belong there."
+Never log the text of chats."
   (with-current-buffer (get-buffer-create jumpseat-log-buffer)
     (unless (derived-mode-p 'special-mode)
       (special-mode)
@@ -143,18 +144,18 @@ Texts of chats do not belong there."
           (jumpseat-log--trim))))))
 
 (defun jumpseat-say (format &rest arguments)
-  "Show FORMAT with ARGUMENTS in the echo area, and keep it in the log."
+  "Show FORMAT with ARGUMENTS in the echo area, and log it."
   (let ((text (apply #'format-message format arguments)))
     (jumpseat-log-write "%s" text)
     (message "jumpseat: %s" text)))
 
 (defun jumpseat-say-error (err)
-  "Show the sentence of ERR."
+  "Show the message and the hint of ERR."
   (jumpseat-say "%s" (jumpseat-sentence err)))
 
 (defun jumpseat-or-say-error (next)
-  "Return a callback for a request, which hands the result on to NEXT.
-An error is shown instead."
+  "Return a callback for a request that passes the result to NEXT.
+If the request fails, the callback shows the error instead."
   (lambda (err result)
     (if err (jumpseat-say-error err) (funcall next result))))
 
@@ -165,12 +166,12 @@ An error is shown instead."
 Use the command `jumpseat-chat-mode' to change this variable.")
 
 (defun jumpseat-chat-list ()
-  "The chats, the last used first."
+  "Return the chats, most recently used first."
   (seq-filter (lambda (each) (with-current-buffer each jumpseat-chat-mode)) (buffer-list)))
 
 (defun jumpseat-chat-source ()
-  "The buffer that `@buffer' means, or nil.
-It is the last one that is not a chat and not the log of the daemon."
+  "Return the buffer that `@buffer' refers to, or nil.
+This is the last one that is neither a chat nor the daemon's log."
   (seq-find (lambda (each)
               (with-current-buffer each
                 (and (not jumpseat-chat-mode) (not (minibufferp))
@@ -183,17 +184,17 @@ It is the last one that is not a chat and not the log of the daemon."
 ;;; The program
 
 (defun jumpseat-local-directory ()
-  "A directory of this machine, also where `default-directory' is on another one."
+  "Return a local directory, even if `default-directory' is remote."
   (if (or (file-remote-p default-directory) (not (file-accessible-directory-p default-directory)))
       (expand-file-name "~/")
     default-directory))
 
 (defun jumpseat-install-directory ()
-  "The directory of the daemon's own installation."
+  "Return the directory of the daemon's own installation."
   (locate-user-emacs-file "jumpseat/daemon/"))
 
 (defun jumpseat-installed-program ()
-  "The program of this version in its own installation, or nil."
+  "Return this version's program in the daemon's own installation, or nil."
   (let ((file (expand-file-name "current.json" (jumpseat-install-directory))))
     (when (file-readable-p file)
       (let ((current (with-temp-buffer
@@ -203,23 +204,24 @@ It is the last one that is not a chat and not the log of the daemon."
           (jumpseat-find-program (plist-get current :program)))))))
 
 (defun jumpseat-find-program (name)
-  "The path of the program NAME on this machine, or nil.
-An Emacs that was not started from a shell often lacks the usual directories."
+  "Return the path of the program NAME on this machine, or nil.
+Also search common directories, which an Emacs that was not started from a shell
+often lacks."
   (let ((default-directory (jumpseat-local-directory))
         (exec-path (append exec-path '("~/.local/bin" "~/.cargo/bin" "/opt/homebrew/bin"
                                        "/usr/local/bin"))))
     (executable-find name)))
 
 (defun jumpseat-program ()
-  "The daemon's program as a list of words, or nil if there is none."
+  "Return the daemon's command as a list of words, or nil if there is none."
   (or jumpseat-command
       (when-let ((found (or (jumpseat-installed-program) (jumpseat-find-program "jumpseat"))))
         (list found))))
 
 (defun jumpseat-run-process (command done)
   "Run COMMAND, a list of words, in the background.
-DONE is called with its exit code and its output, or with nil and the reason if
-it could not be started."
+Call DONE with its exit code and its output, or with nil and the reason if it
+could not be started."
   (let* ((default-directory (jumpseat-local-directory))
          (buffer (generate-new-buffer " *jumpseat process*"))
          (end (lambda (process _change)
@@ -232,8 +234,8 @@ it could not be started."
     (condition-case failure
         (let ((process (make-process :name "jumpseat-process" :buffer buffer :command command
                                      :noquery t :connection-type 'pipe :sentinel end)))
-          ;; A program that asks something on its input must fail, not wait.  One that has ended
-          ;; already has no input.
+          ;; A program that reads its input must fail instead of waiting.  If
+          ;; it has already ended, its input is gone.
           (ignore-errors (process-send-eof process)))
       (file-error
        (kill-buffer buffer)

@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; The state of one rewrite: the text, the new text, and what was accepted and rejected so far.
+;; The state of one rewrite: the old text, the new text, and the hunks accepted
+;; and rejected so far.
 
 ;;; Code:
 
@@ -16,35 +17,35 @@
 
 (cl-defstruct (jumpseat-edit (:constructor jumpseat-edit-make) (:copier nil))
   region                     ; the overlay over the text
-  sent                       ; the text, with the hunks that were accepted
-  (earlier nil)              ; the texts before, which undo brings back
+  sent                       ; the text that was sent, with the accepted hunks
+  (earlier nil)              ; its earlier values, which undo restores
   instruction
-  (answer "")                ; what the model has written so far
-  (replacement nil)          ; the text that replaces it, without the hunks that were rejected
+  (answer "")                ; the model's text so far
+  (replacement nil)          ; the new text, without the rejected hunks
   turn)
 
 (defun jumpseat-edit-unchanged-p (edit)
-  "Whether the text of EDIT is what was sent, with hunks that were accepted."
+  "Whether the text of EDIT is the one that was sent, with accepted hunks."
   (let ((region (jumpseat-edit-region edit)))
     (when (overlay-buffer region)
       (let ((text (save-restriction
                     (widen)
                     (buffer-substring-no-properties (overlay-start region)
                                                     (overlay-end region)))))
-        ;; One of the earlier texts is there if the user has undone a hunk.
+        ;; If the user has undone a hunk, this is one of the earlier texts.
         (when (member text (cons (jumpseat-edit-sent edit)
                                  (jumpseat-edit-earlier edit)))
           (setf (jumpseat-edit-sent edit) text)
           t)))))
 
 (defun jumpseat-edit-show (edit old new)
-  "Show the hunks between the texts OLD and NEW of EDIT, and return how many."
+  "Show the hunks between the texts OLD and NEW of EDIT, and return the count."
   (let ((hunks (jumpseat-hunks-between old new)))
     (jumpseat-hunks-show (overlay-start (jumpseat-edit-region edit)) hunks new)
     (length hunks)))
 
 (defun jumpseat-edit-replace (beg end text)
-  "Make the text from BEG to END of this buffer TEXT, in one step of undo."
+  "Replace the text from BEG to END of this buffer with TEXT, in one undo step."
   (undo-boundary)
   (jumpseat-transcript-replace beg end (substring-no-properties text))
   (undo-boundary))
@@ -61,11 +62,11 @@
     (setf (jumpseat-edit-sent edit)
           (concat (substring sent 0 old-beg) (substring-no-properties new)
                   (substring sent old-end)))
-    ;; A change at its end would stay outside.
+    ;; Text inserted at its end would stay outside.
     (move-overlay region start (+ start (length (jumpseat-edit-sent edit))))))
 
 (defun jumpseat-edit-drop-hunk (edit hunk)
-  "Take HUNK of EDIT out of its new text."
+  "Remove HUNK from the new text of EDIT."
   (pcase-let ((`(,old-beg ,old-end ,new-beg ,new-end) hunk)
               (new (jumpseat-edit-replacement edit)))
     (setf (jumpseat-edit-replacement edit)

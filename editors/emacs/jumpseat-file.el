@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; Saved chats are recognised however they are visited, opened and saved.  What recognises them is
-;; copied into the autoloads, so that visiting other files does not load the package.
+;; Opens and saves chats, and recognizes saved chats whenever they are visited.
+;; The code that recognizes them is copied into the autoloads, so that visiting
+;; other files does not load the package.
 
 ;;; Code:
 
@@ -16,13 +17,13 @@
 ;;;###autoload
 (progn
   (defvar-local jumpseat-file-is-chat nil
-    "Whether this buffer was made a chat, whatever its text looks like.")
+    "Whether this buffer was made a chat, regardless of its text.")
   (put 'jumpseat-file-is-chat 'permanent-local t)
 
   (defun jumpseat-file-p ()
     "Whether this buffer was made a chat, or has the text of a saved one.
-That is front matter with a conversation or a model, and a heading, or a heading
-in a file in `jumpseat-directory'."
+That is a heading after front matter with a conversation or a model, or a
+heading in a file in `jumpseat-directory'."
     (or jumpseat-file-is-chat
         (save-excursion
           (save-restriction
@@ -42,24 +43,26 @@ in a file in `jumpseat-directory'."
                      (not (file-remote-p buffer-file-name))
                      (file-in-directory-p buffer-file-name jumpseat-directory))))))))
 
-  ;; A model may have written the local variables in a chat.  The mode that they name would be chosen
-  ;; before `magic-mode-alist' is consulted, and what a hook sets is reset by `normal-mode'.
+  ;; The model may have written the local variables in a chat.  The mode that
+  ;; they name would be chosen before `magic-mode-alist' is consulted, and
+  ;; `normal-mode' would reset any value that a hook sets.
   (advice-add 'inhibit-local-variables-p :before-until #'jumpseat-file-p)
   (add-to-list 'magic-mode-alist '(jumpseat-file-p . jumpseat-file-mode))
-  ;; Text is decoded before a buffer can be looked at, by a "coding:" among the local variables.
+  ;; A "coding:" among the local variables would decode the text before the
+  ;; buffer can be examined.
   (add-to-list 'auto-coding-regexp-alist
                (cons (concat "\\`---\n\\(?:.+\n\\)\\{0,20\\}\\(?:conversation\\|model\\): .+\n"
                              "\\(?:.+\n\\)\\{0,20\\}---\n\n*## ")
                      'utf-8)))
 
 (defun jumpseat-file--note ()
-  "Note whether this buffer is a chat, also after a change of its major mode."
+  "Record whether this buffer is a chat, to restore it in a new major mode."
   (setq jumpseat-file-is-chat jumpseat-chat-mode))
 
 (add-hook 'jumpseat-chat-mode-hook #'jumpseat-file--note)
 
 (defun jumpseat-file-mode ()
-  "Make a chat of this buffer, which visits a saved one."
+  "Make this buffer, which visits a saved chat, a chat."
   (jumpseat-chat-text-mode)
   (jumpseat-chat-mode)
   (let ((buffer (current-buffer)))
@@ -73,7 +76,7 @@ in a file in `jumpseat-directory'."
   "Open the chat that was saved in FILE."
   (interactive
    (list (read-file-name "Chat: " (file-name-as-directory (expand-file-name jumpseat-directory)))))
-  ;; Also of a file that is not recognised.
+  ;; Ignore local variables even if the file is not recognized as a chat.
   (let ((buffer (let ((enable-local-variables nil)) (find-file-noselect file))))
     (with-current-buffer buffer
       (unless jumpseat-chat-mode
@@ -87,7 +90,8 @@ in a file in `jumpseat-directory'."
   (if buffer-file-name
       (save-buffer)
     (let ((directory (file-name-as-directory (expand-file-name jumpseat-directory)))
-          ;; Another mode would end that of the chat.
+          ;; Choosing another major mode by the file name would turn off the
+          ;; mode of chats.
           (change-major-mode-with-file-name nil)
           (name (format-time-string "%Y-%m-%d-%H%M%S.md")))
       (make-directory directory t)

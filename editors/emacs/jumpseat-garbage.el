@@ -6,27 +6,29 @@
 
 ;;; Commentary:
 
-;; A garbage collection holds up Emacs for longer than a frame: redisplay and typing stall.  While the
-;; daemon has requests to answer, a higher `gc-cons-threshold' defers collections.  It is set back
-;; when the user is idle afterwards; Emacs then collects at once if a collection is due.
+;; A garbage collection blocks Emacs for longer than a frame: redisplay and
+;; typing stall.  While requests to the daemon are pending, a higher
+;; `gc-cons-threshold' defers collections.  It is reset when the user is idle
+;; afterwards; Emacs then collects immediately if a collection is due.
 
 ;;; Code:
 
 (require 'jumpseat-core)
 
 (defconst jumpseat-garbage--seconds 2
-  "How long after the last answer, and how idle, Emacs must be to collect.")
+  "How long to wait after the last answer, and again for the user to be idle.")
 
 (defvar jumpseat-garbage--raised nil
-  "The threshold that was set here and the one before, a cons; or nil.")
-(defvar jumpseat-garbage--timer nil "The timer that sets the threshold back.")
+  "A cons of the threshold set here and the previous one, or nil.")
+(defvar jumpseat-garbage--timer nil "The timer that resets the threshold.")
 
-;; Another package may have bound the threshold by `let' while timers run.  A value that is set within
-;; such a binding is lost at its end; hence the default toplevel value.
+;; Set the default toplevel value: another package may have bound the threshold
+;; with `let' while timers run, and a value that is set inside such a binding is
+;; lost at its end.
 
 (defun jumpseat-garbage-defer ()
   "Defer garbage collections, up to `jumpseat-garbage-limit'.
-A threshold that is higher stays."
+Do not lower a higher threshold."
   (when jumpseat-garbage--timer
     (cancel-timer jumpseat-garbage--timer)
     (setq jumpseat-garbage--timer nil))
@@ -38,18 +40,18 @@ A threshold that is higher stays."
       (set-default-toplevel-value 'gc-cons-threshold jumpseat-garbage-limit))))
 
 (defun jumpseat-garbage-resume ()
-  "Let Emacs collect garbage as before, once the user is idle."
+  "Reset the threshold once the user is idle, after a delay."
   (when (and jumpseat-garbage--raised (null jumpseat-garbage--timer))
     (setq jumpseat-garbage--timer
           (run-at-time jumpseat-garbage--seconds nil #'jumpseat-garbage--wait))))
 
 (defun jumpseat-garbage--wait ()
-  "Set the threshold back once the user is idle."
+  "Reset the threshold once the user is idle."
   (setq jumpseat-garbage--timer
         (run-with-idle-timer jumpseat-garbage--seconds nil #'jumpseat-garbage--restore)))
 
 (defun jumpseat-garbage--restore ()
-  "Set the threshold back, unless something else has set it since."
+  "Reset the threshold, unless something else has set it since."
   (let ((raised jumpseat-garbage--raised))
     (setq jumpseat-garbage--timer nil
           jumpseat-garbage--raised nil)

@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; Pick a kept conversation: continue it, look at it, fork it, rename it, delete it.
+;; Picks a kept conversation, to continue, preview, fork, rename or delete it.
 
 ;;; Code:
 
@@ -14,7 +14,7 @@
 (require 'jumpseat-ui)
 
 (defun jumpseat-history--item (row)
-  "ROW of a list of conversations as an item for `jumpseat-ui-choose'."
+  "Convert ROW of a list of conversations to an item of `jumpseat-ui-choose'."
   (let ((turns (plist-get row :turns)))
     (list (plist-get row :title) row
           (string-join
@@ -24,7 +24,7 @@
            " · "))))
 
 (defun jumpseat-history--unique (items)
-  "ITEMS with names of which no two are equal."
+  "Number the names of ITEMS that are not unique."
   (let (seen)
     (mapcar (lambda (item)
               (let ((name (car item)) (number 1))
@@ -35,7 +35,7 @@
             items)))
 
 (defun jumpseat-history--read (id callback)
-  "Call CALLBACK with the text of the kept conversation ID, and the conversation."
+  "Call CALLBACK with the text of the kept conversation ID, and its data."
   (jumpseat-rpc-request
    "conversations/get" (list :id id)
    (jumpseat-or-say-error
@@ -50,7 +50,7 @@
         (lambda (result) (funcall callback (plist-get result :text) conversation))))))))
 
 (defun jumpseat-history--continue (id)
-  "Show the chat of the kept conversation ID, or open it as a chat."
+  "Show the open chat of the kept conversation ID, or else open one."
   (if-let ((open (seq-find (lambda (chat)
                              (with-current-buffer chat
                                (equal id (jumpseat-transcript-conversation))))
@@ -69,7 +69,7 @@
        (lambda (headings)
          (jumpseat-chat-show
           (jumpseat-chat-new
-           ;; After a turn that failed, the last message is the question itself.
+           ;; After a failed turn, the last message is the question itself.
            (if (equal "user" (plist-get (jumpseat-transcript-last conversation) :role)) text
              (concat text "\n" (car headings) "\n\n"))))))))))
 
@@ -82,7 +82,7 @@
        (goto-char (point-min))))))
 
 (defun jumpseat-history--delete (row)
-  "Delete the conversation of ROW after a question."
+  "Delete the conversation of ROW after a confirmation."
   (when (yes-or-no-p (format "Delete \"%s\"? " (plist-get row :title)))
     (jumpseat-rpc-request
      "conversations/delete" (list :id (plist-get row :id))
@@ -93,7 +93,7 @@
                         "It was deleted already.")))))))
 
 (defun jumpseat-history--rename (row)
-  "Give the conversation of ROW another title."
+  "Rename the conversation of ROW."
   (jumpseat-rpc-request
    "conversations/rename"
    (list :id (plist-get row :id) :title (read-string "Title: " (plist-get row :title)))
@@ -109,7 +109,7 @@
     (lambda (fork) (jumpseat-history--continue (plist-get fork :id))))))
 
 (defun jumpseat-history--act (row)
-  "Let the user say what to do with the conversation of ROW."
+  "Ask the user what to do with the conversation of ROW."
   (let ((actions `(("Continue" ,(lambda (row) (jumpseat-history--continue (plist-get row :id))))
                    ("Preview" jumpseat-history--preview)
                    ("Fork" jumpseat-history--fork)
@@ -118,7 +118,7 @@
     (jumpseat-ui-offer (plist-get row :title) actions (lambda (action) (funcall action row)))))
 
 (defun jumpseat-history--pick (params)
-  "Let the user pick one of the conversations that PARAMS list."
+  "Let the user pick one of the conversations selected by PARAMS."
   (jumpseat-rpc-request
    "conversations/list" params
    (jumpseat-or-say-error

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; The difference between two texts in hunks of whole lines, shown where the old text is without
-;; changing it.  A hunk is a list of four offsets: its beginning and end in the old text, and in the
-;; new one.
+;; Computes the difference between two texts as hunks of whole lines, and shows
+;; it in the old text without changing that.  A hunk is a list of four offsets:
+;; its start and end in the old text, and its start and end in the new text.
 
 ;;; Code:
 
@@ -27,7 +27,7 @@
 ;;; The difference
 
 (defun jumpseat-hunks--lines (text)
-  "The lines of TEXT, each with its line end."
+  "Split TEXT into lines, each with its line end."
   (let ((start 0) lines)
     (while (string-match "[^\n]*\n\\|[^\n]+\\'" text start)
       (push (match-string 0 text) lines)
@@ -35,15 +35,16 @@
     (nreverse lines)))
 
 (defun jumpseat-hunks--offsets (lines)
-  "A vector of the offsets of LINES in their text, and of its end."
+  "Return a vector of the offsets of LINES in their text, and of its end."
   (let ((offset 0))
     (vconcat [0] (mapcar (lambda (line) (setq offset (+ offset (length line)))) lines))))
 
 (defun jumpseat-hunks--increasing (pairs)
-  "A longest sublist of PAIRS in which the cdrs increase."
+  "Return a longest sublist of PAIRS in which the cdrs increase."
   (let ((ends (make-vector (length pairs) nil))
         (count 0))
-    ;; For each length, keep the sublist that ends with the lowest number, the last pair first.
+    ;; For each length, keep the sublist that ends with the lowest number, in
+    ;; reverse order.
     (dolist (pair pairs)
       (let ((low 0) (high count))
         (while (< low high)
@@ -56,9 +57,10 @@
     (and (> count 0) (reverse (aref ends (1- count))))))
 
 (defun jumpseat-hunks--numbers (lines beg end)
-  "A hash table of the numbers of LINES between BEG and END.
-One that is there more than once has the value `several'."
-  ;; With its default size the many small tables would be garbage worth a collection.
+  "Return a hash table of the numbers of LINES between BEG and END.
+A line that occurs several times has the value `several'."
+  ;; There are many small tables.  At the default size, they would be enough
+  ;; garbage to trigger a collection.
   (let ((numbers (make-hash-table :test #'equal :size (- end beg))))
     (cl-loop for number from beg below end
              for line = (aref lines number)
@@ -66,10 +68,10 @@ One that is there more than once has the value `several'."
     numbers))
 
 (defun jumpseat-hunks--match (old old-beg old-end new new-beg new-end kept)
-  "Find the lines of OLD from OLD-BEG to OLD-END among those of NEW.
-NEW-BEG and NEW-END bound the latter.  Note the number of the old line in the
-place of each new one in the vector KEPT.  Lines that are the same at both ends
-are found first, then those that each text has once, then those between them."
+  "Match the lines of OLD from OLD-BEG to OLD-END with those of NEW.
+NEW-BEG and NEW-END are the bounds in NEW.  For each new line, store the number
+of its old line in the vector KEPT.  Equal lines at both ends are matched first,
+then lines that occur once in each text, then the lines between those."
   (while (and (< old-beg old-end) (< new-beg new-end)
               (equal (aref old old-beg) (aref new new-beg)))
     (aset kept new-beg old-beg)
@@ -96,21 +98,21 @@ are found first, then those that each text has once, then those between them."
         (jumpseat-hunks--match old old-beg old-end new new-beg new-end kept)))))
 
 (defun jumpseat-hunks--kept (old new)
-  "Return, for each of the lines NEW, the number of the same line among OLD.
-Nil stands for a line that is new."
+  "Return the number of the equal line in OLD for each of the lines NEW.
+The number is nil for a new line."
   (let ((kept (make-vector (length new) nil)))
     (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
     (append kept nil)))
 
 (defun jumpseat-hunks-between (old new)
-  "The hunks that turn the text OLD into the text NEW."
+  "Return the hunks that turn the text OLD into the text NEW."
   (let* ((old-lines (jumpseat-hunks--lines old))
          (new-lines (jumpseat-hunks--lines new))
          (old-offsets (jumpseat-hunks--offsets old-lines))
          (new-offsets (jumpseat-hunks--offsets new-lines))
          (old-number 0) (new-number 0) (number 0)
          hunks)
-    ;; The end counts as a line that both have.
+    ;; Treat the end as a line that both texts have.
     (dolist (kept (append (jumpseat-hunks--kept old-lines new-lines) (list (length old-lines))))
       (when kept
         (when (or (< old-number kept) (< new-number number))
@@ -124,7 +126,7 @@ Nil stands for a line that is new."
 ;;; Showing it
 
 (defun jumpseat-hunks--faces (beg end)
-  "The text from BEG to END with its faces as its only properties."
+  "Return the text from BEG to END with only its faces as properties."
   (let ((text (buffer-substring-no-properties beg end))
         (position beg))
     (while (< position end)
@@ -135,11 +137,12 @@ Nil stands for a line that is new."
     text))
 
 (defun jumpseat-hunks-fontify (beg end text)
-  "TEXT with the faces that it would have in the place of BEG to END here."
+  "Return TEXT with the faces that it would have between BEG and END here."
   (let ((mode major-mode)
         (before (buffer-substring-no-properties (point-min) beg))
         (after (buffer-substring-no-properties end (point-max))))
-    ;; Colours are not worth an error of a mode that cannot do without its file.
+    ;; Some modes signal an error in a buffer without a file.  Do without the
+    ;; faces then.
     (or (ignore-errors
           (with-temp-buffer
             (insert before text after)
@@ -151,7 +154,7 @@ Nil stands for a line that is new."
         text)))
 
 (defun jumpseat-hunks--after (end text)
-  "The string to display for the new TEXT at END, the end of the old one."
+  "Return the string to display for the new TEXT at END of the old text."
   (let ((added (copy-sequence text))
         (line-start (save-excursion (goto-char end) (bolp)))
         (line-end (save-excursion (goto-char end) (eolp))))
@@ -159,16 +162,17 @@ Nil stands for a line that is new."
       (setq added (concat added "\n")))
     (when (and (not line-start) (or line-end (string-search "\n" added)))
       (setq added (concat "\n" added)))
-    ;; The colours of the language come first, and leave the background to this face.
+    ;; The faces of the language come first, and leave the background to this
+    ;; one.
     (add-face-text-property 0 (length added) 'jumpseat-rewrite-new t added)
     (if (and line-end (not line-start)) (concat jumpseat-view-cursor added) added)))
 
 (defun jumpseat-hunks-show (start hunks new)
-  "Show HUNKS of the text NEW and of the text of this buffer from START on."
+  "Show HUNKS between the text of this buffer from START on and the text NEW."
   (jumpseat-view-clear 'preview)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
     (let ((overlay (jumpseat-view-overlay (+ start old-beg) (+ start old-end) 'preview)))
-      ;; The face of the whole text would hide it otherwise.
+      ;; The face of the whole text would hide the hunk's face otherwise.
       (overlay-put overlay 'priority 1)
       (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))
       (when (< old-beg old-end)
@@ -180,7 +184,7 @@ Nil stands for a line that is new."
 ;;; The hunks of a buffer
 
 (defun jumpseat-hunks-shown ()
-  "The overlays of the hunks in this buffer, in the order of the text."
+  "Return the overlays of the hunks in this buffer, in buffer order."
   (save-restriction
     (widen)
     (sort (seq-filter (lambda (each) (overlay-get each 'jumpseat-hunk))
@@ -188,7 +192,7 @@ Nil stands for a line that is new."
           (lambda (a b) (< (overlay-start a) (overlay-start b))))))
 
 (defun jumpseat-hunks-current (shown)
-  "The one of the overlays SHOWN that is at point, else the next, else the last."
+  "Return the overlay of SHOWN at point, or else the next or the last one."
   (let ((line (line-beginning-position)))
     (or (seq-find (lambda (each)
                     (or (> (overlay-end each) line) (= (overlay-start each) (overlay-end each) line)))
@@ -196,7 +200,7 @@ Nil stands for a line that is new."
         (car (last shown)))))
 
 (defun jumpseat-hunks-move (count)
-  "Move to the COUNTth next hunk; backwards if it is negative."
+  "Move to the COUNTth next hunk, or backwards if COUNT is negative."
   (let* ((at (point))
          (starts (mapcar #'overlay-start (jumpseat-hunks-shown)))
          (there (if (> count 0) (seq-filter (lambda (each) (> each at)) starts)

@@ -6,28 +6,30 @@
 
 ;;; Commentary:
 
-;; `jumpseat-install' installs the daemon into a virtual environment of its own.  After the first
-;; errors of a new user the next step is offered: install, sign in, or take the local model.
+;; `jumpseat-install' installs the daemon into its own virtual environment.
+;; After the first errors of a new user, the next step is offered: to install
+;; the daemon, to sign in or to install the local model.
 
 ;;; Code:
 
 (require 'jumpseat-account)
 
-(defvar jumpseat-install--running nil "Whether an installation runs.")
+(defvar jumpseat-install--running nil "Whether an installation is running.")
 
 (defvar jumpseat-installed-functions nil
   "Functions that are called when an installation has ended.
 Their argument says whether it succeeded.")
 
-;; A package archive puts the script beside this file; in the repository it is one directory above.
+;; In a package, the script is beside this file; in the repository, it is one
+;; directory above.
 (defconst jumpseat-install--script
   (let ((directory (file-name-directory (or load-file-name buffer-file-name))))
     (or (locate-file "bootstrap.py" (list directory (expand-file-name ".." directory)))
         "bootstrap.py"))
-  "The script by which all editors install the daemon.")
+  "The script with which all editors install the daemon.")
 
 (defun jumpseat-install--launchers ()
-  "The commands that may run the script, the best one first."
+  "Return the commands that can run the script, best first."
   (let ((uv (jumpseat-find-program "uv"))
         (pythons (delq nil (mapcar #'jumpseat-find-program '("python3" "python")))))
     (append (when uv
@@ -35,23 +37,23 @@ Their argument says whether it succeeded.")
             (mapcar (lambda (python) (list python jumpseat-install--script)) pythons))))
 
 (defun jumpseat-install--end (ok message)
-  "End the installation, which was OK or not, and say MESSAGE."
+  "End the installation, which succeeded if OK, and show MESSAGE."
   (setq jumpseat-install--running nil)
   (jumpseat-say "%s" message)
   (run-hook-with-args 'jumpseat-installed-functions ok))
 
 (defun jumpseat-install--run (launchers arguments)
-  "Run the script with ARGUMENTS by the first of LAUNCHERS that can run it."
+  "Run the script with ARGUMENTS and the first of LAUNCHERS that can run it."
   (if (null launchers)
       (jumpseat-install--end
        nil "jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.")
     (let ((command (append (car launchers) arguments))
-          ;; A workspace must not choose the Python of uv.
+          ;; A workspace must not choose uv's Python.
           (default-directory (expand-file-name "~/"))
           (output "")
           (last ""))
       (jumpseat-log-write "%s" (string-join command " "))
-      ;; The script ends when its input does, so with Emacs.
+      ;; The script ends when its input closes, and so with Emacs.
       (make-process
        :name "jumpseat-install" :command command :noquery t :connection-type 'pipe
        :stderr (make-pipe-process
@@ -65,12 +67,12 @@ Their argument says whether it succeeded.")
                    (unless (process-live-p process)
                      (pcase (process-exit-status process)
                        (0 (jumpseat-install--end t last))
-                       ;; The script says that the installation failed, or was cancelled.
+                       ;; The installation failed or was cancelled.
                        ((or 20 21) (jumpseat-install--end nil (jumpseat-install--advice last)))
                        (_ (jumpseat-install--run (cdr launchers) arguments)))))))))
 
 (defun jumpseat-install--advice (reason)
-  "REASON, for which the installation failed, and what to do."
+  "Add advice to REASON, for which the installation failed."
   (format-message "%s `jumpseat-package' names another version, or a checkout; %s has all of it."
                   reason (substitute-command-keys "\\[jumpseat-log]")))
 
@@ -105,11 +107,11 @@ With a prefix argument AGAIN, also if this version is installed."
        (jumpseat-say "The local model was not installed: %s" output)))))
 
 (defun jumpseat-install--offer (prompt &rest items)
-  "Offer ITEMS, lists of a name and a function, or nothing, at PROMPT."
+  "Offer ITEMS, lists of a name and a function, and \"Not now\", at PROMPT."
   (jumpseat-ui-offer prompt (append items '(("Not now" ignore))) #'funcall))
 
 (defun jumpseat-install--offer-after (err _reason)
-  "Offer what helps after ERR, if no provider is ready or the program is missing."
+  "Offer the next step after ERR if no provider or no program is ready."
   (cond
    ((null err))
    (jumpseat-install--running
@@ -127,7 +129,7 @@ With a prefix argument AGAIN, also if this version is installed."
                                   '("Sign in" jumpseat-login)
                                   '("Install the local model" jumpseat-install--local-model))))))))
 
-;; The offer is made before functions of the user are called, which may fail.
+;; Offer this before the user's own functions are called, which may fail.
 (add-hook 'jumpseat-turn-ended-functions #'jumpseat-install--offer-after -90)
 
 (provide 'jumpseat-install)

@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; Providers, models, settings and prompts as the daemon lists them, cached until it reports a
-;; change, and the commands that choose a model and settings.
+;; The daemon's lists of providers, models, settings and prompts, cached until
+;; the daemon reports a change, and the commands that choose a model and set
+;; settings.
 
 ;;; Code:
 
@@ -16,11 +17,11 @@
 (require 'jumpseat-ui)
 (require 'jumpseat-view)
 
-(defvar jumpseat-models--cache nil "An alist of methods and their results.")
-(defvar jumpseat-models--fetching nil "The methods that were requested for completion.")
+(defvar jumpseat-models--cache nil "An alist of methods and cached results.")
+(defvar jumpseat-models--fetching nil "The methods requested for completion.")
 
 (defun jumpseat-models--forget (&rest methods)
-  "Return a listener that forgets the results of METHODS."
+  "Return a listener to remove the results of METHODS from the cache."
   (lambda (_params)
     (setq jumpseat-models--cache
           (seq-remove (lambda (each) (member (car each) methods)) jumpseat-models--cache))))
@@ -32,7 +33,7 @@
 (jumpseat-rpc-on 'end (jumpseat-models--forget "providers/list" "models/list" "prompts/list"))
 
 (defun jumpseat-models--get (method callback)
-  "Call CALLBACK with an error or nil, and the result of METHOD."
+  "Request METHOD; call CALLBACK with an error or nil, and the result."
   (jumpseat-rpc-request
    method nil
    (lambda (err result)
@@ -40,8 +41,8 @@
      (funcall callback err result))))
 
 (defun jumpseat-models--known (method key)
-  "The list KEY in what is known of METHOD; requests it if it is not.
-For completion, which cannot wait."
+  "Return the list KEY in the cached result of METHOD.
+If there is none, request it for the next call: completion cannot wait."
   (let ((known (assoc method jumpseat-models--cache)))
     (unless (or known (member method jumpseat-models--fetching))
       (push method jumpseat-models--fetching)
@@ -59,19 +60,19 @@ For completion, which cannot wait."
      (funcall callback err (jumpseat-list (plist-get result :providers))))))
 
 (defun jumpseat-models-known-providers ()
-  "The providers, as far as they are known."
+  "Return the cached list of providers, for completion."
   (jumpseat-models--known "providers/list" :providers))
 
 (defun jumpseat-models-known ()
-  "The models, as far as they are known."
+  "Return the cached list of models, for completion."
   (jumpseat-models--known "models/list" :models))
 
 (defun jumpseat-models-known-prompts ()
-  "The named texts of the configuration, as far as they are known."
+  "Return the cached list of named texts, for completion."
   (jumpseat-models--known "prompts/list" :prompts))
 
 (defun jumpseat-models--fetch-prompts (_params)
-  "Request the named texts, so that the first slash is completed with all of them."
+  "Request the named texts early, to offer all of them after the first slash."
   (funcall (jumpseat-models--forget "prompts/list") nil)
   (jumpseat-models-known-prompts))
 
@@ -79,7 +80,7 @@ For completion, which cannot wait."
 (jumpseat-rpc-on 'prompts/didChange #'jumpseat-models--fetch-prompts)
 
 (defun jumpseat-models-provider (model providers)
-  "The one of PROVIDERS that MODEL names, or the default one."
+  "Return the provider in PROVIDERS that MODEL names, or the default one."
   (or (seq-find (lambda (each) (and model (string-prefix-p (concat (plist-get each :id) ":") model)))
                 providers)
       (seq-find (lambda (each) (jumpseat-true-p (plist-get each :isDefault))) providers)))
@@ -87,11 +88,11 @@ For completion, which cannot wait."
 ;;; Models
 
 (defun jumpseat-models--size (tokens)
-  "TOKENS in thousands."
+  "Format TOKENS in thousands."
   (format "%dk" (round tokens 1000)))
 
 (defun jumpseat-models-describe (model)
-  "Name, limits, cost and abilities of MODEL in one line."
+  "Describe the name, limits, cost and abilities of MODEL in one line."
   (let* ((context (plist-get model :maxContextTokens))
          (output (plist-get model :maxOutputTokens))
          (multiplier (jumpseat-get model :billing :multiplier))
@@ -114,7 +115,7 @@ For completion, which cannot wait."
      " · ")))
 
 (defun jumpseat-models--use (buffer id)
-  "Use the model ID in the chat in BUFFER, or as the default if it is not a chat."
+  "Set the model ID in the chat in BUFFER, or as the default if it is no chat."
   (cond
    ((not (buffer-live-p buffer)))
    ((with-current-buffer buffer jumpseat-chat-mode)
@@ -130,7 +131,7 @@ For completion, which cannot wait."
                                (concat id " is the default model now, for all clients.")))))))))
 
 (defun jumpseat-models--use-with-terms (buffer model)
-  "Use MODEL in BUFFER, after its terms are accepted if it has some."
+  "Use MODEL in BUFFER; if it has terms to accept, ask the user first."
   (let ((id (plist-get model :id))
         (terms (plist-get model :policyTerms)))
     (if (not (and terms (equal (plist-get model :policy) "unconfigured")))
@@ -167,7 +168,7 @@ NAME is the model; without it all models are offered."
 ;;; Settings
 
 (defun jumpseat-models-rule (row)
-  "The rule of the settings ROW in words."
+  "Describe the type and the limits of the settings ROW."
   (string-join
    (delq nil
          (list (plist-get row :type)
@@ -179,14 +180,14 @@ NAME is the model; without it all models are offered."
    ", "))
 
 (defun jumpseat-models-rows ()
-  "The settings of the provider of this chat, as far as they are known."
+  "Return the cached settings of the provider of this chat."
   (jumpseat-list
    (plist-get (jumpseat-models-provider (jumpseat-transcript-model)
                                         (jumpseat-models-known-providers))
               :settingsSchema)))
 
 (defun jumpseat-models--text (value)
-  "VALUE of a setting as a person enters it."
+  "Format VALUE of a setting as the user would enter it."
   (cond ((eq value :json-false) "false")
         ((eq value t) "true")
         ((stringp value) value)
@@ -194,8 +195,8 @@ NAME is the model; without it all models are offered."
         (value (json-serialize value))))
 
 (defun jumpseat-models--value (type text)
-  "The value of TYPE that TEXT stands for.
-Text that stands for none is returned unchanged: the daemon names the rule."
+  "Convert TEXT to a value of TYPE.
+Return invalid text unchanged: the daemon explains the rule."
   (cond ((and (equal type "boolean") (member text '("true" "false")))
          (if (equal text "true") t :json-false))
         ((and (member type '("number" "integer"))
@@ -209,8 +210,9 @@ Text that stands for none is returned unchanged: the daemon names the rule."
         (t text)))
 
 (defun jumpseat-models--read-value (row initial problem)
-  "Let the user enter a value for the settings ROW, from the text INITIAL.
-PROBLEM says what was wrong with that one, or is nil.  Nil removes the setting."
+  "Read a value for the settings ROW, with the text INITIAL to edit.
+PROBLEM says what is wrong with INITIAL, or is nil.  Return nil to remove the
+setting."
   (let* ((type (plist-get row :type))
          (choices (cond ((equal type "boolean") '("true" "false"))
                         (t (mapcar (lambda (each) (format "%s" each)) (plist-get row :choices)))))
@@ -222,8 +224,8 @@ PROBLEM says what was wrong with that one, or is nil.  Nil removes the setting."
     (unless (string-empty-p text) (jumpseat-models--value type text))))
 
 (defun jumpseat-models--check (conversation key value callback)
-  "Have the daemon check VALUE for the setting KEY of CONVERSATION.
-CALLBACK gets nil, or a sentence that says what is wrong with it."
+  "Check VALUE for the setting KEY of CONVERSATION with the daemon.
+Call CALLBACK with nil, or with a sentence that describes the problem."
   (jumpseat-transcript-front-matter
    (list :model (plist-get conversation :model) :settings (list key value))
    (lambda (err text)
@@ -239,8 +241,8 @@ CALLBACK gets nil, or a sentence that says what is wrong with it."
                                 :message)))))))))
 
 (defun jumpseat-models--put (buffer conversation key value)
-  "Set KEY to VALUE, or remove it if that is nil.
-CONVERSATION is the text of the chat in BUFFER."
+  "Set KEY to VALUE, or remove KEY if VALUE is nil.
+CONVERSATION is the parsed text of the chat in BUFFER."
   (let ((changed (append (map-delete (copy-sequence (plist-get conversation :settings)) key)
                          (when value (list key value)))))
     (when (buffer-live-p buffer)
@@ -249,9 +251,9 @@ CONVERSATION is the text of the chat in BUFFER."
          (lambda (now) (append (list :settings changed) now)))))))
 
 (defun jumpseat-models--set (buffer conversation row &optional initial problem)
-  "Let the user set ROW in CONVERSATION, the text of the chat in BUFFER.
-INITIAL is what was entered before and PROBLEM what is wrong with it; without it
-the user starts from the present value."
+  "Let the user set ROW in CONVERSATION, the parsed text of the chat in BUFFER.
+INITIAL is the previous input and PROBLEM what is wrong with it.  Without
+INITIAL, start with the current value."
   (let* ((key (intern (concat ":" (plist-get row :key))))
          (value (jumpseat-models--read-value
                  row

@@ -6,9 +6,10 @@
 
 ;;; Commentary:
 
-;; `@buffer', `@selection', `@diagnostics' and `@file:PATH' in a question become blocks with that
-;; text; a question that starts with `/NAME' becomes that prompt of the daemon's configuration.
-;; Both are put into the chat too: it is complete then, and shows what was sent.
+;; `@buffer', `@selection', `@diagnostics' and `@file:PATH' in a question are
+;; expanded to blocks with that text.  A question that starts with `/NAME' is
+;; replaced with that prompt from the daemon's configuration.  Both are written
+;; into the chat too, so that it is complete and shows what was sent.
 
 ;;; Code:
 
@@ -23,16 +24,16 @@
 (declare-function flycheck-error-message "ext:flycheck")
 
 (defconst jumpseat-references-words '("@buffer" "@selection" "@diagnostics" "@file:")
-  "The words that are completed.")
+  "The words that completion offers.")
 
 (defconst jumpseat-references--regexp
   "\\(?:\\`\\|[ \t\n]\\)\\(@file:\"\\([^\"\n]+\\)\"\\|@[^ \t\n]+\\)"
-  "A word that may be a reference; the second group is a path in quotation marks.")
+  "Matches words that may be references; group 2 is a quoted path.")
 
 (define-error 'jumpseat-references-missing "No such reference")
 
 (defun jumpseat-references--diagnostics ()
-  "The diagnostics of this buffer, one a line."
+  "Return the diagnostics of this buffer, one per line."
   (append
    (mapcar (lambda (each)
              (let ((at (flymake-diagnostic-beg each)))
@@ -51,7 +52,7 @@
            (bound-and-true-p flycheck-current-errors))))
 
 (defun jumpseat-references--file (path)
-  "The block of the file PATH; the chat's `default-directory' is where it begins."
+  "Return the block for the file PATH, relative to the chat's directory."
   (let ((file (expand-file-name path)))
     (unless (and (file-readable-p file) (file-regular-p file))
       (signal 'jumpseat-references-missing (list (format "The file %s cannot be read." path))))
@@ -62,7 +63,7 @@
                           (and (symbolp mode) mode (jumpseat-region-language mode)))))))
 
 (defun jumpseat-references--block (word)
-  "The block that WORD stands for; signals `jumpseat-references-missing'."
+  "Return the block for WORD, or signal `jumpseat-references-missing'."
   (if (string-prefix-p "@file:" word)
       (jumpseat-references--file (string-remove-prefix "@file:" word))
     (let ((source (jumpseat-chat-source)))
@@ -78,7 +79,7 @@
           (_ (jumpseat-references--selection)))))))
 
 (defun jumpseat-references--selection ()
-  "The block of the region; signals `jumpseat-references-missing'."
+  "Return the region's block, or signal `jumpseat-references-missing'."
   (condition-case refused
       (apply #'jumpseat-region-block
              (or (jumpseat-region-active)
@@ -87,7 +88,8 @@
      (signal 'jumpseat-references-missing (list (format "@selection: %s." (cadr refused)))))))
 
 (defun jumpseat-references--blocks (text)
-  "The blocks of the references in TEXT; signals `jumpseat-references-missing'."
+  "Return the blocks for the references in TEXT.
+Signal `jumpseat-references-missing' if one cannot be resolved."
   (let ((start 0) blocks)
     (while (string-match jumpseat-references--regexp text start)
       (setq start (match-end 1))
@@ -97,7 +99,7 @@
         (cond
          (quoted (setq word (concat "@file:" quoted)))
          ((not (and path (file-exists-p path)))
-          ;; A sentence may end here.
+          ;; The punctuation may be the end of a sentence.
           (setq word (replace-regexp-in-string "[.,;:?!)]+\\'" "" word))))
         (when (or (member word (remove "@file:" jumpseat-references-words))
                   (string-match-p "\\`@file:." word))
@@ -105,19 +107,19 @@
     (nreverse blocks)))
 
 (defun jumpseat-references--same-p (a b)
-  "Whether the blocks A and B are the same piece."
+  "Whether the blocks A and B are equal."
   (seq-every-p (lambda (key) (equal (plist-get a key) (plist-get b key)))
                '(:type :text :uri :label)))
 
 (defun jumpseat-references--content (content)
-  "CONTENT, the blocks of a question, with the blocks of its references.
-Signals `jumpseat-references-missing'."
+  "Insert the blocks for its references into CONTENT, the blocks of a question.
+Signal `jumpseat-references-missing' if one cannot be resolved."
   (vconcat
    (seq-mapcat
     (lambda (block)
       (append (when (equal (plist-get block :type) "text")
                 (seq-remove
-                 ;; A question that is sent again has its blocks already.
+                 ;; A question that is sent again already has its blocks.
                  (lambda (found)
                    (seq-some (lambda (each) (jumpseat-references--same-p each found)) content))
                  (jumpseat-references--blocks (plist-get block :text))))
@@ -127,9 +129,9 @@ Signals `jumpseat-references-missing'."
 ;;; Prompts
 
 (defun jumpseat-references--prompt (content step callback)
-  "Put a prompt in the place of its name at the beginning of CONTENT.
-CALLBACK gets the new content, and the answer of the daemon or nil.  STEP makes
-callbacks of requests; see `jumpseat-send--step'."
+  "Replace the name of a prompt at the start of CONTENT with the prompt's text.
+Call CALLBACK with the new content, and the daemon's response or nil.  STEP
+makes callbacks of requests; see `jumpseat-send--step'."
   (let* ((index (seq-position content "text"
                               (lambda (block type) (equal (plist-get block :type) type))))
          (block (and index (elt content index)))
@@ -148,20 +150,20 @@ callbacks of requests; see `jumpseat-send--step'."
                       (funcall callback changed prompt)))))))))
 
 (defun jumpseat-references--with-prompt (conversation prompt)
-  "CONVERSATION with what else PROMPT has, where the front matter has none."
+  "Add model, system prompt and settings of PROMPT to CONVERSATION if unset."
   (append
    (list :model (or (plist-get conversation :model) (plist-get prompt :model))
          :system (or (plist-get conversation :system) (plist-get prompt :system))
-         ;; Of two equal keys, the first is sent.
+         ;; If a key occurs twice, the first value is sent.
          :settings (append (plist-get conversation :settings) (plist-get prompt :settings)))
    conversation))
 
 ;;; The question
 
 (defun jumpseat-references-expand (conversation section step done)
-  "Put in what the last question of CONVERSATION stands for.
-SECTION is where it is in this buffer: a cons of positions.  DONE is called with
-the conversation as it is to be sent.  STEP makes callbacks of requests; see
+  "Expand the prompt and the references in the last question of CONVERSATION.
+SECTION is the position of the question in this buffer, as a cons.  Call DONE
+with the conversation to send.  STEP makes callbacks of requests; see
 `jumpseat-send--step'."
   (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
          (before (plist-get (jumpseat-transcript-last conversation) :content)))
@@ -178,9 +180,9 @@ the conversation as it is to be sent.  STEP makes callbacks of requests; see
           (funcall (funcall step #'ignore) (jumpseat-failure "request" (cadr missing)) nil)))))))
 
 (defun jumpseat-references--put (conversation content place prompted step done)
-  "Make CONTENT the last question of CONVERSATION, also in this buffer at PLACE.
-After a prompt, if PROMPTED, the front matter is written too.  STEP and DONE are
-as for `jumpseat-references-expand'."
+  "Make CONTENT the last question of CONVERSATION, and of this buffer at PLACE.
+If a prompt was expanded (PROMPTED), write the front matter too.  STEP and DONE
+are as for `jumpseat-references-expand'."
   (let* ((buffer (current-buffer))
          (messages (copy-sequence (plist-get conversation :messages)))
          (last (1- (length messages)))

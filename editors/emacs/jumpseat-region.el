@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; Context blocks: a text with its file, language and range, counted as LSP counts.
+;; Context blocks: text with its file, language and range in LSP's units.
 
 ;;; Code:
 
@@ -14,20 +14,20 @@
 (require 'url-util)
 
 (defun jumpseat-region--position (position)
-  "POSITION of this buffer as LSP counts: lines from 0, and units of UTF-16."
+  "Convert POSITION to LSP's units: lines from 0, and UTF-16 code units."
   (save-excursion
     (save-restriction
       (widen)
       (goto-char position)
       (let ((before (buffer-substring-no-properties (line-beginning-position) position)))
         (list :line (1- (line-number-at-pos position t))
-              ;; A character beyond the first plane has two units.
+              ;; A character outside the BMP has two code units.
               :character (+ (length before)
                             (seq-count (lambda (char) (> char #xFFFF)) before)))))))
 
 (defun jumpseat-region-uri (file)
-  "The URI of FILE, or nil for nil.
-That of a file on another machine names the machine: it has no path on this one."
+  "Return the URI of FILE, or nil if FILE is nil.
+A remote file's URI names its machine, because the file has no local path."
   (when file
     (let* ((path (expand-file-name file))
            (machine (when (file-remote-p path)
@@ -45,28 +45,28 @@ That of a file on another machine names the machine: it has no path on this one.
     ("c++" . "cpp") ("emacs-lisp" . "elisp") ("lisp-interaction" . "elisp") ("tsx" . "typescriptreact")
     ("gfm" . "markdown") ("conf-toml" . "toml") ("js-json" . "json") ("mhtml" . "html")
     ("latex" . "latex") ("LaTeX" . "latex") ("cperl" . "perl") ("nxml" . "xml"))
-  "Names of languages that differ from those of the major modes.")
+  "Names of languages that differ from the names of their major modes.")
 
 (defun jumpseat-region-language (mode)
-  "The name of the language of the major MODE, or nil for plain text."
+  "Return the name of the language of the major MODE, or nil for plain text."
   (let ((name (replace-regexp-in-string "\\(?:-ts\\)?-mode\\'" "" (symbol-name mode))))
     (unless (member name '("text" "fundamental"))
       (or (cdr (assoc name jumpseat-region--languages)) name))))
 
 (defconst jumpseat-region--rectangle
   "A rectangle cannot be used: \\[rectangle-mark-mode] makes it an ordinary region"
-  "What to do with a rectangle, for `substitute-command-keys'.")
+  "The error for a rectangle, in the format of `substitute-command-keys'.")
 
 (defun jumpseat-region-active ()
-  "The bounds of the active region, a list of two positions, or nil.
-Signals a `user-error' if it is a rectangle."
+  "Return the bounds of the active region as a list, or nil if there is none.
+Signal a `user-error' if the region is a rectangle."
   (when (use-region-p)
     (when (bound-and-true-p rectangle-mark-mode)
       (user-error "%s" (substitute-command-keys jumpseat-region--rectangle)))
     (list (region-beginning) (region-end))))
 
 (defun jumpseat-region-block (beg end)
-  "The context block of the text from BEG to END of this buffer."
+  "Return the context block for the text from BEG to END of this buffer."
   (save-restriction
     (widen)
     (list :type "context"

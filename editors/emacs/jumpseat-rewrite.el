@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; The daemon rewrites the region; the change is shown in the buffer without changing it, and
-;; applied if the text is still what was sent.
+;; The daemon rewrites the region.  The change is shown in the buffer without
+;; changing it, and applied if the text is still the one that was sent.
 
 ;;; Code:
 
@@ -24,10 +24,10 @@
 Their argument says whether there is a change to review.")
 
 (defconst jumpseat-rewrite--pause 1
-  "The message of a failed rewrite stays until you have paused for so many seconds.
-Typing while it appears would remove it unread.")
+  "The idle seconds until a command removes the message of a failed rewrite.
+Without this delay, typing while the message appears would remove it unread.")
 
-(defvar-local jumpseat-rewrite--edit nil "The rewrite that is open in this buffer.")
+(defvar-local jumpseat-rewrite--edit nil "The open rewrite in this buffer.")
 
 (defvar jumpseat-rewrite-mode-map
   (let ((map (make-sparse-keymap)))
@@ -40,7 +40,7 @@ Typing while it appears would remove it unread.")
     (define-key map (kbd "C-c C-r") #'jumpseat-rewrite-again)
     (define-key map (kbd "C-c C-d") #'jumpseat-rewrite-diff)
     map)
-  "Keys while a rewrite is open.")
+  "Keymap for buffers with an open rewrite.")
 
 (easy-menu-define jumpseat-rewrite-menu jumpseat-rewrite-mode-map
   "Menu while a rewrite is open."
@@ -57,7 +57,7 @@ Typing while it appears would remove it unread.")
     ["Show Difference" jumpseat-rewrite-diff]))
 
 (defvar-local jumpseat-rewrite--outer-header nil
-  "A list of the buffer's own header line, or nil if it has none.")
+  "A list of the buffer's original header line, or nil if it had none.")
 
 (define-minor-mode jumpseat-rewrite-mode
   "The mode of a buffer while a rewrite is open in it; the rewrite switches it.
@@ -75,11 +75,11 @@ The header line shows what can be done with it."
 ;;; The header line
 
 (defvar-local jumpseat-rewrite--hint nil
-  "The keys that the header line shows.
-Redisplay would look them up often, and that is expensive.")
+  "The keys in the header line.
+They are cached, because redisplay would look them up often and slowly.")
 
 (defun jumpseat-rewrite--place ()
-  "The beginning of the header line: which hunk is the current one."
+  "Return the start of the header line: the number of the current hunk."
   (let ((shown (and (jumpseat-edit-replacement jumpseat-rewrite--edit)
                     (jumpseat-hunks-shown))))
     (if (cdr shown)
@@ -88,7 +88,7 @@ Redisplay would look them up often, and that is expensive.")
       "Rewrite: ")))
 
 (defun jumpseat-rewrite--hint (hunks)
-  "The keys for a rewrite with this number of HUNKS, nil while it is written."
+  "Describe the keys for a rewrite with HUNKS, nil while it is being written."
   (substitute-command-keys
    (pcase hunks
      ('nil "\\[jumpseat-rewrite-reject] stops")
@@ -101,7 +101,7 @@ all: \\[jumpseat-rewrite-accept], \\[jumpseat-rewrite-reject]; \
 ;;; The preview
 
 (defun jumpseat-rewrite--show-part (edit)
-  "Show the complete lines of the answer of EDIT, to which more will be added."
+  "Show the complete lines of the unfinished answer of EDIT."
   (let* ((text (jumpseat-rewrite--unfenced (jumpseat-edit-answer edit)))
          (new (if (string-match ".*\\'" text) (substring text 0 (match-beginning 0)) ""))
          (lines (length (split-string new "\n" t)))
@@ -113,7 +113,8 @@ all: \\[jumpseat-rewrite-accept], \\[jumpseat-rewrite-reject]; \
      new)))
 
 (defun jumpseat-rewrite--review (edit)
-  "Show the hunks of EDIT that are left, or end it if none is, and return how many."
+  "Show the remaining hunks of EDIT, or end it if there are none.
+Return their number."
   (let ((count (save-restriction
                  (widen)
                  (jumpseat-edit-show edit (jumpseat-edit-sent edit)
@@ -123,8 +124,8 @@ all: \\[jumpseat-rewrite-accept], \\[jumpseat-rewrite-reject]; \
     count))
 
 (defun jumpseat-rewrite--unfenced (answer)
-  "ANSWER without a fence around it.
-Only for the preview: the daemon removes the fence from the result."
+  "Remove a fence around ANSWER.
+This is only for the preview: the daemon removes the fence from the result."
   (replace-regexp-in-string
    "\n```[ \t\n]*\\'" "\n"
    (replace-regexp-in-string "\\`[ \t\n]*```.*\n" "" answer)))
@@ -160,14 +161,14 @@ Only for the preview: the daemon removes the fence from the result."
   (when jumpseat-rewrite-mode (jumpseat-rewrite-mode -1)))
 
 (defun jumpseat-rewrite--drop ()
-  "Stop the rewrite of this buffer, which is reverted or gets another major mode."
+  "Drop the rewrite of a buffer that is reverted or gets another major mode."
   (jumpseat-rewrite-stop)
   (jumpseat-rewrite--clear)
   (jumpseat-say "The rewrite was dropped: its buffer was reverted, or got another major mode."))
 
 (defun jumpseat-rewrite--offer (edit replacement)
   "Let the user review REPLACEMENT for the text of EDIT.
-Return whether it changes something."
+Return non-nil if there is anything to review."
   (let ((start (overlay-start (jumpseat-edit-region edit)))
         (end (overlay-end (jumpseat-edit-region edit))))
     (overlay-put (jumpseat-edit-region edit) 'face nil)
@@ -187,8 +188,8 @@ Return whether it changes something."
         t))))
 
 (defun jumpseat-rewrite--fail (outcome start)
-  "End the rewrite of this buffer, whose text is at START, and say why.
-OUTCOME has no text that could replace it."
+  "End the rewrite of this buffer, whose text is at START, and show the reason.
+OUTCOME has no replacement text."
   (jumpseat-rewrite--clear)
   (let ((result (plist-get outcome :result)) (err (plist-get outcome :error)))
     (cond ((plist-get outcome :cancelled) (jumpseat-say "The rewrite was stopped."))
@@ -212,7 +213,8 @@ OUTCOME has no text that could replace it."
          (if replacement
              (jumpseat-rewrite--offer
               edit
-              ;; Emacs keeps line ends apart from the text.
+              ;; Emacs stores line ends separately, so a carriage return is
+              ;; text, and wanted only if the old text had one.
               (if (string-search "\r" (jumpseat-edit-sent edit)) replacement
                 (string-replace "\r" "" replacement)))
            (jumpseat-rewrite--fail
@@ -220,7 +222,7 @@ OUTCOME has no text that could replace it."
            nil))))))
 
 (defun jumpseat-rewrite--forget-next (buffer)
-  "Remove the message of a failed rewrite from BUFFER by the next command there."
+  "Make the next command in BUFFER remove the message of a failed rewrite."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (add-hook 'pre-command-hook #'jumpseat-rewrite--forget nil t))))
@@ -231,12 +233,12 @@ OUTCOME has no text that could replace it."
   (jumpseat-view-clear))
 
 (defun jumpseat-rewrite--begin (beg end instruction)
-  "Rewrite the text from BEG to END of this buffer by INSTRUCTION."
+  "Rewrite the text from BEG to END of this buffer according to INSTRUCTION."
   (when (string-blank-p instruction) (user-error "No instruction"))
   (jumpseat-rewrite--clear)
   (jumpseat-view-clear)
   (let* ((buffer (current-buffer))
-         ;; What is typed at an end stays outside.
+         ;; Text typed at either end stays outside.
          (region (make-overlay beg end nil t nil))
          (edit (jumpseat-edit-make
                 :region region :instruction instruction
@@ -253,7 +255,7 @@ OUTCOME has no text that could replace it."
            "edit/start"
            (list :target (jumpseat-region-block beg end) :instruction instruction
                  :model jumpseat-model
-                 ;; An edit that is cut off cannot be applied.
+                 ;; A truncated edit cannot be applied.
                  :maxTokensDefault "model")
            (lambda (deltas) (jumpseat-rewrite--stream buffer edit deltas))
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))))
@@ -273,12 +275,12 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
   (jumpseat-rewrite--begin beg end instruction))
 
 (defun jumpseat-rewrite--open ()
-  "The rewrite of this buffer; signals a `user-error' if there is none."
+  "Return the rewrite of this buffer, or signal a `user-error'."
   (or jumpseat-rewrite--edit (user-error "There is no rewrite in this buffer")))
 
 (defun jumpseat-rewrite--finished ()
-  "The rewrite of this buffer, which can be reviewed.
-Signals a `user-error' if there is none, or if it is still being written."
+  "Return the finished rewrite of this buffer.
+Signal a `user-error' if there is none, or if it is still being written."
   (let ((edit (jumpseat-rewrite--open)))
     (unless (jumpseat-edit-replacement edit)
       (user-error "The rewrite is still being written; %s stops it"
@@ -286,7 +288,7 @@ Signals a `user-error' if there is none, or if it is still being written."
     edit))
 
 (defun jumpseat-rewrite--put-beside ()
-  "Show the new text beside this buffer, whose text is not the one that was sent."
+  "Show the new text beside this buffer, because the old text has changed."
   (jumpseat-rewrite-diff)
   (jumpseat-rewrite--clear)
   (jumpseat-say "The text was changed since it was sent. The new text is beside it."))
@@ -303,11 +305,11 @@ Signals a `user-error' if there is none, or if it is still being written."
         (jumpseat-edit-replace beg end (jumpseat-edit-replacement edit))))))
 
 (defun jumpseat-rewrite--settle (settle)
-  "Call SETTLE with the rewrite and the current hunk, and go to the next one."
+  "Call SETTLE with the rewrite and the current hunk, and go to the next hunk."
   (barf-if-buffer-read-only)
   (let ((edit (jumpseat-rewrite--finished)))
     (if (not (jumpseat-edit-unchanged-p edit)) (jumpseat-rewrite--put-beside)
-      ;; An undo leaves the hunks that are shown out of date.
+      ;; After an undo, the hunks shown are out of date.
       (jumpseat-rewrite--review edit)
       (let ((current (jumpseat-hunks-current (jumpseat-hunks-shown))))
         (goto-char (overlay-start current))

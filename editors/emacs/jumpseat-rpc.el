@@ -6,10 +6,11 @@
 
 ;;; Commentary:
 
-;; One `jumpseat attach' process for this Emacs.  Requests start it when needed, never block, and
-;; have no time limit: a model may think for minutes.  Everything that the daemon sends is handled
-;; by a timer instead of the process filter, in order.  In jsonrpc.el of Emacs 28 an error in the
-;; filter holds up the messages behind it, and so would a question in the minibuffer.
+;; One `jumpseat attach' process for this Emacs.  Requests start it if needed.
+;; They never block, and have no time limit, because a model may think for
+;; minutes.  A timer handles the daemon's messages in order, instead of the
+;; process filter: in jsonrpc.el of Emacs 28, an error or a question in the
+;; minibuffer in the filter would delay all later messages.
 
 ;;; Code:
 
@@ -19,38 +20,40 @@
 (require 'jumpseat-garbage)
 
 (defconst jumpseat-rpc--restarts 5
-  "A process that ends more often than this within some time is not started again.")
-(defconst jumpseat-rpc--restart-seconds 180 "That time, in seconds.")
-(defconst jumpseat-rpc--initialize-seconds 20 "How long the daemon may take to be ready.")
-(defconst jumpseat-rpc--coalesce-ms 16 "One frame at 60 Hz: the daemon joins deltas within it.")
+  "A process that crashes more often than this is not restarted automatically.
+The crashes within `jumpseat-rpc--restart-seconds' count.")
+(defconst jumpseat-rpc--restart-seconds 180 "See `jumpseat-rpc--restarts'.")
+(defconst jumpseat-rpc--initialize-seconds 20 "The time limit for `initialize'.")
+(defconst jumpseat-rpc--coalesce-ms 16
+  "One frame at 60 Hz: the daemon merges deltas that arrive within this time.")
 
 (defconst jumpseat-rpc--commands '(:signIn "M-x jumpseat-login" :check "M-x jumpseat-doctor")
-  "The commands of this package that hints of the daemon may name.")
+  "The commands of this package that the daemon may name in hints.")
 
 (defconst jumpseat-rpc--needed
   '("chat/start" "chat/cancel" "edit/start" "prompts/get" "prompts/list" "settings/schema"
     "transcript/check" "transcript/parse" "transcript/render")
-  "What this package cannot do without.")
+  "The methods that this package requires.")
 
 (cl-defstruct (jumpseat-rpc--link (:constructor jumpseat-rpc--make-link))
   command                    ; the program, a list of words
-  connection                 ; of jsonrpc.el
+  connection                 ; the object of jsonrpc.el
   process
   (state 'starting)          ; or `ready' or `ending'
-  (waiting nil)              ; requests until `initialize' is answered, the last one first
-  (pending nil)              ; a list of the callback for each request without an answer
+  (waiting nil)              ; requests made before `ready', the last one first
+  (pending nil)              ; a list with the callback of each open request
   info)                      ; the answer to `initialize'
 
-(defvar jumpseat-rpc--link nil "The process that runs, or nil.")
-(defvar jumpseat-rpc--crashes nil "When processes ended without being asked to.")
+(defvar jumpseat-rpc--link nil "The running process, or nil.")
+(defvar jumpseat-rpc--crashes nil "When processes ended unexpectedly.")
 (defvar jumpseat-rpc--listeners nil "An alist of methods and functions; see `jumpseat-rpc-on'.")
-(defvar jumpseat-rpc--inbox nil "What is to be called, in order.")
-(defvar jumpseat-rpc--inbox-timer nil "The timer that calls it.")
+(defvar jumpseat-rpc--inbox nil "The queued callbacks, in order.")
+(defvar jumpseat-rpc--inbox-timer nil "The timer for the queued callbacks.")
 
 ;;; Out of the filter
 
 (defun jumpseat-rpc--drain ()
-  "Call what is in the inbox.  An error of one does not hold up the others."
+  "Run the queued callbacks; an error in one does not stop the others."
   (setq jumpseat-rpc--inbox-timer nil)
   (while jumpseat-rpc--inbox
     (let ((call (pop jumpseat-rpc--inbox)))
@@ -63,20 +66,20 @@
          (jumpseat-say "Internal error: %s" (error-message-string failure)))))))
 
 (defun jumpseat-rpc--schedule ()
-  "Have the inbox called soon.
-Also from a recursive edit within a call, which may last."
+  "Start the timer for the queued callbacks.
+This also works in a recursive edit within a callback, which may last."
   (unless jumpseat-rpc--inbox-timer
     (setq jumpseat-rpc--inbox-timer (run-at-time 0 nil #'jumpseat-rpc--drain))))
 
 (defun jumpseat-rpc--later (function &rest arguments)
-  "Call FUNCTION with ARGUMENTS soon, after all others."
+  "Queue FUNCTION to be called with ARGUMENTS after all queued callbacks."
   (setq jumpseat-rpc--inbox (nconc jumpseat-rpc--inbox (list (cons function arguments))))
   (jumpseat-rpc--schedule))
 
 (defun jumpseat-rpc-on (method listener)
   "Call LISTENER with the params of each notification METHOD, a symbol.
-`ready' and `end' are sent by this file: with the answer to `initialize', and
-with the error after a process ended."
+This file itself emits `ready', with the answer to `initialize', and `end', with
+the error after a process has ended."
   (cl-pushnew listener (alist-get method jumpseat-rpc--listeners) :test #'equal))
 
 (defun jumpseat-rpc--emit (method params)
@@ -87,7 +90,7 @@ with the error after a process ended."
 ;;; Errors of the process
 
 (defun jumpseat-rpc--missing ()
-  "The error for a program that is not there."
+  "Create the error for a missing program."
   (if jumpseat-command
       (jumpseat-failure "config" (format "The program %s was not found." (car jumpseat-command))
                         (format-message "Correct `jumpseat-command', or set it to nil."))
@@ -97,7 +100,7 @@ with the error after a process ended."
 `pipx install jumpseat', or set `jumpseat-command'."))))
 
 (defun jumpseat-rpc--too-old (link lacks)
-  "The error for the program of LINK, which LACKS something."
+  "Create the error for the program of LINK, which LACKS some methods."
   (let ((version (jumpseat-get (jumpseat-rpc--link-info link) :serverInfo :version)))
     (jumpseat-failure
      "config"
@@ -111,12 +114,12 @@ with the error after a process ended."
               jumpseat-version)))))
 
 (defun jumpseat-rpc--resume-garbage ()
-  "Let Emacs collect garbage if no answer is awaited."
+  "Resume garbage collection if no answer is awaited."
   (unless (and jumpseat-rpc--link (jumpseat-rpc--link-pending jumpseat-rpc--link))
     (jumpseat-garbage-resume)))
 
 (defun jumpseat-rpc--fail-all (link err)
-  "Report ERR to everything that waits for LINK."
+  "Pass ERR to all callbacks that wait for LINK."
   (let ((callbacks (append (mapcar #'car (reverse (jumpseat-rpc--link-pending link)))
                            (mapcar #'caddr (reverse (jumpseat-rpc--link-waiting link))))))
     (setf (jumpseat-rpc--link-pending link) nil
@@ -136,7 +139,7 @@ with the error after a process ended."
               (reason (string-remove-suffix "." (car (last (split-string said "\n"))))))
          (jumpseat-rpc--fail-all
           link
-          ;; A release without `attach' names it.
+          ;; A release without `attach' reports it as an unknown command.
           (if (and (not (eql probe 0)) (string-search "'attach'" output))
               (jumpseat-rpc--too-old link "attach")
             (jumpseat-failure
@@ -147,7 +150,7 @@ with the error after a process ended."
                      (format-message "`%s attach' in a terminal." (string-join command " ")))))))))))
 
 (defun jumpseat-rpc--crashed (link code)
-  "Report that LINK ended with CODE, and start another one within the budget."
+  "Report that LINK ended with CODE; restart it unless it ends too often."
   (let ((now (float-time)))
     (setq jumpseat-rpc--crashes
           (cons now (seq-filter (lambda (at) (< (- now at) jumpseat-rpc--restart-seconds))
@@ -176,18 +179,18 @@ with the error after a process ended."
       (_ (jumpseat-rpc--crashed link code)))))
 
 (defun jumpseat-rpc--stderr (link)
-  "What the process of LINK wrote to stderr."
+  "Return the text that the process of LINK wrote to stderr."
   (let ((buffer (jsonrpc-stderr-buffer (jumpseat-rpc--link-connection link))))
     (if (not (buffer-live-p buffer)) ""
       (string-trim
-       ;; Emacs adds this when the pipe is closed.
+       ;; Emacs inserts this when the pipe is closed.
        (replace-regexp-in-string "^Process jumpseat stderr.*$" ""
                                  (with-current-buffer buffer (buffer-string)))))))
 
 ;;; Start and end
 
 (defun jumpseat-rpc--initialized (link err result)
-  "Use LINK once `initialize' was answered with ERR or RESULT."
+  "Set LINK up after `initialize' was answered with ERR or RESULT."
   (when (eq (jumpseat-rpc--link-state link) 'starting)
     (setf (jumpseat-rpc--link-info link) result)
     (unless err
@@ -214,13 +217,13 @@ with the error after a process ended."
     (jumpseat-rpc--later #'jumpseat-rpc--emit method params)))
 
 (defun jumpseat-rpc--refuse (_connection _method _params)
-  "Refuse a request of the daemon: it sends none to a client like this one."
+  "Reject a request: the daemon does not send any to clients like this one."
   (jsonrpc-error :code -32601 :message "no such method"))
 
 (defun jumpseat-rpc--read ()
-  "Read the message in this narrowed buffer.
-One that Emacs cannot read, such as a number that is too large, becomes an error
-of its request; jsonrpc.el would drop it, and the request would never end."
+  "Parse the message in this narrowed buffer.
+If Emacs cannot parse it (a number may be too large), return an error for its
+request; jsonrpc.el would drop the message, and the request would never end."
   (condition-case failure
       (json-parse-buffer :object-type 'plist :null-object nil :false-object :json-false)
     (error
@@ -232,8 +235,8 @@ of its request; jsonrpc.el would drop it, and the request would never end."
                                       (substitute-command-keys "See \\[jumpseat-log].")))))))
 
 (defun jumpseat-rpc--filter (filter process text)
-  "Call FILTER, that of jsonrpc.el, with PROCESS and TEXT.
-Messages are read by `jumpseat-rpc--read'."
+  "Call FILTER of jsonrpc.el with PROCESS and TEXT.
+Messages are parsed by `jumpseat-rpc--read'."
   (cl-letf (((symbol-function 'jsonrpc--json-read) #'jumpseat-rpc--read))
     (funcall filter process text)))
 
@@ -246,12 +249,13 @@ Messages are read by `jumpseat-rpc--read'."
                               "--log-file" (expand-file-name file))
                         jumpseat-arguments))
          (start (lambda ()
-                  ;; With adaptive buffering, Emacs 28 waits for more output before it reads.
+                  ;; With adaptive buffering, Emacs 28 waits for more output
+                  ;; before it reads.
                   (let ((process-adaptive-read-buffering nil))
                     (setf (jumpseat-rpc--link-process link)
                           (make-process :name "jumpseat" :command words :connection-type 'pipe
                                         :coding 'utf-8-emacs-unix :noquery t
-                                        ;; jsonrpc.el knows the buffer by this name.
+                                        ;; jsonrpc.el expects this name.
                                         :stderr (get-buffer-create "*jumpseat stderr*"))))))
          (arguments (list :name "jumpseat" :process start
                           :notification-dispatcher #'jumpseat-rpc--received
@@ -260,8 +264,9 @@ Messages are read by `jumpseat-rpc--read'."
                                          (jumpseat-rpc--later #'jumpseat-rpc--ended link)))))
     (make-directory (file-name-directory file) t)
     (setf (jumpseat-rpc--link-connection link)
-          ;; A log of each message would cost more than all else.  Older releases of jsonrpc.el do
-          ;; not know the first key, newer ones warn of the second.
+          ;; Logging each message would take more time than everything else.
+          ;; Old releases of jsonrpc.el do not accept the first key, and new
+          ;; ones warn about the second.
           (condition-case nil
               (apply #'jsonrpc-process-connection :events-buffer-config '(:size 0) arguments)
             (invalid-slot-name
@@ -269,8 +274,8 @@ Messages are read by `jumpseat-rpc--read'."
     (add-function :around (process-filter (jumpseat-rpc--link-process link)) #'jumpseat-rpc--filter)))
 
 (defun jumpseat-rpc-start ()
-  "Start the daemon's process if it does not run.
-Returns an error if it cannot be started; later ones reach the requests."
+  "Start the daemon's process if it is not running.
+Return an error if it cannot be started; later errors are passed to requests."
   (unless jumpseat-rpc--link
     (let* ((command (jumpseat-program))
            (link (jumpseat-rpc--make-link :command command)))
@@ -306,14 +311,14 @@ Returns an error if it cannot be started; later ones reach the requests."
                nil))
 
 (defun jumpseat-rpc--leave ()
-  "Let the process end with Emacs.
-Nothing is sent and nothing waited for: the end of its input ends the session,
-and a daemon that does not read would hold up Emacs."
+  "Prepare for the end of the process together with Emacs.
+Nothing is sent or awaited: the daemon ends the session when the input closes,
+and one that does not read would block Emacs."
   (when jumpseat-rpc--link
     (setf (jumpseat-rpc--link-state jumpseat-rpc--link) 'ending)))
 
 (defun jumpseat-rpc-stop ()
-  "End the process, without waiting for its end."
+  "End the process, without waiting for it."
   (when-let ((link jumpseat-rpc--link))
     (setf (jumpseat-rpc--link-state link) 'ending)
     (setq jumpseat-rpc--link nil)
@@ -332,8 +337,8 @@ and a daemon that does not read would hold up Emacs."
 ;;; Requests
 
 (defun jumpseat-rpc--text (value)
-  "VALUE, params, with U+FFFD for what JSON cannot express, and for U+0000.
-The daemon would replace that too, because Emacs before 30 cannot read it."
+  "Replace what JSON cannot express in VALUE, and U+0000, with U+FFFD.
+The daemon replaces U+0000 too, because Emacs before 30 cannot read it."
   (cond ((stringp value)
          (replace-regexp-in-string "[\0\uD800-\uDFFF\x3fff80-\x3fffff]" "\uFFFD" value t t))
         ((vectorp value) (vconcat (mapcar #'jumpseat-rpc--text value)))
@@ -342,17 +347,18 @@ The daemon would replace that too, because Emacs before 30 cannot read it."
 
 (defun jumpseat-rpc--call (link method params answered)
   "Send METHOD with PARAMS over LINK.
-ANSWERED gets an error or nil, and the result."
+Call ANSWERED with an error or nil, and the result."
   (jsonrpc-async-request
    (jumpseat-rpc--link-connection link) (intern method) params
    :success-fn (lambda (result) (funcall answered nil result))
-   ;; jsonrpc.el's own error for a process that ended; the end itself says more.
+   ;; Ignore jsonrpc.el's own error for a process that has ended: handling the
+   ;; end itself reports more.
    :error-fn (lambda (err) (unless (eql (plist-get err :code) -1) (funcall answered err nil)))
    :timeout nil))
 
 (defun jumpseat-rpc--send (link method params callback)
-  "Send METHOD with PARAMS over LINK.
-CALLBACK gets an error or nil, and the result."
+  "Send METHOD with PARAMS over LINK, and track the request.
+Call CALLBACK with an error or nil, and the result."
   (let* ((entry (list callback))
          (answered (lambda (err result)
                      (when (memq entry (jumpseat-rpc--link-pending link))
@@ -366,7 +372,8 @@ CALLBACK gets an error or nil, and the result."
         (jumpseat-rpc--call link method (jumpseat-rpc--text params) answered)
       (error
        (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))
-       ;; If the process has ended, and Emacs has not handled that yet, its end will be the answer.
+       ;; If the process has ended without Emacs having handled that yet,
+       ;; handling it will answer the request.
        (when (process-live-p (jumpseat-rpc--link-process link))
          (funcall answered
                   (jumpseat-failure "internal" (format "%s could not be sent: %s." method
@@ -374,8 +381,8 @@ CALLBACK gets an error or nil, and the result."
                   nil))))))
 
 (defun jumpseat-rpc-request (method params callback)
-  "Send the request METHOD with PARAMS; the daemon need not run yet.
-CALLBACK is called once, later, with an error or nil, and the result."
+  "Send the request METHOD with PARAMS, starting the daemon if necessary.
+Call CALLBACK once, later, with an error or nil, and the result."
   (let ((err (jumpseat-rpc-start)))
     (cond
      (err (jumpseat-rpc--later callback err nil))
@@ -389,7 +396,7 @@ CALLBACK is called once, later, with an error or nil, and the result."
     (jsonrpc-notify (jumpseat-rpc--link-connection jumpseat-rpc--link) (intern method) params)))
 
 (defun jumpseat-rpc-info ()
-  "The daemon's answer to `initialize', or nil if it is not connected."
+  "Return the daemon's answer to `initialize', or nil if not connected."
   (and jumpseat-rpc--link (jumpseat-rpc--link-info jumpseat-rpc--link)))
 
 (provide 'jumpseat-rpc)

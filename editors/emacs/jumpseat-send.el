@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; The question is read, its prompt and its references are put in, and the answer is written below.
+;; Parses the question, expands its prompt and its references, and writes the
+;; answer below.
 
 ;;; Code:
 
@@ -22,18 +23,19 @@
   "Functions that are called in a chat when a turn has ended.
 Their arguments are the error or nil, and the stop reason or nil.")
 
-(defvar-local jumpseat-send--turn nil "The turn that runs in this chat.")
+(defvar-local jumpseat-send--turn nil "The running turn of this chat.")
 (defvar-local jumpseat-send--preparing nil
-  "While the question of this chat is being read, an object that stands for it.")
-(defvar-local jumpseat-send--answer nil "The answer that is being written in this chat.")
-(defvar-local jumpseat-send--failed nil "Whether the last answer of this chat ended with an error.")
+  "An object that identifies the question being prepared, or nil.")
+(defvar-local jumpseat-send--answer nil "The answer being written here.")
+(defvar-local jumpseat-send--failed nil
+  "Whether the last answer in this chat ended with an error.")
 
 (defun jumpseat-send-running-p ()
-  "Whether an answer is requested or written in this buffer."
+  "Whether an answer in this buffer is being prepared or written."
   (or jumpseat-send--turn jumpseat-send--preparing))
 
 (defun jumpseat-send-stop ()
-  "Stop the answer of this buffer, and return whether there was one."
+  "Stop the answer in this buffer, and return whether there was one."
   (cond (jumpseat-send--turn
          (jumpseat-view-update :state 'stopping)
          (jumpseat-turn-stop jumpseat-send--turn)
@@ -44,14 +46,14 @@ Their arguments are the error or nil, and the stop reason or nil.")
          t)))
 
 (defun jumpseat-send--watch (&rest _)
-  "Stop an answer that the user has undone or deleted: the rest is not wanted."
+  "Stop an answer that the user has undone or deleted."
   (when (and jumpseat-send--answer
              (not (jumpseat-writer-live-p (jumpseat-answer-writer jumpseat-send--answer))))
     (setq jumpseat-send--answer nil)
     (jumpseat-send-stop)))
 
 (defun jumpseat-send--idle ()
-  "Show that this chat is idle."
+  "Reset this chat to the state in which nothing is running."
   (setq jumpseat-send--turn nil
         jumpseat-send--preparing nil)
   (remove-hook 'after-change-functions #'jumpseat-send--watch t)
@@ -70,9 +72,9 @@ Their arguments are the error or nil, and the stop reason or nil.")
   (run-hook-with-args 'jumpseat-turn-ended-functions err nil))
 
 (defun jumpseat-send--step (preparing next)
-  "Return a callback for a request of the question PREPARING of this chat.
-It calls NEXT with the result in this buffer, or shows the error, which ends the
-preparation.  It does nothing if the user has stopped it."
+  "Return a callback for a request during the preparation PREPARING.
+It calls NEXT with the result in this buffer, or shows the error and ends the
+preparation.  It does nothing if the user has stopped the preparation."
   (let ((buffer (current-buffer)))
     (lambda (err result)
       (when (and (buffer-live-p buffer)
@@ -81,8 +83,8 @@ preparation.  It does nothing if the user has stopped it."
           (if err (jumpseat-send--refuse err) (funcall next result)))))))
 
 (defun jumpseat-send--close (answer headings outcome err)
-  "Write the end of ANSWER into this chat, and the next of HEADINGS.
-OUTCOME is that of the turn, and ERR its error or nil."
+  "Write the end of ANSWER and the user's heading of HEADINGS into this chat.
+OUTCOME is the turn's outcome, and ERR its error or nil."
   (let ((empty (not (jumpseat-answer-written answer))))
     (setq jumpseat-send--answer nil
           jumpseat-send--failed (and err (not empty)))
@@ -93,23 +95,25 @@ OUTCOME is that of the turn, and ERR its error or nil."
     (jumpseat-view-update :usage (jumpseat-answer-usage answer))))
 
 (defun jumpseat-send--finish (buffer turn answer headings outcome)
-  "End TURN of the chat in BUFFER with OUTCOME, ANSWER and the next of HEADINGS."
+  "Handle the end of TURN in the chat in BUFFER.
+OUTCOME is the turn's outcome, for `jumpseat-send--close' with ANSWER and
+HEADINGS."
   (let* ((result (plist-get outcome :result))
          (err (and (not (plist-get outcome :cancelled)) (plist-get outcome :error))))
     (when (plist-get result :usage)
       (setf (jumpseat-answer-usage answer) (plist-get result :usage)))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
-        ;; A buffer that was reverted may have another turn already.
+        ;; A reverted buffer may already have another turn.
         (when (eq turn jumpseat-send--turn)
           (jumpseat-send--close answer headings outcome err))
         (run-hook-with-args 'jumpseat-turn-ended-functions err (plist-get result :stopReason))))))
 
 (defun jumpseat-send--pin (answer conversation head)
-  "Name the model of ANSWER, and its kept conversation, in the front matter.
-The chat goes on with what it began with, also when the default changes.
-CONVERSATION is what was sent, with HEAD as the front matter's text: one that
-the user has changed since stays."
+  "Write ANSWER's model and kept conversation to the front matter.
+The chat then continues with both, even if the default changes.  CONVERSATION is
+what was sent, and HEAD the text of its front matter.  If the user has changed
+the front matter since, leave it unchanged."
   (let ((writer (jumpseat-answer-writer answer))
         (model (plist-get conversation :model))
         (id (jumpseat-answer-conversation answer)))
@@ -155,7 +159,7 @@ the user has changed since stays."
     (run-hooks 'jumpseat-turn-started-hook)))
 
 (defun jumpseat-send--section (conversation)
-  "Where the last message of CONVERSATION is in this buffer: a cons of positions."
+  "Return the positions of the last message of CONVERSATION here, as a cons."
   (let* ((last (1- (length (plist-get conversation :messages))))
          (turn (seq-find (lambda (each) (eql (plist-get each :message) last))
                          (plist-get conversation :turns))))
@@ -163,7 +167,7 @@ the user has changed since stays."
           (jumpseat-transcript-line (plist-get turn :endLine)))))
 
 (defun jumpseat-send--choose-model (conversation)
-  "Choose the model and remove the question if that of CONVERSATION is /model.
+  "If the question of CONVERSATION is /model, remove it and choose the model.
 Return whether it was."
   (let* ((content (plist-get (jumpseat-transcript-last conversation) :content))
          (text (or (and (= 1 (length content)) (plist-get (elt content 0) :text)) "")))
@@ -181,8 +185,8 @@ Return whether it was."
         t))))
 
 (defun jumpseat-send--again (conversation)
-  "Remove the partial answer that CONVERSATION ends with, and ask again.
-One step of undo brings it back."
+  "Remove the partial answer at the end of CONVERSATION, and ask again.
+One undo step restores it."
   (let ((answer (car (jumpseat-send--section conversation))))
     (setq jumpseat-send--failed nil)
     (undo-boundary)
@@ -194,7 +198,7 @@ One step of undo brings it back."
     (jumpseat-send-start)))
 
 (defun jumpseat-send--read (conversation step)
-  "Go on with CONVERSATION, which is the text of this chat.
+  "Continue to send CONVERSATION, the parsed text of this chat.
 STEP makes the callbacks of requests; see `jumpseat-send--step'."
   (let ((role (plist-get (jumpseat-transcript-last conversation) :role)))
     (cond

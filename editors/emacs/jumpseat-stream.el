@@ -6,10 +6,11 @@
 
 ;;; Commentary:
 
-;; A writer grows one piece of text in a buffer that a person may edit at the same time.  It leaves
-;; point and other windows alone, except those that were at the end, is one step of undo, and has
-;; the text fontified once, when it is complete: a major mode for Markdown may need longer for each
-;; piece than the model.
+;; A writer grows one piece of text in a buffer that the user may edit at the
+;; same time.  It does not move point, nor the windows that were not at the end.
+;; All its writes are one undo step.  The text is fontified once, when it is
+;; complete: a major mode for Markdown may need more time for each piece than
+;; the model does.
 
 ;;; Code:
 
@@ -18,20 +19,20 @@
 
 (cl-defstruct (jumpseat-writer (:constructor jumpseat-writer--make) (:copier nil))
   buffer
-  start                      ; markers; what is typed at one of them stays outside
+  start                      ; markers; text typed at one of them stays outside
   end
-  (chunks nil)               ; what was written, the last one first
+  (chunks nil)               ; the texts written so far, the last one first
   (undo nil)                 ; the undo list after the last write
-  (lost nil))                ; whether the user has taken the piece away, or it is complete
+  (lost nil))                ; removed by the user, or complete
 
 (defun jumpseat-writer-new (position)
-  "A writer at POSITION of this buffer."
+  "Create a writer at POSITION in this buffer."
   (jumpseat-writer--make :buffer (current-buffer) :start (copy-marker position)
                          :end (copy-marker position)))
 
 (defun jumpseat-writer-live-p (writer)
-  "Whether the piece of WRITER can still grow.
-It cannot if the user has deleted it, or undone the writing of it."
+  "Whether more can be written with WRITER.
+Not if the user has deleted the text or undone the writing."
   (when (and (buffer-live-p (jumpseat-writer-buffer writer)) (not (jumpseat-writer-lost writer)))
     (when (and (jumpseat-writer-chunks writer)
                (= (jumpseat-writer-start writer) (jumpseat-writer-end writer)))
@@ -39,8 +40,8 @@ It cannot if the user has deleted it, or undone the writing of it."
     (not (jumpseat-writer-lost writer))))
 
 (defun jumpseat-writer--undo-join (writer)
-  "Make the next change a part of the step of undo of WRITER.
-Not if something else changed the buffer since: that stays a step of its own."
+  "Make the next change part of the undo step of WRITER.
+If something else has changed the buffer since, start another step."
   (cond ((eq buffer-undo-list t))
         ((and (jumpseat-writer-undo writer) (null (car buffer-undo-list))
               (eq (cdr buffer-undo-list) (jumpseat-writer-undo writer)))
@@ -49,7 +50,7 @@ Not if something else changed the buffer since: that stays a step of its own."
          (undo-boundary))))
 
 (defmacro jumpseat-writer-edit (writer &rest body)
-  "Change the buffer of WRITER by BODY, in the step of undo of the writes before."
+  "Change the buffer of WRITER with BODY, in the undo step of earlier writes."
   (declare (indent 1) (debug t))
   (let ((writer- (make-symbol "writer")))
     `(let ((,writer- ,writer))
@@ -61,36 +62,38 @@ Not if something else changed the buffer since: that stays a step of its own."
              (let ((inhibit-read-only t)
                    (before (prepare-change-group)))
                (prog1 (progn ,@body)
-                 ;; Some functions, such as `replace-region-contents', begin a step of undo.
+                 ;; Some functions, such as `replace-region-contents', start an
+                 ;; undo step.
                  (undo-amalgamate-change-group before)
                  (setf (jumpseat-writer-undo ,writer-)
                        (if (eq buffer-undo-list t) nil buffer-undo-list))))))))))
 
 (defun jumpseat-writer--followers (writer)
-  "The windows that are at the end of the piece of WRITER.
-Only if that is the end of the buffer."
+  "Return the windows whose point is at the end of the text of WRITER.
+Return nil unless that is also the end of the buffer."
   (let ((end (marker-position (jumpseat-writer-end writer))))
     (when (= end (1+ (buffer-size)))
       (seq-filter (lambda (window) (= (window-point window) end))
                   (get-buffer-window-list nil nil t)))))
 
 (defun jumpseat-writer-append (writer text)
-  "Add TEXT at the end of the piece of WRITER.
-A window follows only if it was at the end.  A person who types there goes on
-behind the text."
-  ;; A carriage return would be shown, and kept in the file.
+  "Add TEXT at the end of the text of WRITER.
+A window follows only if it was at the end.  A user who is typing there
+continues after the text."
+  ;; A carriage return would be visible, and would be saved in the file.
   (setq text (replace-regexp-in-string "\r" "" text t t))
   (when (and (jumpseat-writer-live-p writer) (not (string-empty-p text)))
     (with-current-buffer (jumpseat-writer-buffer writer)
       (let* ((end (jumpseat-writer-end writer))
              (followers (jumpseat-writer--followers writer))
              (point-follows (and (= (point) end) (eobp)))
-             ;; Those of font-lock and of modes cost more than all else; see `jumpseat-writer-close'.
+             ;; The hooks of font-lock and of modes take more time than all
+             ;; else; see `jumpseat-writer-close'.
              (inhibit-modification-hooks t))
         (jumpseat-writer-edit writer
           (goto-char end)
           (syntax-ppss-flush-cache (point))
-          ;; `fontified' keeps redisplay from fontifying it.
+          ;; The property `fontified' keeps redisplay from fontifying the text.
           (insert (propertize text 'fontified t))
           (set-marker end (point))
           (push text (jumpseat-writer-chunks writer)))
@@ -99,13 +102,13 @@ behind the text."
           (set-window-point window end))))))
 
 (defun jumpseat-writer--written (writer)
-  "What WRITER wrote."
+  "Return the text that WRITER has written."
   (let ((text (apply #'concat (reverse (jumpseat-writer-chunks writer)))))
     (setf (jumpseat-writer-chunks writer) (unless (string-empty-p text) (list text)))
     text))
 
 (defun jumpseat-writer--untouched-p (writer)
-  "Whether the piece of WRITER is as it was written."
+  "Whether the text of WRITER still is what was written."
   (with-current-buffer (jumpseat-writer-buffer writer)
     (save-restriction
       (widen)
@@ -114,8 +117,8 @@ behind the text."
              (jumpseat-writer--written writer)))))
 
 (defun jumpseat-writer-replace (writer text)
-  "Make the piece of WRITER the TEXT, and change only what differs.
-Does nothing if a person has edited the piece."
+  "Replace the text of WRITER with TEXT, changing only what differs.
+Do nothing if the user has edited the text."
   (when (jumpseat-writer--untouched-p writer)
     (let* ((text (replace-regexp-in-string "\r" "" text t t))
            (old (jumpseat-writer--written writer))
@@ -137,7 +140,7 @@ Does nothing if a person has edited the piece."
     t))
 
 (defun jumpseat-writer-close (writer)
-  "End the piece of WRITER; its text stays."
+  "Stop writing with WRITER; the text stays."
   (when (jumpseat-writer-live-p writer)
     (with-current-buffer (jumpseat-writer-buffer writer)
       (save-restriction

@@ -6,50 +6,52 @@
 
 ;;; Commentary:
 
-;; A chat is a text that the daemon reads and writes (`transcript/parse', `transcript/render').
+;; Chats are texts that the daemon parses and renders (`transcript/parse',
+;; `transcript/render').
 
 ;;; Code:
 
 (require 'jumpseat-rpc)
 
 (defconst jumpseat-transcript-question "## Me"
-  "The heading of questions that is read with every configuration.")
+  "The heading of questions that is understood with every configuration.")
 
 (defvar jumpseat-transcript--headings (list jumpseat-transcript-question "## Assistant")
-  "The headings that are known; a configuration may have others.")
+  "The known headings; a configuration may define others.")
 
 (defun jumpseat-transcript-heading-regexp ()
-  "A regular expression for the lines of the headings that are known."
+  "Return a regular expression that matches a line with a known heading."
   (concat "^" (regexp-opt jumpseat-transcript--headings) "[ \t]*$"))
 
 (defun jumpseat-transcript-text ()
-  "The text of this buffer, ending with a line end."
+  "Return the text of this buffer, with a line end at its end."
   (save-restriction
     (widen)
     (let ((text (buffer-substring-no-properties (point-min) (point-max))))
       (if (string-suffix-p "\n" text) text (concat text "\n")))))
 
 (defun jumpseat-transcript-parse (text callback)
-  "Read TEXT; CALLBACK gets an error or nil, and the conversation."
+  "Parse TEXT; call CALLBACK with an error or nil, and the conversation."
   (jumpseat-rpc-request "transcript/parse" (list :text text) callback))
 
 (defun jumpseat-transcript-render (message model callback)
-  "Write MESSAGE of a chat with MODEL.
-CALLBACK gets an error or nil, and the text without its last line end.  An
-answer is without blank lines around its texts."
+  "Render MESSAGE of a chat with MODEL.
+Call CALLBACK with an error or nil, and the text without its last line end.  The
+texts of an answer are trimmed of blank lines."
   (jumpseat-rpc-request
    "transcript/render" (list :messages (vector message) :model model :trimAnswers t)
    (lambda (err result)
      (funcall callback err
-              ;; The front matter names the model; only the message is wanted.
+              ;; Remove the front matter, which names the model.
               (when result
                 (string-remove-suffix
                  "\n" (replace-regexp-in-string "\\`---\n\\(?:.*\n\\)*?---\n+" ""
                                                 (plist-get result :text))))))))
 
 (defun jumpseat-transcript-headings (model callback)
-  "Get the headings of both roles, which the configuration of MODEL may rename.
-CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
+  "Fetch the headings of both roles, which the configuration may rename.
+MODEL is the chat's model.  Call CALLBACK with an error or nil, and a cons of
+the user's and the assistant's heading."
   (jumpseat-rpc-request
    "transcript/render"
    (list :messages [(:role "user" :content "-") (:role "assistant" :content "-")] :model model)
@@ -63,7 +65,7 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
                   (cons (match-string 1 text) (match-string 2 text))))))))
 
 (defun jumpseat-transcript-front-matter-end ()
-  "The position after the front matter of this buffer; `point-min' without any."
+  "Return the position after the front matter, or `point-min' without any."
   (save-excursion
     (save-restriction
       (widen)
@@ -73,13 +75,13 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
         (point-min)))))
 
 (defun jumpseat-transcript-front-matter-text ()
-  "The text of the front matter of this buffer."
+  "Return the text of the front matter of this buffer."
   (save-restriction
     (widen)
     (buffer-substring-no-properties (point-min) (jumpseat-transcript-front-matter-end))))
 
 (defun jumpseat-transcript--named (key)
-  "The word that the front matter of this buffer has for KEY, or nil."
+  "Return the value of KEY in the front matter of this buffer, or nil."
   (save-excursion
     (save-restriction
       (widen)
@@ -89,20 +91,20 @@ CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
         (match-string-no-properties 1)))))
 
 (defun jumpseat-transcript-model ()
-  "The model that the front matter of this buffer names, or nil."
+  "Return the model in the front matter of this buffer, or nil."
   (jumpseat-transcript--named "model"))
 
 (defun jumpseat-transcript-conversation ()
-  "The id of the kept conversation that this buffer continues, or nil."
+  "Return the id of the kept conversation that this buffer continues, or nil."
   (jumpseat-transcript--named "conversation"))
 
 (defun jumpseat-transcript-last (conversation)
-  "The last message of CONVERSATION, or nil."
+  "Return the last message of CONVERSATION, or nil."
   (car (last (jumpseat-list (plist-get conversation :messages)))))
 
 (defun jumpseat-transcript-front-matter (conversation callback)
-  "Write the front matter of CONVERSATION.
-CALLBACK gets an error or nil, and the text, which ends with a line end."
+  "Render the front matter of CONVERSATION.
+Call CALLBACK with an error or nil, and the text with a line end at its end."
   (jumpseat-rpc-request
    "transcript/render"
    (list :messages [] :model (plist-get conversation :model)
@@ -116,7 +118,7 @@ CALLBACK gets an error or nil, and the text, which ends with a line end."
                   (if (string-empty-p text) "" (concat text "\n"))))))))
 
 (defun jumpseat-transcript-put-front-matter (text)
-  "Put TEXT in the place of the front matter of this buffer."
+  "Replace the front matter of this buffer with TEXT."
   (save-excursion
     (save-restriction
       (widen)
@@ -126,15 +128,15 @@ CALLBACK gets an error or nil, and the text, which ends with a line end."
          (if (or (> end (point-min)) (string-empty-p text)) text (concat text "\n")))))))
 
 (defun jumpseat-transcript-replace (beg end text)
-  "Make the text from BEG to END of this buffer TEXT.
-Changes only what differs, so that point and markers in it stay."
+  "Replace the text from BEG to END of this buffer with TEXT.
+Change only what differs, so that point and markers stay."
   (save-restriction
     (widen)
     (narrow-to-region beg end)
     (replace-region-contents (point-min) (point-max) (lambda () text) 0.1)))
 
 (defun jumpseat-transcript-line (line)
-  "The position of the beginning of LINE of this buffer, from 0."
+  "Return the start of LINE of this buffer, counted from 0."
   (save-excursion
     (save-restriction
       (widen)
@@ -143,7 +145,7 @@ Changes only what differs, so that point and markers in it stay."
       (point))))
 
 (defun jumpseat-transcript-update (changes &optional done)
-  "Change the front matter of this buffer; everything else in it stays.
+  "Change the front matter of this buffer, and leave the rest unchanged.
 CHANGES is called with the conversation and returns another one.  DONE is
 called in the buffer after the change.  Errors are shown."
   (let ((buffer (current-buffer)))

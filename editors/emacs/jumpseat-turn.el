@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; `chat/start' and `edit/start', their deltas in batches of one frame, and their end.  A turn is
-;; stopped by its own id, because jsonrpc.el hides those of requests.
+;; `chat/start' and `edit/start', with their deltas delivered once per frame.
+;; Turns are stopped by their own ids, because jsonrpc.el hides the ids of
+;; requests.
 
 ;;; Code:
 
@@ -17,18 +18,18 @@
 
 (cl-defstruct (jumpseat-turn (:constructor jumpseat-turn--make) (:copier nil))
   id
-  on-deltas                  ; called with a list of deltas, once a frame at most
-  on-end                     ; called once, see `jumpseat-turn-start'
+  on-deltas                  ; called with lists of deltas, once a frame at most
+  on-end                     ; called once; see `jumpseat-turn-start'
   (queued nil)               ; deltas, the last one first
   (timer nil)
   (ended nil)
   (stopped nil))
 
-(defvar jumpseat-turn--running nil "The turns that run.")
-(defvar jumpseat-turn--count 0 "How many turns there were.")
+(defvar jumpseat-turn--running nil "The running turns.")
+(defvar jumpseat-turn--count 0 "The number of turns so far.")
 
 (defun jumpseat-turn--flush (turn)
-  "Hand on the deltas of TURN that wait."
+  "Deliver the queued deltas of TURN."
   (when-let ((timer (jumpseat-turn-timer turn)))
     (cancel-timer timer)
     (setf (jumpseat-turn-timer turn) nil))
@@ -58,17 +59,17 @@
   (unless (jumpseat-turn-ended turn)
     (setf (jumpseat-turn-ended turn) t)
     (setq jumpseat-turn--running (delq turn jumpseat-turn--running))
-    ;; The end comes also if the last deltas cannot be shown.
+    ;; End the turn even if its last deltas cannot be shown.
     (unwind-protect (jumpseat-turn--flush turn)
       (funcall (jumpseat-turn-on-end turn)
                (list :error err :result result
                      :cancelled (eql (plist-get err :code) -32800))))))
 
 (defun jumpseat-turn-start (method params on-deltas on-end)
-  "Start a turn: the request METHOD with PARAMS.  Return it.
-ON-DELTAS is called with lists of deltas, among them the values of `$/progress'
-with the type \"progress\", and ON-END once with a property list:
-:error or :result, and :cancelled."
+  "Start a turn with the request METHOD and PARAMS, and return the turn.
+ON-DELTAS is called with lists of deltas, which include the values of
+`$/progress' with the type \"progress\".  ON-END is called once with a property
+list: :error or :result, and :cancelled."
   (let* ((id (format "emacs-%d-%.6f-%d" (emacs-pid) (float-time)
                      (setq jumpseat-turn--count (1+ jumpseat-turn--count))))
          (turn (jumpseat-turn--make :id id :on-deltas on-deltas :on-end on-end)))
@@ -78,7 +79,7 @@ with the type \"progress\", and ON-END once with a property list:
     turn))
 
 (defun jumpseat-turn-stop (turn)
-  "Stop TURN.  The partial answer stays."
+  "Stop TURN.  The text received so far stays."
   (unless (or (jumpseat-turn-ended turn) (jumpseat-turn-stopped turn))
     (setf (jumpseat-turn-stopped turn) t)
     (jumpseat-rpc-request "chat/cancel" (list :turnId (jumpseat-turn-id turn))

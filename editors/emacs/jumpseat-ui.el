@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; Choices in the minibuffer that come up when an answer of the daemon arrives, and small windows.
+;; Choices in the minibuffer that wait for the daemon's answers, and small
+;; windows.
 
 ;;; Code:
 
@@ -14,21 +15,21 @@
 
 (defun jumpseat-ui-when-free (function &rest arguments)
   "Call FUNCTION with ARGUMENTS when no minibuffer is in use.
-It may ask the user: what an answer brings must not come between other keys."
+FUNCTION may ask the user, and must not interrupt other input."
   (if (active-minibuffer-window)
       (let ((hook nil))
         (setq hook (lambda ()
                      (remove-hook 'minibuffer-exit-hook hook)
                      (run-at-time 0 nil #'apply #'jumpseat-ui-when-free function arguments)))
         (add-hook 'minibuffer-exit-hook hook))
-    ;; A timer inhibits quitting.
+    ;; Quitting is inhibited in timers, so allow it here.
     (let ((inhibit-quit nil))
       (condition-case nil
           (apply function arguments)
         (quit nil)))))
 
 (defun jumpseat-ui--table (items category)
-  "A completion table of ITEMS, see `jumpseat-ui-choose'; CATEGORY is a symbol."
+  "Return a completion table of ITEMS with CATEGORY; see `jumpseat-ui-choose'."
   (let ((annotate (lambda (name)
                     (let ((note (nth 2 (assoc name items))))
                       (if (or (null note) (string-empty-p note)) "" (concat "  " note))))))
@@ -39,8 +40,8 @@ It may ask the user: what an answer brings must not come between other keys."
         (complete-with-action action items string predicate)))))
 
 (defun jumpseat-ui--insert-literally (items)
-  "Bind blank and question mark to themselves if the names of ITEMS have them.
-In a minibuffer with completion they are commands."
+  "Let blank and question mark insert themselves if names of ITEMS have them.
+In a minibuffer with completion they are bound to commands."
   (let ((map (make-sparse-keymap)))
     (dolist (character '(" " "?"))
       (when (seq-some (lambda (item) (string-search character (car item))) items)
@@ -56,9 +57,9 @@ CATEGORY is as for `jumpseat-ui-choose'."
 
 (defun jumpseat-ui-choose (prompt items category callback)
   "Let the user choose one of ITEMS when the minibuffer is free.
-ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol for other
-packages, which may show more of it at PROMPT.  CALLBACK gets the value, and is
-not called without a choice."
+ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol by which
+other packages recognize the kind of items at PROMPT.  Call CALLBACK with the
+value, unless the user chose nothing."
   (jumpseat-ui-when-free
    (lambda ()
      (when-let ((value (jumpseat-ui--read prompt items category)))
@@ -66,18 +67,18 @@ not called without a choice."
 
 (defun jumpseat-ui-offer (prompt actions callback)
   "Let the user choose one of ACTIONS, and call CALLBACK with its value.
-PROMPT shows their names, because Emacs itself lists them only on request."
+PROMPT includes their names, because Emacs lists them only on request."
   (jumpseat-ui-choose (format "%s (%s)" prompt (mapconcat #'car actions ", "))
                       actions 'jumpseat-action callback))
 
 (define-derived-mode jumpseat-ui-mode special-mode "jumpseat"
-  "The mode of windows that show something of jumpseat."
+  "The mode of windows with information about jumpseat."
   :interactive nil
   (visual-line-mode))
 
 (defun jumpseat-ui-show (name lines &optional refresh)
   "Show LINES in the buffer NAME, and return it.
-REFRESH is called to show them again, by \\`g'."
+REFRESH is called by \\`g' to show them again."
   (with-current-buffer (get-buffer-create name)
     (unless (derived-mode-p 'jumpseat-ui-mode) (jumpseat-ui-mode))
     (when refresh

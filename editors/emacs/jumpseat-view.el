@@ -6,31 +6,33 @@
 
 ;;; Commentary:
 
-;; The header line and the mode line, notes behind headings, messages below lines, and folds.
+;; Shows a chat's state around its text: the header line and the mode line,
+;; labels at headings, messages below lines, and folds.
 
 ;;; Code:
 
 (require 'jumpseat-core)
 
 (defvar-local jumpseat-view--status nil
-  "What is shown of this buffer, a property list.
-:state, a key of `jumpseat-view--labels', while something runs; :detail, shown
-in place of its label; :model, :usage and :quota.")
+  "The displayed state of this buffer, a property list.
+:state is a key of `jumpseat-view--labels', or nil if nothing is running;
+:detail is shown instead of its label.  The other keys are :model, :usage and
+:quota.")
 
 (defconst jumpseat-view--labels
   '((preparing . "sending") (waiting . "waiting") (thinking . "thinking")
     (streaming . "answering") (retrying . "waiting to try again") (stopping . "stopping"))
-  "What the states are called.")
+  "The labels of the states.")
 
 (defun jumpseat-view-get (key)
-  "The value of KEY in the status of this buffer."
+  "Return the value of KEY in the status of this buffer."
   (plist-get jumpseat-view--status key))
 
 (defvar-local jumpseat-view--header nil
-  "The text of the header line until the status changes.")
+  "The text of the header line, cached until the status changes.")
 
 (defun jumpseat-view-update (&rest values)
-  "Set keys of the status of this buffer; VALUES are keys and their values."
+  "Set VALUES, keys and their values, in the status of this buffer."
   (while values
     (setq jumpseat-view--status
           (plist-put jumpseat-view--status (pop values) (pop values))))
@@ -38,7 +40,7 @@ in place of its label; :model, :usage and :quota.")
   (force-mode-line-update))
 
 (defun jumpseat-view-tokens (usage)
-  "USAGE in a few words, or nil."
+  "Describe USAGE in a few words, or return nil."
   (when usage
     (let ((cost (plist-get usage :cost)))
       (format "%d → %d tokens%s" (plist-get usage :inputTokens) (plist-get usage :outputTokens)
@@ -46,19 +48,19 @@ in place of its label; :model, :usage and :quota.")
                 "")))))
 
 (defun jumpseat-view--state ()
-  "What this buffer does, in a few words, or nil."
+  "Describe the activity of this buffer in a few words, or return nil."
   (or (jumpseat-view-get :detail)
       (alist-get (jumpseat-view-get :state) jumpseat-view--labels)))
 
 (defun jumpseat-view-header ()
-  "The text of the header line of a chat.
-Redisplay calls this for each piece of an answer, and keys are expensive to look
-up."
+  "Return the text of the header line of a chat.
+It is cached: redisplay calls this for each piece of an answer, and looking up
+keys is slow."
   (or jumpseat-view--header
       (setq jumpseat-view--header (jumpseat-view--make-header))))
 
 (defun jumpseat-view--make-header ()
-  "Make the text of the header line."
+  "Create the text of the header line."
   (let* ((parts (list (or (jumpseat-view-get :model) "default model")
                       (jumpseat-view--state)
                       (jumpseat-view-tokens (jumpseat-view-get :usage))
@@ -67,7 +69,7 @@ up."
                 (if (jumpseat-view-get :state) "\\[jumpseat-stop] stops "
                   "\\[jumpseat-send] sends ")))
          (left (concat " " (string-join (delq nil parts) " · "))))
-    ;; A header line is a construct in which a percent sign has a meaning.
+    ;; In a header line, a percent sign starts a construct.
     (replace-regexp-in-string
      "%" "%%"
      (concat left
@@ -75,18 +77,18 @@ up."
              (propertize hint 'face 'jumpseat-note)))))
 
 (defun jumpseat-view-lighter ()
-  "The words of the mode line for this buffer."
+  "Return the mode line text for this buffer."
   (let ((state (alist-get (jumpseat-view-get :state) jumpseat-view--labels)))
     (concat " jumpseat" (and state (concat ":" state)))))
 
 (defun jumpseat-view-summary (model usage)
-  "The note behind the heading of an answer: MODEL and USAGE."
+  "Return the label of an answer's heading, with MODEL and USAGE."
   (string-join (delq nil (list model (jumpseat-view-tokens usage))) " · "))
 
 ;;; Overlays
 
 (defun jumpseat-view-overlay (beg end kind)
-  "An overlay from BEG to END of the KIND that `jumpseat-view-clear' knows."
+  "Create an overlay from BEG to END of KIND; see `jumpseat-view-clear'."
   (let ((overlay (make-overlay beg end nil t)))
     (overlay-put overlay 'jumpseat-kind kind)
     (overlay-put overlay 'evaporate (< beg end))
@@ -94,10 +96,11 @@ up."
 
 (defconst jumpseat-view-cursor (propertize " " 'cursor t)
   "A blank before text that is shown at the end of a line.
-A cursor at the end of that line is drawn on it, not on or behind the text.")
+It makes Emacs draw a cursor at the end of that line on the blank, instead of on
+or after the text.")
 
 (defun jumpseat-view-heading (position text &optional overlay)
-  "Show TEXT behind the heading at POSITION, by OVERLAY if there is one."
+  "Show TEXT after the heading at POSITION, reusing OVERLAY if there is one."
   (let ((overlay (or overlay
                      (jumpseat-view-overlay
                       position (save-excursion (goto-char position) (line-end-position))
@@ -122,7 +125,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
   (jumpseat-view-below position (concat "✗ " (jumpseat-sentence err)) 'jumpseat-error))
 
 (defun jumpseat-view-clear (&optional kind)
-  "Remove the overlays of KIND, `message' by default; others stay."
+  "Remove the overlays of KIND (by default `message'); leave others alone."
   (save-restriction
     (widen)
     (remove-overlays (point-min) (point-max) 'jumpseat-kind (or kind 'message))))
@@ -134,7 +137,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
     (define-key map (kbd "RET") #'jumpseat-toggle-thinking)
     (define-key map [mouse-1] #'jumpseat-toggle-thinking)
     map)
-  "Keys on folded thinking.")
+  "Keymap on folded thinking.")
 
 (defun jumpseat-view-fold (beg end)
   "Fold the thinking from the line at BEG to the end of the line before END."
@@ -142,7 +145,8 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
          (overlay (jumpseat-view-overlay beg end 'fold)))
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
     (overlay-put overlay 'keymap jumpseat-view-fold-map)
-    ;; The markup is four lines: the two of `<details>', and a blank one within each.
+    ;; The markup takes four lines: the two tags of `<details>', and a blank
+    ;; line inside each.
     (overlay-put overlay 'jumpseat-lines (max 1 (- (count-lines beg end) 4)))
     (jumpseat-view--close overlay)))
 
@@ -158,7 +162,7 @@ A cursor at the end of that line is drawn on it, not on or behind the text.")
   (overlay-put overlay 'display nil))
 
 (defun jumpseat-view--folds (beg end)
-  "The folds between BEG and END, in the order of the text."
+  "Return the folds between BEG and END, in buffer order."
   (sort (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat-kind) 'fold)) (overlays-in beg end))
         (lambda (a b) (< (overlay-start a) (overlay-start b)))))
 

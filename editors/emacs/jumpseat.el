@@ -45,7 +45,8 @@
 (require 'jumpseat-install)
 (require 'jumpseat-rewrite)
 
-;; Each command loads all of the package: chats have keys and a menu for commands of many files.
+;; Each command loads the whole package: the keymap and the menu of chats use
+;; commands from many files.
 ;;;###autoload
 (dolist (command '(jumpseat jumpseat-ask jumpseat-chat-mode jumpseat-doctor jumpseat-history
                    jumpseat-install jumpseat-log jumpseat-login jumpseat-logout jumpseat-model
@@ -74,14 +75,14 @@
     (define-key map "s" #'jumpseat-status)
     (define-key map "l" #'jumpseat-log)
     map)
-  "Commands of jumpseat, for a prefix key.")
+  "Keymap of jumpseat's commands, for a prefix key.")
 (fset 'jumpseat-command-map jumpseat-command-map)
 
 ;;; Keys and the menu of chats
 
 (pcase-dolist (`(,key . ,command)
                '(("C-c RET" . jumpseat-send)
-                 ;; The last one is shown in the header line.
+                 ;; The header line shows the last of several keys.
                  ("C-c C-c" . jumpseat-send)
                  ("C-c C-k" . jumpseat-stop)
                  ("C-c C-n" . jumpseat-next-turn)
@@ -91,7 +92,7 @@
                  ("C-c C-o" . jumpseat-settings)
                  ("C-c C-w" . jumpseat-copy-code)
                  ("C-c C-i" . jumpseat-insert-code)
-                 ;; In text modes this key completes words of a dictionary.
+                 ;; Text modes use this key to complete words from a dictionary.
                  ("C-M-i" . completion-at-point)
                  ("<remap> <save-buffer>" . jumpseat-save)))
   (define-key jumpseat-chat-mode-map (kbd key) command))
