@@ -1,26 +1,27 @@
 """Install the jumpseat daemon for an editor, into a virtual environment in the editor's own directory.
 
-Every editor runs this file and shows what it prints. It uses the standard library only, and it must parse on
-Python 3.6, so that an old interpreter can say that it is too old. Editors try one of these after another:
+Every editor runs this file and shows its output. The file uses only the standard library, and must parse on
+Python 3.6, so that an old interpreter can report that it is too old. Editors try these commands in turn:
 
     python3 bootstrap.py --directory DIRECTORY --key KEY REQUIREMENT...
     uv run --no-project --python '>=3.11' bootstrap.py --uv uv --directory DIRECTORY --key KEY REQUIREMENT...
 
-The environment is made by the Python that runs this file, or by uv. The requirements are tried in order until
-one of them can be installed. A working installation of the same key is kept.
+The Python that runs this file, or uv, creates the environment. The requirements are tried in order until one
+can be installed. A working installation with the same key is not replaced.
 
-Standard output has a line for each change of the progress. Its last line says how the installation ended.
-Standard error is for the log. The end of standard input cancels the installation, so that it never outlives
-its editor.
+Standard output has a line for each change of the progress; the last line describes the outcome. Standard
+error is for the log. The installation is cancelled when standard input closes, so that it never outlives its
+editor.
 
 Exit codes:
     0: jumpseat is installed.
-    20: The installation failed. The one before it still works.
+    20: The installation failed. The previous one still works.
     21: The installation was cancelled.
-    Any other: this Python or this uv cannot install jumpseat. Another may.
+    Any other: This Python or uv cannot install jumpseat, but another may.
 
 Each installation has an environment of its own, because an environment cannot be moved and may be in use. The
-file `current.json`, an object with `key` and `program`, names the complete one and is replaced in one step.
+file `current.json`, an object with `key` and `program`, names the complete installation and is replaced
+atomically.
 """
 
 import argparse
@@ -42,7 +43,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-if sys.version_info < (3, 11):  # noqa: UP036 - editors run this with whatever `python3` is
+if sys.version_info < (3, 11):  # noqa: UP036 - editors run this with any `python3`
     sys.exit(f"Python {sys.version_info[0]}.{sys.version_info[1]} is too old: jumpseat needs 3.11 or newer.")
 
 if sys.platform == "win32":
@@ -57,7 +58,7 @@ PROGRESS = re.compile(
     r"\s*(?:Collecting ([\w.-]+)|Downloading (\S+)|((?:Resolved|Prepared) \d+ packages?)"
     r"|Installing (collected) )"
 )
-"""The lines of pip and uv that name what is being done."""
+"""Matches the lines of pip and uv that name the current step."""
 
 
 class InstallError(Exception):
@@ -65,7 +66,7 @@ class InstallError(Exception):
 
 
 class CancelError(Exception):
-    """The editor no longer wants the installation, or has ended."""
+    """The editor has cancelled the installation, or has ended."""
 
 
 class Installer:
@@ -81,7 +82,7 @@ class Installer:
 
     def watch_stdin(self) -> None:
         """Cancel the installation when standard input ends."""
-        # A buffered reader that is still waiting would be a fatal error at the end of the interpreter.
+        # A buffered reader that is still blocked when the interpreter exits would cause a fatal error.
         while os.read(0, 1024):
             pass
         self._cancelled.set()
@@ -92,7 +93,7 @@ class Installer:
         with self._lock():
             before = self._current()
             if not again and before.get("key") == self._key:
-                # Its Python may have been removed.
+                # The installation fails this check if its Python has been removed.
                 with contextlib.suppress(InstallError, OSError):
                     return self._check(before["program"])
             return self._replace(before, requirements)
@@ -123,7 +124,7 @@ class Installer:
         failures = []
         for requirement in requirements:
             try:
-                # A path object would change the address of a wheel.
+                # A path object would change the URL of a wheel.
                 self._run("Installing packages", [*install, os.path.expanduser(requirement)])  # noqa: PTH111
             except InstallError as failure:
                 failures.append(failure)
@@ -140,7 +141,7 @@ class Installer:
         return {}
 
     def _remove_all_but(self, *programs: str) -> None:
-        # The environment before stays, for editors and daemons that still use it.
+        # Keep the previous environment, for editors and daemons that still use it.
         kept = {Path(program).parents[1].name for program in programs}
         for entry in self._directory.iterdir():
             if entry.is_dir() and entry.name not in kept:
@@ -148,7 +149,7 @@ class Installer:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        # The system releases the lock of a process that was killed. Child processes do not inherit it.
+        # If this process is killed, the system releases the lock: child processes do not inherit it.
         with (self._directory / "lock").open("ab") as file:
             while not _is_locked_by_us(file):
                 self._show("Waiting for another installation")
@@ -162,7 +163,7 @@ class Installer:
         lines: list[str] = []
         output: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         shown = title
-        # A workspace must not choose the modules of `python -m`, nor the package index of uv.
+        # Run in our own directory, because a workspace could choose the modules of `python -m` or uv's index.
         process = subprocess.Popen(
             command,
             cwd=self._directory,
@@ -225,7 +226,7 @@ def _kill(process: "subprocess.Popen[Any]") -> None:
         if sys.platform == "win32":
             process.kill()
         else:
-            # pip and uv start programs of their own.
+            # Kill the whole group, because pip and uv start other programs.
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -239,7 +240,7 @@ def _progress(title: str, line: str) -> str | None:
 
 
 def _reason(lines: list[str]) -> str:
-    """What a command says of its failure: its last error, else its last line."""
+    """Return the reason for which a command failed: its last error, or else its last line."""
     found = [line for line in lines if line.strip()]
     errors = [line for line in found if re.match(r"\s*error\b", line, re.IGNORECASE)]
     last = [*["It gave no reason"], *found, *errors][-1]
@@ -247,7 +248,7 @@ def _reason(lines: list[str]) -> str:
 
 
 def main() -> int:
-    """Install, and return the exit code."""
+    """Run the installer and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("requirements", nargs="+")
     parser.add_argument("--directory", type=Path, required=True)
