@@ -20,7 +20,7 @@ def request_for(*messages, **more):
 
 
 async def collect(adapter, request=None):
-    """The events of a chat, and the error that ended them if one did."""
+    """Return the events of a chat, and the error that ended them, if any."""
     return await events_of(adapter, request or request_for())
 
 

@@ -13,7 +13,7 @@ from tests.fakes.ollama import FakeOllama
 
 @pytest.fixture
 async def http() -> AsyncIterator[HttpClient]:
-    """An HTTP client for one test."""
+    """Yield an HTTP client for one test."""
     client = HttpClient()
     yield client
     await client.aclose()
@@ -21,5 +21,5 @@ async def http() -> AsyncIterator[HttpClient]:
 
 @pytest.fixture
 def server(upstream: FakeUpstream) -> FakeOllama:
-    """An Ollama server with one model."""
+    """Start an Ollama server with one model."""
     return FakeOllama(upstream)

@@ -1,4 +1,4 @@
-"""Reads the events that an adapter streams, with a time limit."""
+"""Read the events that an adapter streams, with a time limit."""
 
 import asyncio
 
@@ -6,11 +6,11 @@ from jumpseat.adapters.base import Replan
 from jumpseat.chat import ChatError, Fold, WarningEvent
 
 WAIT = 30
-"""Far longer than a scripted server takes."""
+"""The time limit in seconds, far longer than a scripted server needs."""
 
 
 async def events_of(adapter, request):
-    """The events, and the error that ended them if one did."""
+    """Return the events, and the error that ended them, if any."""
     events = []
     try:
         async with asyncio.timeout(WAIT):
@@ -22,7 +22,7 @@ async def events_of(adapter, request):
 
 
 def folded(events, model):
-    """The response folded from the events."""
+    """Return the response folded from the events."""
     fold = Fold("acme", model)
     for event in events:
         fold.add(event)
@@ -30,5 +30,5 @@ def folded(events, model):
 
 
 def codes(events):
-    """The codes of the warnings."""
+    """Return the codes of the warnings."""
     return [event.code for event in events if isinstance(event, WarningEvent)]

@@ -1,4 +1,4 @@
-"""Errors for refused GitHub sign-ins, each with a hint at what the user can do.
+"""Errors for refused GitHub sign-ins, each with a hint for the user.
 
 They cover the REST host's responses to `/copilot_internal/v2/token` and `/copilot_internal/user`.
 """

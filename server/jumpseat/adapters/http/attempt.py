@@ -1,4 +1,4 @@
-"""The shared parts of all routes: the request of one attempt, and what an endpoint is known to refuse."""
+"""The shared parts of all routes: the request of one attempt, and the record of refused parameters."""
 
 from __future__ import annotations
 

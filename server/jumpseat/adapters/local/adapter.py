@@ -178,7 +178,7 @@ class LocalAdapter(Adapter):
         return ()
 
     async def aclose(self) -> None:
-        """Stop using the server, which ends at once or later after its last user."""
+        """Stop using the server, which may linger after its last user."""
         held, self._held = self._held, None
         if held is not None:
             await held.release()

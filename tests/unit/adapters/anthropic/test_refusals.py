@@ -1,4 +1,4 @@
-"""What the adapter of Anthropic's Messages API learns from a refusal, and sends instead."""
+"""The reactions of the Anthropic adapter to refusals."""
 
 import pytest
 

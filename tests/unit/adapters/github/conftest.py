@@ -28,7 +28,7 @@ async def http() -> AsyncIterator[HttpClient]:
 
 @pytest.fixture
 def hosts(upstream: FakeUpstream) -> GitHubHosts:
-    """A GitHub whose three planes are one fake server."""
+    """Return a GitHub instance whose three planes are one fake server."""
     return github_hosts(provider="copilot", github_url=upstream.origin, api_url=upstream.origin)
 
 
@@ -39,7 +39,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def app_sign_in() -> SignIn:
-    """A sign-in with a token that is exchanged."""
+    """Return a sign-in whose token has to be exchanged."""
     return SignIn(hidden("ghu_canary-of-the-app-4711"), "file")
 
 
@@ -47,7 +47,7 @@ def app_sign_in() -> SignIn:
 async def make(
     http: HttpClient, hosts: GitHubHosts, app_sign_in: SignIn, clock: HandClock, tmp_path: Path
 ) -> AsyncIterator[Make]:
-    """Creates credentials as several daemons on one machine do."""
+    """Yield a function that creates credentials like several daemons on one machine."""
     made: list[CopilotCredential] = []
 
     def one(**changed: Any) -> CopilotCredential:

@@ -1,4 +1,4 @@
-"""A clock that a test moves, for code that measures time or waits."""
+"""A clock that a test sets, for code that measures time or waits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class HandClock:
-    """The wall clock and the monotonic clock, set by a test. A sleep moves both at once and is recorded."""
+    """The wall clock and the monotonic clock, set by a test. A sleep advances both and is recorded."""
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self.wall = now
@@ -25,12 +25,12 @@ class HandClock:
         await asyncio.sleep(0)
 
     def pass_time(self, seconds: float) -> None:
-        """Move both clocks."""
+        """Advance both clocks."""
         self.wall += seconds
         self.steady += seconds
 
     def suspend(self, seconds: float) -> None:
-        """Move the wall clock only, as when a Linux machine is suspended."""
+        """Advance only the wall clock, as when a Linux machine is suspended."""
         self.wall += seconds
 
     def set_wall(self, seconds: float) -> None:

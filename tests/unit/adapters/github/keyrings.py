@@ -1,4 +1,4 @@
-"""Fake keyrings: one that works, and ones that fail, lose data or hang."""
+"""Fake keyrings: one that works, and others that fail, lose data or hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that exchanges as a daemon does: prints "ready", waits for a line, gets a token and prints it.
+"""A program that exchanges like a daemon: prints "ready", waits for a line, obtains a token and prints it.
 
 Arguments: the fake's origin, the directory, the number of rounds. From the second round on, the data plane
 has refused the previous token.
@@ -19,7 +19,7 @@ from jumpseat.system.secrets import Secret
 
 
 class SkippingClock:
-    """The system's clocks, moved on in each round, because refusals in quick succession cause no exchange."""
+    """The system's clocks, advanced in each round, because refusals in quick succession cause no exchange."""
 
     def __init__(self) -> None:
         self.skipped = 0.0

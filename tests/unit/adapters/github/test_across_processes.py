@@ -1,4 +1,4 @@
-"""Several daemons that share one token: real processes, a real lock, a holder that is killed."""
+"""Several daemons that share one token: real processes, a real lock, and a lock owner that is killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WAIT_SECONDS = 100.0
 async def daemons(
     count: int, upstream: FakeUpstream, directory: Path, rounds: int = 1
 ) -> AsyncIterator[list[asyncio.subprocess.Process]]:
-    """Processes that are ready to ask for a token."""
+    """Yield processes that are ready to ask for a token."""
     program = ["-m", "tests.unit.adapters.github.one_exchange", upstream.origin, str(directory), str(rounds)]
     started = [
         await asyncio.create_subprocess_exec(
@@ -59,7 +59,7 @@ async def line(process: asyncio.subprocess.Process) -> str:
 
 
 async def go(processes: list[asyncio.subprocess.Process]) -> list[str]:
-    """Let all processes get a token at once; returns the tokens."""
+    """Start the exchanges of all processes simultaneously, and return their tokens."""
     assert await asyncio.gather(*map(line, processes)) == ["ready"] * len(processes)
     for process in processes:
         assert process.stdin is not None

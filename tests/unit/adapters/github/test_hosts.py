@@ -1,4 +1,4 @@
-"""The hosts of one GitHub, and which of them may get its credentials."""
+"""The hosts of a GitHub instance, and the check which of them may receive its credentials."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def test_each_plane_can_be_moved() -> None:
         "github.com",
         "https://", "https://user@github.com", "https://user:word@github.com", "https://github.com?x=1",
         "https://github.com/#x", "https://github.com:0", "https://github.com:99999", "https://git hub.com",
-        "https://github.com\\@evil.example", "https://gíthub.com", "https://github.com\n.evil.example", "https://[::1",
+        "https://github.com\\@evil.example", "https://gíthub.com", "https://github.com\n.evil.example",
+        "https://[::1",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["github_url", "api_url", "copilot_url"])

@@ -144,7 +144,7 @@ def adapter(upstream: FakeUpstream, http: HttpClient) -> Hooked:
 
 
 def answer(adapter: Hooked, reply: Reply) -> Any:
-    """The reply; also records that the request arrived."""
+    """Return the reply, and record that the request arrived."""
 
     def given(_: object) -> Reply:
         adapter.steps.append("request")

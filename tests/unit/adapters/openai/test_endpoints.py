@@ -1,4 +1,4 @@
-"""What the adapter knows of an endpoint, and what it learns from a refusal."""
+"""The adapter's facts of an endpoint, initially and after a refusal."""
 
 import asyncio
 import re
@@ -53,7 +53,7 @@ def adapter_for(base_url, http, **config):
 
 
 async def ask(adapter, **request):
-    """The warnings, and the error that ended the attempt if one did."""
+    """Return the warnings, and the error that ended the attempt, if any."""
     warnings = []
     request = ChatRequest(**{"messages": (Message.user("Hi"),), "model": "fake-model", **request})
     try:
@@ -158,7 +158,7 @@ async def test_a_value_out_of_range_is_an_error_that_names_it_and_is_not_dropped
 
 
 async def learned(upstream, http, reply, reason, **request):
-    """The messages of all requests of one adapter, after the first one was refused with `reply`."""
+    """Return the messages of an adapter's requests, of which the first is refused with `reply`."""
     upstream.script(reply)
     adapter = adapter_for(upstream.base_url, http)
     _, replan = await ask(adapter, **request)

@@ -62,7 +62,7 @@ def request_for(text="Hi", **more):
 
 
 async def collect(adapter, request=None):
-    """The events, and the error that ended them if one did."""
+    """Return the events, and the error that ended them, if any."""
     events = []
     try:
         async with asyncio.timeout(WAIT):
@@ -267,7 +267,7 @@ UNFOLLOWED = (message("OK"), reasoning(encrypted="gAAA", item_id="rs_2"))
 
 
 def after(*output):
-    """A conversation whose assistant message is an answer with these items."""
+    """Return a conversation whose assistant message is an answer with these items."""
     earlier = ResponsesDecoder("acme", "fake-model").feed_body(json.dumps(response(output)).encode())
     return (Message.user("Hi"), response_of(earlier).as_message(), Message.user("Go on"))
 

@@ -147,7 +147,7 @@ class CopilotAccount(Account):
         return replace(status, message=" ".join(filter(None, sentences)) or None)
 
     async def sign_out(self) -> AuthStatus:
-        """Delete jumpseat's own sign-in. Other programs keep theirs, which go unused until the next sign-in.
+        """Delete jumpseat's own sign-in. Those of other programs remain, but unused until the next sign-in.
 
         Raises:
             ConfigError: a file still contains a token; the message names it.

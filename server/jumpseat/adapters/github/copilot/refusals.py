@@ -1,4 +1,4 @@
-"""Errors for the data plane's refusals, on every route, each with a hint at what the user can do.
+"""Errors for the data plane's refusals, on every route, each with a hint for the user.
 
 Source: the Copilot API, errors by status, bodies, and codes for limits.
 """
@@ -26,9 +26,9 @@ from jumpseat.chat import (
 from jumpseat.dialects import ProviderFault, plain_words
 
 Cure: TypeAlias = Literal["expired_token", "wrong_host", "wrong_endpoint", "unknown_item_ids"]
-"""What another attempt would have to change.
+"""The part of a request that another attempt must change.
 
-The short-lived token, the data host, the route, or the ids of reasoning items, which belong to one
+It is the short-lived token, the data host, the route, or the ids of reasoning items, which belong to one
 connection.
 """
 

@@ -41,7 +41,7 @@ def account_of(http: HttpClient, hosts: GitHubHosts, **table: str) -> CopilotAcc
 
 
 class Person:
-    """Creates accounts of one provider; records their reported statuses; writes editors' sign-ins."""
+    """Creates accounts of one provider, records their reported statuses, and writes editors' sign-ins."""
 
     def __init__(self, emulator: CopilotEmulator, home: Path, provider: str = "copilot") -> None:
         self.http = HttpClient()
@@ -58,7 +58,7 @@ class Person:
         return account
 
     def write_sign_in(self, name: str, token: str) -> None:
-        """Write a sign-in as an editor does."""
+        """Write a sign-in like an editor."""
         self.directory.mkdir(parents=True, exist_ok=True)
         key = self.host if name == "hosts.json" else f"{self.host}:Iv1.x"
         (self.directory / name).write_text(json.dumps({key: {"user": name, "oauth_token": token}}), "utf-8")
@@ -73,7 +73,7 @@ async def person(emulator: CopilotEmulator, home: Path) -> AsyncIterator[Person]
 
 @pytest.fixture
 def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Callable[[], int]]:
-    """Puts on the path a `gh` that prints a token; returns a function that counts its runs."""
+    """Put a `gh` on the PATH that prints a token, and return a function that counts its runs."""
 
     def install(token: str) -> Callable[[], int]:
         if sys.platform == "win32":

@@ -31,7 +31,7 @@ def row(name: str, state: str | None = None) -> dict[str, Any]:
 
 
 class Service:
-    """A fake data plane: answers from its attributes, and records the requests."""
+    """A fake data plane that answers from its attributes and records the requests."""
 
     def __init__(self) -> None:
         self.login = "octocat"
@@ -82,7 +82,7 @@ def catalogue(service: Service) -> CopilotCatalogue:
 
 
 class Clock:
-    """The catalogue's clock, which a test can move on."""
+    """The catalogue's clock, which a test can advance."""
 
     passed = 0.0
     slept = 0.0
@@ -111,7 +111,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def later(clock: Clock) -> Callable[[float], None]:
-    """Moves the catalogue's clock on."""
+    """Return a function that advances the catalogue's clock."""
     return clock.pass_time
 
 
@@ -137,7 +137,7 @@ async def test_fifty_chats_at_once_request_one_list(service: Service, catalogue:
     chats = [asyncio.create_task(catalogue.at_hand()) for _ in range(50)]
     async with asyncio.timeout(20):
         await service.arrived.wait()
-    # A cancelled chat does not cancel the shared request.
+    # A cancelled chat must not cancel the shared request.
     chats.pop().cancel()
     service.gate.set()
 
@@ -277,7 +277,7 @@ async def test_an_auto_session_without_a_model_is_refused(
 async def test_terms_are_accepted_and_checked_in_the_list(
     service: Service, catalogue: CopilotCatalogue, *, unreadable: bool
 ) -> None:
-    """The list decides, not the answer, which need not be JSON."""
+    """The list decides, not the response, which need not be JSON."""
     service.unreadable = unreadable
     service.rows = [row("gpt-4.1"), row("opus/4", "unconfigured"), row("new", "disabled")]
     accepted = await catalogue.accept_terms("new")

@@ -1,4 +1,4 @@
-"""Exchange or direct use: the prefix decides first, the other route is tried once, the result is kept."""
+"""Exchange and direct use: the prefix decides which is tried first, then the other one is tried once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def paths(upstream: FakeUpstream) -> list[str]:
 
 @pytest.fixture
 def make_of(make: Make) -> MakeOf:
-    """Creates the credential of a token."""
+    """Return a function that creates the credential of a token."""
     return lambda token: make(sign_in=SignIn(hidden(token), "file", "stored-name"))
 
 

@@ -1,4 +1,4 @@
-"""Fields that Copilot adds to answers of every dialect."""
+"""Fields that Copilot adds to responses of every dialect."""
 
 from __future__ import annotations
 

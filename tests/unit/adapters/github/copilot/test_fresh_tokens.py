@@ -47,12 +47,12 @@ def mint(upstream: FakeUpstream) -> Mint:
 
 
 async def number(tokens: CopilotCredential, **options: Any) -> int:
-    """The number in the current token."""
+    """Return the number in the current token."""
     return int((await tokens.bearer(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop and its threads work until a condition is true."""
+    """Run the loop and its threads until a condition is true."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - the condition depends on a thread or the client
             await asyncio.sleep(0.001)
@@ -119,7 +119,7 @@ async def test_a_failure_is_shared_and_repeated_only_after_a_pause(
     assert len(upstream.requests) == 1
 
     made = []
-    for _ in range(600):  # Ten minutes of requests, one each second.
+    for _ in range(600):  # This is ten minutes of requests, one each second.
         clock.pass_time(1.0)
         with pytest.raises(ServerError):
             await tokens.bearer()
@@ -202,7 +202,7 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
     await until(lambda: "exchange" in tokens._failures)
     for _ in range(MANY):
         assert await number(tokens) == 1
-        await asyncio.to_thread(int)  # Time for an exchange that must not start.
+        await asyncio.to_thread(int)  # This allows time for an exchange that must not start.
     assert len(upstream.requests) == 2
     clock.pass_time(300)
     with pytest.raises(ServerError):

@@ -26,7 +26,7 @@ PLACE = Place(provider="copilot", model="m", site="https://github.com", fallback
 
 
 def refusal(status, body, **headers):
-    """The fault and the general error from the HTTP layer, with a misleading content type."""
+    """Return the fault and the general error from the HTTP layer, with a misleading content type."""
     raw = body.encode() if isinstance(body, str) else json.dumps({"error": body}).encode()
     sent = {"content-type": "text/plain; charset=utf-8", **headers}
     return read_fault(raw), error_from_response(

@@ -29,13 +29,13 @@ def mint(upstream: FakeUpstream) -> None:
 
 
 def shared_file(tmp_path: Path) -> Path:
-    """The file that the daemons share."""
+    """Return the file that the daemons share."""
     (path,) = (tmp_path / "auth").glob("copilot_token.*.json")
     return path
 
 
 def number(credential: Bearer) -> int:
-    """The number in the token."""
+    """Return the number in the token."""
     return int(credential.token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
@@ -91,7 +91,7 @@ async def test_a_newer_token_of_another_daemon_is_used_within_the_minute(
     first = make()
     await first.refuse(await first.bearer())
     refused = await first.bearer()
-    # As by a daemon that ignores the minute because of a wrong clock or an unreadable file.
+    # This imitates a daemon that ignores the minute because of a wrong clock or an unreadable file.
     clock.pass_time(1)
     shared_file(tmp_path).unlink()
     await make().bearer()

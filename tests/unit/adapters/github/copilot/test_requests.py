@@ -1,4 +1,4 @@
-"""Headers of requests to Copilot, and requests adapted to a model's row."""
+"""Headers of requests to Copilot, and the adaptation of requests to a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sessions of one daemon share of a Copilot account: its tokens, its facts, its list of models."""
+"""The parts of a Copilot account that a daemon's sessions share: its tokens, its facts, its models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WAIT_SECONDS = 20
 
 
 class Sessions:
-    """The sessions of one daemon, each with an adapter of its own."""
+    """The sessions of one daemon, each with its own adapter."""
 
     def __init__(self, emulator: CopilotEmulator, home: Path) -> None:
         self.emulator = emulator
@@ -82,7 +82,7 @@ async def chat(adapter: CopilotAdapter) -> None:
 
 @pytest.fixture
 def file_reads(monkeypatch: pytest.MonkeyPatch) -> list[SharedTokenFile]:
-    """The reads of the file that daemons share."""
+    """Return a list that records the reads of the file that daemons share."""
     reads: list[SharedTokenFile] = []
     read = SharedTokenFile.read
 
@@ -111,7 +111,7 @@ async def test_all_chats_of_all_sessions_cause_one_exchange_when_the_token_expir
     second = await all_tokens()
     assert len(second) == 1 != len(first & second)
     assert len(emulator.requests(path=EXCHANGE)) == 2
-    assert len(file_reads) == 3  # One more for the refusal: another daemon may have replaced the token.
+    assert len(file_reads) == 3  # The refusal adds a read: another daemon may have replaced the token.
 
 
 async def test_all_chats_of_all_sessions_ask_once_for_the_account_of_a_token_used_directly(
@@ -231,7 +231,7 @@ async def test_sessions_of_one_account_and_one_editor_share_the_list_of_models(
 
 
 async def signed_in(sessions: Sessions, number: int) -> list[CopilotAdapter]:
-    """Sessions with a sign-in of our own in the store."""
+    """Return sessions with one of jumpseat's own sign-ins in the store."""
     adapters = [sessions.new({"JUMPSEAT_HOME": str(sessions.home)}) for _ in range(number)]
     token = hidden(sessions.emulator.issue_token("octocat"))
     store = token_store_of(adapters[0]._config.origin.environment)
@@ -258,7 +258,7 @@ async def test_a_chat_that_waits_for_a_token_while_another_session_signs_out_get
     emulator.script(EXCHANGE, lambda call: replace(call.honest(), held=Gate()))
     waiting = asyncio.create_task(token_of(two))
     await emulator.wait_for(EXCHANGE)
-    await one.account.credential()  # Uses the sign-in too.
+    await one.account.credential()  # This uses the sign-in too.
     async with asyncio.timeout(WAIT_SECONDS):
         await one.account.sign_out()
         with pytest.raises(AuthenticationError, match="No account is signed in"):

@@ -1,4 +1,4 @@
-"""One exchange and its answer: the lifetime of a token, independent of clocks."""
+"""One exchange and its response: the lifetime of a token, independent of clocks."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def lives(found: CopilotToken) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("date", "fields", "expected"),
     [
-        # The usual answer: the token expires five minutes after `refresh_in`.
+        # In the usual response, the token expires five minutes after `refresh_in`.
         (NOW, {"refresh_in": 1500, "expires_at": NOW + 1800}, (1260, 1560)),
-        # A local clock that is an hour behind or ahead changes nothing.
+        # A local clock that is an hour behind or ahead makes no difference.
         (NOW + 3600, {"refresh_in": 1500, "expires_at": NOW + 5400}, (1260, 1560)),
         (NOW - 3600, {"refresh_in": 1500, "expires_at": NOW - 1800}, (1260, 1560)),
         (None, {"refresh_in": 1500, "expires_at": NOW - 1800}, (1260, 1560)),
-        # Without `refresh_in`, only the expiry.
+        # Without `refresh_in`, the expiry alone decides.
         (NOW + 3600, {"expires_at": NOW + 5400}, (1500, 1800)),
         (None, {"expires_at": NOW + 1800}, (1500, 1800)),
         # The expiry is earlier than the refresh.
         (NOW, {"refresh_in": 1500, "expires_at": NOW + 100}, (50, 100)),
-        # Expired by the server's clock, or by the local one if the server sends no date.
+        # The token has expired by the server's clock, or by the local one if the server does not send a date.
         (NOW, {"refresh_in": 1500, "expires_at": NOW - 100}, (1260, 1560)),
         (NOW, {"expires_at": NOW - 100}, (300, 600)),
         (None, {"expires_at": NOW - 3600}, (300, 600)),

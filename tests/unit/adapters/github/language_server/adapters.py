@@ -36,6 +36,6 @@ async def warnings(adapter: LanguageServerAdapter, request: ChatRequest) -> list
 
 
 def without_conversations(fake: FakeLanguageServer) -> None:
-    """Make the fake an older server, without the conversation methods."""
+    """Turn the fake into an older server, without the conversation methods."""
     for method in CONVERSATIONS:
         fake.on(method, UNKNOWN)

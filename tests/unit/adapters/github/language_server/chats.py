@@ -1,4 +1,4 @@
-"""Runs conversations and completions over a scripted language server, and collects their events."""
+"""Run conversations and completions over a scripted language server, and collect their events."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CREATE, TURN, DESTROY = "conversation/create", "conversation/turn", "conversatio
 MISSING = RpcError(-32601, "Method not found")
 
 PATIENCE_SECONDS = 20.0
-"""Far longer than any step takes on a loaded machine."""
+"""A time limit far longer than any step needs on a loaded machine."""
 
 
 @asynccontextmanager
 async def conversations(
     fake: FakeLanguageServer, silence_seconds: float = PATIENCE_SECONDS
 ) -> AsyncIterator[Conversations]:
-    """The conversation API; it gets the server's notifications."""
+    """Yield the conversation API, which receives the server's notifications."""
     apis: list[Conversations] = []
 
     def notified(method: str, params: Any) -> None:
@@ -47,7 +47,7 @@ async def conversations(
 async def completions(
     fake: FakeLanguageServer, silence_seconds: float = PATIENCE_SECONDS
 ) -> AsyncIterator[Completions]:
-    """The completion API."""
+    """Yield the completion API."""
     server = _server(fake, lambda method, params: None)
     try:
         yield Completions("helper", server, silence_seconds=silence_seconds)
@@ -68,7 +68,7 @@ def _server(fake: FakeLanguageServer, on_notification: Callable[[str, Any], None
 
 
 def asked(*said: str | Message, **more: Any) -> ChatRequest:
-    """A request with the messages of the user and the assistant, in turn."""
+    """Return a request with the messages of the user and the assistant, alternating."""
     messages = [
         each if isinstance(each, Message) else (Message.assistant if index % 2 else Message.user)(each)
         for index, each in enumerate(said)
@@ -77,7 +77,7 @@ def asked(*said: str | Message, **more: Any) -> ChatRequest:
 
 
 async def events_of(api: Conversations | Completions, request: ChatRequest) -> list[StreamEvent]:
-    """All events of a chat that succeeds; asserts that they keep the laws."""
+    """Return all events of a chat that succeeds, and assert that they obey the laws."""
     async with aclosing(api.stream(request)) as stream:
         events = [event async for event in stream]
     assert_laws(events)
@@ -85,7 +85,7 @@ async def events_of(api: Conversations | Completions, request: ChatRequest) -> l
 
 
 async def answer_of(api: Conversations | Completions, request: ChatRequest) -> Response:
-    """The response of a chat that succeeds."""
+    """Return the response of a chat that succeeds."""
     fold = Fold("helper", request.model)
     for event in await events_of(api, request):
         fold.add(event)
@@ -97,7 +97,7 @@ async def failure_of(
     request: ChatRequest,
     on_event: Callable[[StreamEvent], None] = lambda event: None,
 ) -> tuple[Exception, list[StreamEvent]]:
-    """The error of a chat that fails, and the events before it."""
+    """Return the error of a chat that fails, and the events before it."""
     events: list[StreamEvent] = []
 
     try:
@@ -112,5 +112,5 @@ async def failure_of(
 
 
 def text_in(events: Iterable[StreamEvent]) -> str:
-    """The text in the events, joined."""
+    """Return the joined text of the events."""
     return "".join(event.text for event in events if isinstance(event, TextDeltaEvent))

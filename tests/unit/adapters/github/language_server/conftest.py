@@ -49,7 +49,7 @@ def harness(harnesses: Harnesses) -> Harness:
 
 @pytest.fixture
 async def make(fake: FakeLanguageServer) -> AsyncIterator[Make]:
-    """Creates adapters over the fake, and closes them at the end."""
+    """Yield a function that creates adapters over the fake, and close them at the end."""
     made: list[LanguageServerAdapter] = []
 
     def one(**table: Any) -> LanguageServerAdapter:
@@ -66,7 +66,7 @@ async def make(fake: FakeLanguageServer) -> AsyncIterator[Make]:
 
 @pytest.fixture
 def fake_free() -> Make:
-    """Creates adapters whose program does not exist, so that any start fails."""
+    """Return a function that creates adapters whose program does not exist, so that any start fails."""
 
     def one(**table: Any) -> LanguageServerAdapter:
         config = ProviderConfig(

@@ -1,4 +1,4 @@
-"""Runs `LanguageServer` over the fake server, or over a program that the test writes."""
+"""Run `LanguageServer` over the fake server, or over a program that the test writes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SECRET = "hunter2-correct-horse-battery"
 GITHUB_TOKEN = "ghu_0123456789abcdefghij"
 AT_ONCE_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
-"""Far longer than any step takes on a loaded machine."""
+"""A time limit far longer than any step needs on a loaded machine."""
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals and process groups")
 
 
 class Harness:
-    """One `LanguageServer` as the adapter creates it; records its notifications."""
+    """One `LanguageServer`, created like in the adapter; records its notifications."""
 
     def __init__(self, provider: str, config: ProviderConfig) -> None:
         self.environment = config.origin.environment
@@ -82,7 +82,7 @@ class Harnesses:
 async def started_request(
     connection: ServerConnection, fake: FakeLanguageServer, seconds: float | None = None
 ) -> asyncio.Task[Any]:
-    """A request that the fake has received and does not answer."""
+    """Start a request that the fake receives and does not answer."""
     fake.on("ask", NEVER)
     task = asyncio.ensure_future(connection.request("ask", {}, seconds=seconds))
     await fake.wait_for("ask", len(fake.params("ask")) + 1)

@@ -1,4 +1,4 @@
-"""Reads the sign-in, the plan and the quotas from a language server's answers."""
+"""The sign-in, the plan and the quotas in a language server's responses."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask
 async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
     fake: FakeLanguageServer, make: Make, chat_api: str, status: str | None, kind: type[Exception], words: str
 ) -> None:
-    # A sign-in exists, so the server accepts the chat, and only then learns that the sign-in is refused.
+    # A sign-in exists, so the server accepts the chat, and only later finds out that the sign-in is refused.
     def refuse(params: Any) -> RpcError:
         if status is not None:
             row = {"category": "auth", "kind": "Error", "result": {"status": status, "user": "octocat"}}

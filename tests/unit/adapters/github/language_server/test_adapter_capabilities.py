@@ -1,4 +1,4 @@
-"""What a chat API does not support: refused, or dropped with a warning."""
+"""Features that a chat API does not support: refused, or dropped with a warning."""
 
 from __future__ import annotations
 

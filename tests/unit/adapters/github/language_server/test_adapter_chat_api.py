@@ -1,4 +1,4 @@
-"""Which API of a language server a chat uses, and the capabilities of each."""
+"""The API of a language server that a chat uses, and the capabilities of each API."""
 
 from __future__ import annotations
 

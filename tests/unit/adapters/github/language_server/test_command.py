@@ -42,7 +42,7 @@ def program_at(path: Path) -> Path:
 
 
 def configured(home: Path, text: str) -> ProviderConfig:
-    """The table `cls` as the daemon reads it from a file."""
+    """Return the table `cls` as the daemon reads it from a file."""
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
     config = load_config(None, None, environment=environment_of_process(), kinds=KINDS)
     assert not config.faults, config.faults
@@ -58,7 +58,7 @@ def fault(home: Path, text: str) -> str:
 def environment(
     config: ProviderConfig, environ: Mapping[str, str], *, kept_back: Collection[str] = ()
 ) -> dict[str, str]:
-    """The environment of the program of a client with these variables; some, and `SECRET`, are kept back."""
+    """Return the environment of a client's program; some variables, and `SECRET`, are kept back."""
     of_client = environment_with(environ)
     of_client.keep_back(hidden(SECRET))
     of_client.kept_back.update(config.origin.environment.kept_back, kept_back)
@@ -84,7 +84,7 @@ def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: P
 def test_a_missing_program_is_reported_with_the_command_that_installs_it(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
 ) -> None:
-    # A program in the working directory, a user's workspace, is not run.
+    # A program in the working directory, a user's workspace, must not run.
     program_at(tmp_path / PROGRAM)
     monkeypatch.chdir(tmp_path)
     environ = {} if path is None else {"PATH": path}

@@ -36,7 +36,7 @@ OPEN, CLOSE = "textDocument/didOpen", "textDocument/didClose"
 
 
 def panel(fake, *texts, result=None):
-    """The panel's answer to a request: the items as progress reports, then the result."""
+    """Return the panel's answer to a request: the items as progress reports, then the result."""
 
     def answer(params):
         for text in texts:
@@ -194,7 +194,7 @@ async def test_without_panel_items_the_inline_completion_is_the_answer(fake, ans
     ("answer", "words", "hint"),
     [
         ({"items": []}, "returned no completion", 'providers.helper.chat_api = "conversation"'),
-        # Such a server has no conversations either, so the hint does not propose them.
+        # Such a server has no conversations either, so the hint must not suggest them.
         (MISSING, "does not support completions", UPDATE_COMMAND),
     ],
 )

@@ -174,7 +174,7 @@ async def test_the_number_of_kept_conversations_is_limited_and_the_oldest_is_des
         for number in range(KEPT_CONVERSATIONS):
             await answer_of(api, asked(f"Chat {number}"))
         assert fake.params(DESTROY) == []
-        # The first is used again, so that the second is now the oldest.
+        # Use the first conversation again, so that the second is now the oldest.
         await answer_of(api, asked("Chat 0", "You said: Chat 0", "More"))
         await answer_of(api, asked("One more"))
         destroyed = await fake.wait_for(DESTROY)

@@ -1,4 +1,4 @@
-"""How chats through the language server's conversations end: cancelled, silent, or with the server."""
+"""The ends of chats through the language server's conversations: cancelled, silent, or with the server."""
 
 import asyncio
 import contextlib
@@ -78,7 +78,7 @@ async def test_silence_ends_a_chat_and_cancels_its_request(fake, said):
 
 @pytest.mark.requirement("language-server:silence")
 async def test_silence_is_counted_from_the_last_report(fake):
-    # Five reports, each after a third of the limit; a busy machine may send them later.
+    # Each of five reports comes after a third of the limit; a busy machine may send them later.
     for silence_seconds in (1.2, 3.6, 7.2):
         steps = [asyncio.Event() for _ in range(5)]
         values = [value for step in steps for value in (step, report())]

@@ -101,7 +101,7 @@ async def test_the_end_report_decides_even_if_a_refusal_or_a_death_follows(fake,
     def ended(*values):
         async def answer(params):
             await turn(fake, *values)(params)
-            # The answer to this request shows that all before it has been read.
+            # The answer to this request shows that everything before it has been read.
             await fake.request("workspace/workspaceFolders")
             return await refuse(params)
 

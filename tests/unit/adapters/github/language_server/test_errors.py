@@ -1,4 +1,4 @@
-"""How the Copilot language server's errors become errors of the vocabulary, with their hints."""
+"""The conversion of the Copilot language server's errors to jumpseat's, with their hints."""
 
 from datetime import UTC, datetime
 

@@ -18,7 +18,7 @@ from tests.unit.adapters.github.language_server.users import COMMAND, User, User
 
 @pytest.fixture
 def opened(fake: FakeLanguageServer) -> asyncio.Event:
-    """Makes the server hold back its answer, a signed-in user, until the event is set."""
+    """Make the server delay its answer, a signed-in user, until the event is set."""
     event = asyncio.Event()
 
     async def when_opened(params: Any) -> Any:
@@ -59,7 +59,7 @@ async def test_a_refresh_checks_the_sign_in_and_fetches_plan_and_quotas(user: Us
     assert user.fake.params("checkStatus") == [{"options": {"forceRefresh": True}}]
     assert (status.state, status.plan) == ("signed_in", "individual")
     assert [quota.name for quota in status.quotas or ()] == ["chat", "completions", "premium_interactions"]
-    # The next status keeps them.
+    # The next status still has them.
     assert (await user.status()).plan == "individual"
 
 
@@ -152,7 +152,7 @@ async def test_only_the_first_status_waits_for_a_silent_server(
         assert {status.state for status in statuses} == {"signed_out"}
         return asyncio.get_running_loop().time() - began
 
-    # Ten together take less than the wait of one.
+    # All ten together take less time than waiting for one.
     await is_quick(seconds_until_ten_are_reported, within=1.0)
     await user.aclose()
 

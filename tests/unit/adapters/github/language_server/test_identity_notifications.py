@@ -82,7 +82,7 @@ async def test_an_unrelated_notification_changes_nothing(
 
     assert await user.settled() == []
     assert await user.status() == before
-    # A handler that failed would log a warning.
+    # A handler that failed would have logged a warning.
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
@@ -101,7 +101,7 @@ async def test_an_older_servers_notification_causes_a_check_of_the_sign_in(user:
     user.fake.notify(method, {key: "Error", "message": "You are not signed into GitHub.", "busy": False})
     user.fake.notify(method, {key: "InProgress", "busy": True})
     assert await user.settled() == []
-    # A check that these had caused would have arrived by now.
+    # A check caused by these would have arrived by now.
     assert await user.settled() == []
     assert len(user.fake.params("checkStatus")) == checks
 

@@ -1,4 +1,4 @@
-"""Decodes the progress reports of a turn of the Copilot language server into events."""
+"""The progress reports of a language server's turn, decoded into events."""
 
 from datetime import UTC, datetime
 
@@ -29,7 +29,7 @@ ANSWER = {"conversationId": "conversation-1", "turnId": "turn-1", "modelName": "
 
 
 def decoded(*values, answer=ANSWER, warnings=()):
-    """All events of a turn that succeeds; asserts that they keep the laws."""
+    """Return all events of a turn that succeeds, and assert that they obey the laws."""
     decoder = ProgressDecoder("helper", "m", warnings)
     events = [event for value in values for event in decoder.feed(value)]
     events += decoder.finish(answer)
@@ -38,7 +38,7 @@ def decoded(*values, answer=ANSWER, warnings=()):
 
 
 def failed(*values, answer=ANSWER):
-    """The events of a turn that fails, and its error."""
+    """Return the events of a turn that fails, and its error."""
     decoder = ProgressDecoder("helper", "m")
     events = [event for value in values for event in decoder.feed(value)]
     with pytest.raises(Exception) as caught:

@@ -31,7 +31,7 @@ pytestmark = POSIX
 async def test_a_server_ends_by_itself_after_the_shutdown_request(
     harness: Harness, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Longer than the test waits: a close that sleeps for these times fails it.
+    # These times exceed the test's patience, so a close that sleeps for them fails the test.
     monkeypatch.setattr(connection_module, "SHUTDOWN_SECONDS", 2 * PATIENCE_SECONDS)
     monkeypatch.setattr(connection_module, "STOP_SECONDS", 4 * PATIENCE_SECONDS)
     connection = await harness.connection()

@@ -44,7 +44,7 @@ def signed_out(user: User) -> User:
 
 @pytest.fixture
 def approved(signed_out: User) -> asyncio.Event:
-    """Makes the server notify a code, and sign the user in once the event is set."""
+    """Make the server notify a code, and sign the user in once the event is set."""
     event = asyncio.Event()
     device_flow(signed_out.fake, event)
     return event
@@ -52,7 +52,7 @@ def approved(signed_out: User) -> asyncio.Event:
 
 @pytest.fixture
 async def signing_in(signed_out: User, approved: asyncio.Event) -> asyncio.Task[AuthStatus]:
-    """A pending sign-in whose code has been shown."""
+    """Return a pending sign-in whose code has been shown."""
     task = asyncio.ensure_future(signed_out.sign_in())
     await signed_out.prompt()
     return task
@@ -108,7 +108,7 @@ async def test_a_cancelled_sign_in_is_cancelled_at_the_server(
         await signing_in
 
     await signed_out.fake.wait_for("$/cancelRequest")
-    # The next sign-in may begin.
+    # The next sign-in may start.
     signed_out.fake.on("signInWithDeviceFlow", {"status": "OK", "user": "octocat"})
     assert (await signed_out.sign_in()).state == "signed_in"
 

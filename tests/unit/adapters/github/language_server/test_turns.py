@@ -1,4 +1,4 @@
-"""Converts a chat into turns of the Copilot language server."""
+"""The conversion of a chat to the Copilot language server's turns."""
 
 import pytest
 

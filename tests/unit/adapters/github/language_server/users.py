@@ -49,12 +49,12 @@ class User:
         return await self.identity.status(refresh=refresh)
 
     async def change(self) -> AuthStatus:
-        """The next reported change."""
+        """Return the next reported change."""
         async with asyncio.timeout(WAIT_SECONDS):
             return await self.changes.get()
 
     async def settled(self) -> list[AuthStatus]:
-        """The changes reported since the last call, with all that the server has sent by now."""
+        """Return the changes reported since the last call, up to everything the server has sent by now."""
         # The server sends in order: everything before this answer has been read.
         await (await self.server.connection()).request("getVersion", seconds=WAIT_SECONDS)
         return [self.changes.get_nowait() for _ in range(self.changes.qsize())]
@@ -68,7 +68,7 @@ class User:
         self._prompted.set()
 
     async def prompt(self) -> SignInPrompt:
-        """The first prompt of the sign-in, as soon as it is shown."""
+        """Return the first prompt of the sign-in, as soon as it is shown."""
         async with asyncio.timeout(WAIT_SECONDS):
             await self._prompted.wait()
         return self.prompts[0]
@@ -102,6 +102,6 @@ async def _unasked(method: str, params: Any) -> Any:
 
 
 def v2(status: str, *, login: str | None = None, **more: Any) -> dict[str, Any]:
-    """The params of `didChangeStatus/v2` for the sign-in."""
+    """Return the params of `didChangeStatus/v2` for the sign-in."""
     result = {"status": status, **({"user": login} if login else {})}
     return {"statuses": [{"category": "auth", "kind": "Normal", "result": result, **more}]}

@@ -1,6 +1,7 @@
-"""Kills processes while they write a sign-in; a test runs this as a program.
+"""A program that kills processes while they write a sign-in.
 
-Arguments: the directory, and the number of kills. Exits with 0 if the file was whole and private after each.
+Arguments: the directory, and the number of kills. Exits with 0 if the file was complete and private after
+each kill.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a scri
 
 
 def fake_gh(directory: Path, program: str) -> dict[str, str]:
-    """An environment whose `gh` runs a Python program."""
+    """Return an environment whose `gh` runs a Python program."""
     command = directory / "gh"
     command.write_text(f"#!{sys.executable}\n{textwrap.dedent(program)}")
     command.chmod(0o755)
@@ -100,7 +100,7 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
     timeout = asyncio.timeout
 
     def held(seconds: float | None) -> asyncio.Timeout:
-        """The time limit of `gh` starts once its child runs, because a busy machine is slow to start both."""
+        """Start the time limit of `gh` once its child runs, because a busy machine is slow to start both."""
         if seconds == 3.0:
             timeouts.append(timeout(None))
             return timeouts[-1]
@@ -108,7 +108,7 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
 
     monkeypatch.setattr(asyncio, "timeout", held)
     token = asyncio.create_task(gh_token("github.com", environment_with(environ), seconds=3.0))
-    # The first one is of the search for `gh`. The second one may begin later than the process, which runs
+    # The first one is for the search for `gh`. The second one may start later than the process, which runs
     # before `start` has returned.
     assert await asyncio.to_thread(_soon, lambda: len(timeouts) == 2 and pids.exists())
     timeouts[-1].reschedule(asyncio.get_running_loop().time())
@@ -121,7 +121,7 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
 
 
 def _soon(condition: Callable[[], bool]) -> bool:
-    """Whether the condition becomes true; no event of another process reports it."""
+    """Whether the condition becomes true; it must be polled, because it depends on another process."""
     end = time.monotonic() + 30
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)

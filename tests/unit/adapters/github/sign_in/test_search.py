@@ -1,4 +1,4 @@
-"""Which of several sign-ins is used, and when none may be."""
+"""The choice among several sign-ins, and the cases in which none may be used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> TokenStore:
 
 @pytest.fixture
 def everything(tmp_path: Path) -> dict[str, str]:
-    """An environment with every source except the configuration and jumpseat's store."""
+    """Return an environment with every source except the configuration and jumpseat's store."""
     theirs = tmp_path / "config" / "github-copilot"
     theirs.mkdir(parents=True)
     for name in ("hosts.json", "apps.json"):
@@ -173,7 +173,7 @@ async def test_found_sign_ins_go_only_to_hosts_of_their_github(
     store: TokenStore, everything: dict[str, str], hosts: GitHubHosts
 ) -> None:
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
-    environ = {**everything, "PATH": ""}  # Without the fake `gh`, which answers for any host.
+    environ = {**everything, "PATH": ""}  # This removes the fake `gh`, which answers for any host.
 
     assert (await find_sign_ins(hosts, store, environment_with(environ))).best is None
 

@@ -1,4 +1,4 @@
-"""A sign-out leaves no token of the provider on disk, or reports the file that still has one."""
+"""A sign-out removes all tokens of the provider from disk, or reports the file that still has one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def store(directory: Path) -> TokenStore:
 
 
 def holders(directory: Path, text: str = "canary-of-the-provider") -> list[str]:
-    """The names of the files that contain a text."""
+    """Return the names of the files that contain a text."""
     return [path.name for path in directory.iterdir() if path.is_file() and text in path.read_text()]
 
 
@@ -145,7 +145,7 @@ async def test_a_linked_directory_is_refused_and_reported(
 
 @pytest.fixture
 def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[CopilotCredential]:
-    """The token caches of two sign-ins of one provider and one of another, with shared files."""
+    """Return token caches of two sign-ins of one provider and one of another, with shared files."""
     upstream.default(Reply.json({"token": "tid=canary;x=1", "refresh_in": 1500}), path=EXCHANGE)
     places = {"github_url": upstream.origin, "api_url": upstream.origin}
     return [
