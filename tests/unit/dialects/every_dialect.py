@@ -1,6 +1,6 @@
-"""One answer in the bytes of every dialect, streamed and not, for tests that all dialects share.
+"""One answer encoded in every dialect, streamed and not, for tests that all dialects share.
 
-The dialects are the packages of `jumpseat.dialects`; there is no list to keep.
+The dialects are the packages in `jumpseat.dialects`, so there is no list to maintain.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from jumpseat.testing import answers as all_answers
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a dialect encodes an answer, decodes it, and encodes a request."""
+    """The functions of a dialect that encode and decode an answer, and encode a request."""
 
     name: str
     script: Script
     decoder: type[Decoder]
     encode: Callable[..., dict[str, Any]]
-    """Takes the request, and `parameters` of the provider's table."""
+    """The encoder of requests, which takes a request and the `parameters` of the provider's table."""
 
     def events(self, said: Answer, *, streamed: bool) -> list[StreamEvent]:
-        """The events of the answer, checked against the rules of events."""
+        """Decode the answer, check its events against the event rules, and return them."""
         reply = self.script.answer(said, streamed=streamed)
         decoder = self.decoder("acme", "asked")
         events: list[StreamEvent] = []
@@ -45,7 +45,7 @@ class Dialect:
         return events
 
     def read(self, said: Answer, *, streamed: bool) -> Response:
-        """The response."""
+        """Decode the answer, and return the response."""
         fold = Fold("acme", "asked")
         for event in self.events(said, streamed=streamed):
             fold.add(event)
@@ -58,7 +58,7 @@ def _only(module: ModuleType, suffix: str) -> Any:
 
 
 def _dialect(name: str) -> Dialect:
-    """The dialect of a package, by what it exports: `encode`, a `…Decoder` and a `…Facts`."""
+    """Return the dialect of a package, which must export `encode`, a `…Decoder` and a `…Facts`."""
     package = import_module(f"{dialects.__name__}.{name}")
     facts = _only(package, "Facts")
     answers = import_module(f"{all_answers.__name__}.{name}")

@@ -1,4 +1,4 @@
-"""The assembler keeps the rules of events for any sequence of calls."""
+"""The assembler follows the event rules for any sequence of calls."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Citations in the forms of all providers: the passage, and the places in the text and in the source."""
+"""Citations in the formats of all providers: the passage, and its place in the text and in the source."""
 
 import pytest
 

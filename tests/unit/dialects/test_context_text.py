@@ -1,4 +1,4 @@
-"""The text of a context block for the model."""
+"""The text that the model receives for a context block."""
 
 import pytest
 

@@ -38,7 +38,7 @@ def deltas_of(events, kind):
     field = "argument_delta" if kind is ToolUseDeltaEvent else "text"
     pieces = [getattr(event, field) for event in events if isinstance(event, kind)]
     for piece in pieces:
-        piece.encode()  # No lone surrogate is in it.
+        piece.encode()  # This fails if it contains a lone surrogate.
     return "".join(pieces)
 
 

@@ -1,4 +1,4 @@
-"""Calls with endless whitespace, which some models send until their limit."""
+"""Calls with endless whitespace, which some models write until their token limit."""
 
 from __future__ import annotations
 

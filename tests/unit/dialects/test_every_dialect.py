@@ -1,4 +1,4 @@
-"""Answers that violate their dialect, for the decoders of all dialects."""
+"""Answers that violate their dialect, decoded in all dialects."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Parameters of bodies: leaving one out, by its name or as a member of one."""
+"""Removal of a body's parameters, by name or as a member of another parameter."""
 
 from jumpseat.dialects.parameters import without
 

@@ -1,4 +1,4 @@
-"""The parameters that OpenAI's reasoning models refuse, by name of the model."""
+"""The parameters that OpenAI's reasoning models reject, by model name."""
 
 import pytest
 

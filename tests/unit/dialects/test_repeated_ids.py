@@ -1,4 +1,4 @@
-"""Calls of one answer that share an id get unique ids; requests have the provider's ids."""
+"""Calls of one answer that share an id receive unique ids; requests contain the provider's ids."""
 
 from dataclasses import replace
 
@@ -27,15 +27,15 @@ def results_of(response, *texts):
 
 
 def pairs_in(request, response):
-    """The names of the calls and the texts of the results of a request's body, each with its id, in order.
+    """Return the names of calls and the texts of results in a request's body, with their ids, in order.
 
-    They are in the smallest objects with an id and a name or a text, so that this holds for every dialect.
+    In every dialect, they are in the smallest objects with an id and a name or a text.
     """
     ids = {*OWN, *(each.id for each in response.tool_calls)}
     names, texts = [], []
 
     def collect(value):
-        """Whether a pair is in it."""
+        """Collect the pairs in a value, and return whether there are any."""
         inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         is_inside = [collect(each) for each in inner]
         if any(is_inside) or not isinstance(value, dict):
@@ -44,7 +44,7 @@ def pairs_in(request, response):
         own = [each for each in strings if each in ids]
         text = [each for each in strings if each in ("one", "two", "three")]
         name = [each for each in strings if each in ("f", "g")]
-        if own and text:  # It may have the name of the call too.
+        if own and text:  # It may also have the name of the call.
             texts.append((own[0], text[0]))
         elif own and name:
             names.append((own[0], name[0]))

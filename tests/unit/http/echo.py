@@ -1,4 +1,4 @@
-"""A dialect for the tests of exchanges, and a wait for the background tasks of a client."""
+"""A minimal dialect for tests of exchanges, and a helper that waits for a client's background tasks."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from jumpseat.dialects import BlockAssembler
 
 
 class EchoDecoder:
-    """The simplest dialect: every event is text, `end` is the end mark, `fail` an error."""
+    """The decoder of a minimal dialect: every event is text, `end` is the end mark, `fail` is an error."""
 
     def __init__(self):
         self.complete = False
@@ -38,7 +38,7 @@ class EchoDecoder:
 
 
 async def tails_read(http):
-    """Return once every finished answer has been read to the end of its body, or given up."""
+    """Wait until the body of every finished answer has been read to its end or abandoned."""
     async with asyncio.timeout(30):
         while http._connections.aside:
             await asyncio.wait(tuple(http._connections.aside))

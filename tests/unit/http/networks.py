@@ -1,4 +1,4 @@
-"""Requests through a network of `tests.fakes.network`."""
+"""Helpers for requests through a network of `tests.fakes.network`."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ async def failure(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: 
         await ask(client, url, timeout)
     shown = f"{caught.value.message} {caught.value.hint}"
     assert "canary" not in shown
-    assert "verify" not in shown  # No hint may suggest to switch verification off: there is no such option.
+    assert "verify" not in shown  # Hints must not suggest disabling verification, which is impossible.
     return caught.value

@@ -39,7 +39,7 @@ CUTS = st.lists(st.integers(0, 200), max_size=12)
 
 
 def pieces(data, cuts):
-    """The data split at these offsets; a repeated offset gives an empty piece."""
+    """Split the data at these offsets; a repeated offset produces an empty piece."""
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     return [data[start:end] for start, end in pairwise(places)]
 

@@ -1,4 +1,4 @@
-"""The connection after an answer was read or abandoned, or has bytes after its end mark."""
+"""The state of the connection after an answer was read, was abandoned, or continues after its end mark."""
 
 import asyncio
 from contextlib import aclosing
@@ -11,7 +11,7 @@ from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.http.echo import EchoDecoder, tails_read
 
 WAIT = 60
-"""Longer than `tails_read` waits."""
+"""A number of seconds that exceeds the wait in `tails_read`."""
 
 ANSWER = b"data: a\n\ndata: end\n\n"
 
@@ -30,7 +30,7 @@ async def upstream():
 
 
 async def take(http, upstream, until=DoneEvent):
-    """Read events up to the first of this class, then leave, as a turn does."""
+    """Read events up to the first of this class, then stop, like a turn."""
     call = HttpCall("POST", upstream.origin, body={})
     async with (
         asyncio.timeout(WAIT),
@@ -52,7 +52,7 @@ async def test_a_reader_that_leaves_at_the_end_mark_leaves_the_connection_for_th
 async def test_an_answer_is_not_held_back_for_the_end_of_its_body(http, upstream):
     gate = Gate()
     upstream.script(Reply.events([ANSWER, gate]), Reply.events([ANSWER]))
-    await take(http, upstream)  # The end of the body cannot come before the gate is open.
+    await take(http, upstream)  # The body cannot end before the gate is open.
     assert not upstream.requests[0].disconnected.is_set()
     gate.open()
     await tails_read(http)

@@ -1,4 +1,4 @@
-"""The size limits of an answer, compressed or not; reading a large one does not block other tasks."""
+"""Size limits of answers, compressed or not. Reading a large answer does not block other tasks."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ async def upstream():
 
 @pytest.fixture
 async def turns():
-    """How often another task has run."""
+    """Count how often another task runs."""
     counted = [0]
 
     async def count():
@@ -54,7 +54,7 @@ def packed(body, content_type="text/event-stream"):
 
 
 async def read(http, upstream, reply, decoder=None):
-    """The text of an answer, and the error that it ended in."""
+    """Return the text of an answer, and the error that ended it, if any."""
     upstream.script(reply)
     call = HttpCall("POST", upstream.origin, body={})
     text, error = "", None
@@ -173,12 +173,12 @@ async def test_other_work_goes_on_while_a_million_small_values_are_read(http, up
     seen = []
     text, error = await read(http, upstream, reply, _Watched(turns, seen))
     assert (text, error) == ("Hello", None)
-    # On the event loop, no other task could run during a step of the decoder.
+    # If the decoder ran on the event loop, no other task could run during one of its steps.
     assert max(seen) > 10
 
 
 class _Watched(ChatCompletionsDecoder):
-    """Records how often another task ran during each step."""
+    """A decoder that records how often another task ran during each step."""
 
     def __init__(self, turns, seen):
         super().__init__("acme", "m")

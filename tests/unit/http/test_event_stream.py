@@ -1,4 +1,4 @@
-"""The event-stream reader, by hand-written cases and by those of web-platform-tests."""
+"""The event-stream reader, with hand-written cases and those of web-platform-tests."""
 
 import base64
 import json
@@ -136,7 +136,7 @@ def test_a_long_event_in_small_pieces_takes_linear_time():
 
 
 def refused(pieces, content_type):
-    """Whether a stream under this content type is refused before any event of it reaches the decoder."""
+    """Whether a stream with this content type is rejected before any of its events reaches the decoder."""
     reader, out = AnswerReader(ChatCompletionsDecoder("acme", "m"), content_type), []
     try:
         for piece in pieces:

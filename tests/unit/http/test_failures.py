@@ -1,4 +1,4 @@
-"""The one map from failures of HTTP to our errors."""
+"""The mapping of HTTP failures to our errors."""
 
 import inspect
 import json
@@ -274,7 +274,7 @@ def every_exception_of_httpcore2():
     found = {
         value for _, value in inspect.getmembers(httpcore2, inspect.isclass) if issubclass(value, Exception)
     }
-    # Only the pool itself handles this one.
+    # The pool handles this one itself.
     found.discard(httpcore2.ConnectionNotAvailable)
     return sorted(found, key=lambda cls: cls.__name__)
 

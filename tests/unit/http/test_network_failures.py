@@ -115,7 +115,7 @@ async def test_a_provider_behind_a_proxy_may_take_longer_than_the_connect_timeou
     async with running_network(authority) as network:
         network.upstream.default(Reply(held=Gate()))  # It is never opened.
 
-        # The shorter one is long enough for two handshakes on a busy machine.
+        # The connect timeout is long enough for two handshakes on a busy machine.
         error = await failure(client_of(network, connect_timeout=0.9), timeout=1.2)
 
         assert "sent nothing for 1.2 s" in error.message

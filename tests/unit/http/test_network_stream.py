@@ -1,4 +1,4 @@
-"""Connections of the pools: idle ones that ended, readers and writers that wait, and timeouts."""
+"""Connections in the pools: idle ones that have ended, waiting readers and writers, and timeouts."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ WAIT = 20.0
 
 @asynccontextmanager
 async def connected():
-    """A stream, and the reader and writer of its server."""
+    """Connect to a server; yield the stream, and the server's reader and writer."""
     accepted = asyncio.get_running_loop().create_future()
     server = await asyncio.start_server(lambda *ends: accepted.set_result(ends), "127.0.0.1")
     async with asyncio.timeout(WAIT):

@@ -1,4 +1,4 @@
-"""Requests through real proxies and real TLS: their route, and what each host can read."""
+"""Requests through real proxies and real TLS: their route, and the data that each host can read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_proxy_none_overrides_the_environment(monkeypatch, authority, said
 
         error = await failure(client)
 
-        assert "its name cannot be resolved" in error.message  # Only the proxy knows it.
+        assert "its name cannot be resolved" in error.message  # Only the proxy can resolve it.
         assert network.proxy.requests == []
 
 
@@ -185,7 +185,7 @@ async def test_a_redirect_is_not_followed_through_a_proxy(authority):
 async def test_tunnels_that_fail_do_not_fill_the_pool(authority, monkeypatch):
     monkeypatch.setattr("jumpseat.http.pools.MAX_CONNECTIONS", 1)
     async with running_network(authority, outside=None) as network:
-        # Long enough for the two handshakes of the last request on a busy machine.
+        # The timeout is long enough for the two handshakes of the last request on a busy machine.
         client = client_of(network, connect_timeout=0.9)
         for manner in ("close", "close behind", "stall behind"):
             network.proxy.manner = manner

@@ -1,4 +1,4 @@
-"""Compressed bodies: each supported encoding, in bounded steps for any split."""
+"""Compressed bodies in each supported encoding, in bounded steps for any split."""
 
 import gzip
 import zlib

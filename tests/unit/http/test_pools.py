@@ -34,7 +34,7 @@ async def shared() -> AsyncIterator[Shared]:
 
 @pytest.fixture
 async def session(shared: Shared) -> AsyncIterator[Session]:
-    """Makes the client of one provider in one more session of the daemon."""
+    """Create the client of one provider in another session of the daemon."""
     made = []
 
     def make(variables: dict[str, str] | None = None, **keys: Any) -> HttpClient:

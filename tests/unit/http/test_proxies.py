@@ -1,4 +1,4 @@
-"""Addresses of proxies, and the proxies of the environment."""
+"""Addresses of proxies, and proxies in the environment."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_invalid_address_of_a_proxy_is_an_error_that_does_not_quote_it(text, 
         ({"ALL_PROXY": "http://c.test:3", "HTTPS_PROXY": "a.test:1"}, "https", "a.test:1 by HTTPS_PROXY"),
         ({"HTTP_PROXY": "http://d.test:4"}, "https", None),
         ({"HTTP_PROXY": "http://d.test:4"}, "http", "d.test:4 by HTTP_PROXY"),
-        # Desktops set this too; it must not override the others.
+        # Desktops also set this; it must not override the others.
         ({"ALL_PROXY": "socks://c.test:3", "HTTPS_PROXY": "a.test:1"}, "https", "a.test:1 by HTTPS_PROXY"),
         ({"HTTPS_PROXY": "a.test:1", "NO_PROXY": "provider.test"}, "https", None),
         ({"HTTPS_PROXY": "a.test:1", "no_proxy": "*"}, "https", None),

@@ -1,4 +1,4 @@
-"""The JSON bodies of requests, short and long."""
+"""Short and long JSON bodies of requests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A connection that is reset after any byte of an answer, in every dialect: one end, no wrong text.
 
-Each answer is written by hand after its provider's API reference, as short as it can be, because every
-byte of it is an exchange of its own.
+The answers are written by hand from the provider's API reference. They are as short as possible, because each
+byte requires a separate exchange.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ async def test_a_reset_after_any_byte_gives_one_end_and_a_prefix_of_the_text(nam
         reply = Reply.raw(answer.body, content_type=answer.content_type)
 
         async def outcome():
-            """The events, and the error if one ended them."""
+            """Return the events, and the error that ended them, if any."""
             got = []
             call = HttpCall("POST", upstream.origin, body={})
             try:
@@ -135,7 +135,7 @@ async def test_a_reset_after_any_byte_gives_one_end_and_a_prefix_of_the_text(nam
             assert_laws(got, ended=bool(done))
             assert error is not None or text_of(got) == TEXT, offset
             ends.append(error is None)
-        # Once an answer is complete, no further byte makes it incomplete.
+        # Further bytes never make a complete answer incomplete.
         assert ends == sorted(ends)
         assert ends[0] is False
     await http.aclose()

@@ -1,4 +1,4 @@
-"""Helpers for tests of real programs as the other side of a peer."""
+"""Helpers for tests that use a real program as the other side of a peer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from jumpseat.wire.child import FramedChild, start_child
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 
 AT_ONCE_SECONDS = 1.0
-"""The contract's limit between a program's death and the failure of the waiting requests."""
+"""The contract's time limit between a program's death and the failure of the waiting requests."""
 
 PATIENCE_SECONDS = 20.0
-"""Far more than any test needs, even on a busy machine."""
+"""A timeout that is far longer than any test needs, even on a busy machine."""
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
 
 
 class Handlers:
-    """The handlers of a child; record their calls."""
+    """The handlers of a child, which record their calls."""
 
     def __init__(self) -> None:
         self.notifications: list[tuple[str, Any]] = []
@@ -66,7 +66,7 @@ async def bounded(awaitable: Any, seconds: float = PATIENCE_SECONDS) -> Any:
 
 
 async def waiting_request(child: FramedChild, fake: FakeLanguageServer) -> asyncio.Task[Any]:
-    """A request that has arrived and is not answered."""
+    """Start a request, and wait until it has arrived; the program does not answer it."""
     fake.on("ask", NEVER)
     task = asyncio.ensure_future(child.peer.request("ask"))
     await fake.wait_for("ask")

@@ -1,4 +1,4 @@
-"""Fixtures for tests of programs as peers: a scripted program, its process, and its handlers."""
+"""Fixtures for tests with programs as peers: a scripted program, its process, and its handlers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def handlers() -> Handlers:
 
 @pytest.fixture
 async def child(fake: FakeLanguageServer, handlers: Handlers) -> AsyncIterator[FramedChild]:
-    """The fake's process, before its first message."""
+    """Start the fake's process, which has not sent or received a message yet."""
     started = await handlers.start(fake.command)
     await fake.wait_for_start()
     yield started

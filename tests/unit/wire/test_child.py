@@ -36,13 +36,13 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def deaf(fake: FakeLanguageServer, handlers: Handlers) -> None:
-    """Have the process stop reading."""
+    """Make the process stop reading."""
     fake.stop_reading()
     fake.stderr("deaf\n")
     await handlers.until_logged(1)
 
 
-# -- speaking
+# -- exchanging messages
 
 
 async def test_requests_and_notifications_go_both_ways(
@@ -142,7 +142,7 @@ async def test_a_program_that_stops_reading_blocks_nothing_and_is_ended_after_th
     await fake.wait_for_start()
     task = await waiting_request(child, fake)
     await deaf(fake, handlers)
-    # More than a pipe holds: a blocking write would never return.
+    # This exceeds the capacity of a pipe, so a blocking write would never return.
     child.peer.notify("huge", "x" * 10_000_000)
     assert await failure_of(task) == "it stopped reading what it was sent"
     assert await bounded(child.ended()) == "it stopped reading what it was sent"
@@ -162,7 +162,7 @@ async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, 
 
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "stalled"])
 async def test_a_program_that_reads_slowly_is_not_ended(handlers: Handlers, is_slow: bool) -> None:
-    # It reads on a signal and reports each read, so that the test does not depend on the machine's speed.
+    # The program reads on a signal and reports each read, so that the machine's speed does not matter.
     program = (
         "import os, signal, sys\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"

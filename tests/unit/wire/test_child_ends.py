@@ -1,4 +1,4 @@
-"""Real programs that end by themselves or have to be ended: killed, exited, with closed streams, no peer."""
+"""Real programs that end by themselves or have to be ended: killed, exited, malformed or closed streams."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_unread_output_is_delivered_after_its_end(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", PATIENCE_SECONDS)
-    # Another process, outside the group, writes it once this one is dead.
+    # Another process, outside the group, writes the output once this one is dead.
     last = (
         "import os, sys, time\n"
         "while os.getppid() == int(sys.argv[1]):\n"
@@ -104,7 +104,7 @@ async def test_a_grandchild_that_holds_its_streams_delays_nothing_and_ends_with_
 
 
 def descriptors() -> list[int]:
-    """The descriptors of this process that are pipes or sockets."""
+    """List the descriptors of this process that are pipes or sockets."""
     found = []
     for name in range(256):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Real programs that are stopped with all they started, and that end with the daemon."""
+"""Real programs that are stopped together with their child processes, and that end with the daemon."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_program_that_ignores_the_end_of_its_input_gets_sigterm(handlers
         handlers.log.clear()
         child = await handlers.start(python(program))
         await handlers.until_logged(1)
-        # Half of it is for the cleanup, which may take longer on a busy machine.
+        # Half of the time is for the cleanup, which may take longer on a busy machine.
         await bounded(child.stop(4**attempt), 4**ATTEMPTS)
         if handlers.log == ["ready", "tidied"]:
             return

@@ -1,4 +1,4 @@
-"""Frames in, values out: every split of the input, every fault, bounded memory."""
+"""Decoding of frames to values: every split of the input, every error, bounded memory."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_a_frame_of_the_maximum_length_is_read_in_linear_time() -> None:
     out = [value for i in range(0, len(frame), 65_536) for value in reader.feed(bytes(frame[i : i + 65_536]))]
 
     assert [len(value) for value in out] == [MAX_FRAME_BYTES - 2]
-    # About 0.2 s; copying the buffer for each piece would take minutes.
+    # This takes about 0.2 s; copying the buffer for each piece would take minutes.
     assert time.process_time() - started < 10
 
 

@@ -1,4 +1,4 @@
-"""Reading JSON: strict, except for halves of surrogate pairs, and without U+0000."""
+"""Strict parsing of JSON, which accepts halves of surrogate pairs and replaces U+0000."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long JSON texts are read like short ones, and their number of values is bounded."""
+"""Parsing of long JSON texts: same results as for short ones, and a bounded number of values."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Limits of messages are checked before values are built, at any split; the error has the message's id."""
+"""Message limits are checked before values are built, at any split; errors contain the message's id."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.slow
 GOOD = {"jsonrpc": "2.0", "id": 7, "method": "good"}
 GOOD_FRAME = encode_frame(json.dumps(GOOD).encode())
 PADDING = b'"' + b"x" * (1 << 20) + b'"'
-"""Makes a frame long enough to be scanned while it arrives."""
+"""A value that makes a frame long enough to be scanned while it arrives."""
 
 
 def nested(depth: int) -> Any:
@@ -165,7 +165,7 @@ def test_many_small_values_cost_neither_memory_nor_time(body: bytes, reason: str
 
     assert out == [Invalid(known, reason), GOOD]
     assert held < 8 << 20
-    # About 30 ms and 1 s; building the values takes 7 s, all at once.
+    # These take about 30 ms and 1 s; building the values would take 7 s in one step.
     assert longest < 0.5
     assert time.process_time() - begun < 6
 

@@ -1,4 +1,4 @@
-"""What the outline of a message counts; the quick part of its tests."""
+"""The counts in the outline of a message; the fast part of its tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two real peers talking to each other, and one against bare bytes."""
+"""Two real peers that exchange messages, and one that receives raw bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def frame(message: Any) -> bytes:
 
 
 class Wire:
-    """Records what a peer writes, as messages."""
+    """A recorder of the messages that a peer writes."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
@@ -28,7 +28,7 @@ class Wire:
 
 
 def connected(**server: Any) -> tuple[Peer, Peer]:
-    """Two connected peers; bytes arrive in the next turn of the loop, as over a pipe."""
+    """Connect two peers; bytes arrive in the next iteration of the event loop, as over a pipe."""
     loop = asyncio.get_running_loop()
     client = Peer(lambda data: loop.call_soon(other.feed, data) and None)  # type: ignore[func-returns-value]
     other = Peer(lambda data: loop.call_soon(client.feed, data) and None, **server)  # type: ignore[func-returns-value]

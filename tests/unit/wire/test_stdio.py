@@ -1,4 +1,4 @@
-"""Only frames on the wire, even if code of the process writes to stdout."""
+"""The wire carries only frames, even if other code in the process writes to stdout."""
 
 from __future__ import annotations
 

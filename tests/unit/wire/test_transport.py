@@ -1,4 +1,4 @@
-"""Bytes over real pipes, sockets, files and terminals."""
+"""Transport of bytes over real pipes, sockets, files and terminals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jumpseat.wire import HIGH_WATER, Transport, open_fds
 
 
 class Recorder:
-    """Collects the reports of a transport; tests wait for them with a bound."""
+    """A recorder of a transport's callbacks; tests wait for them with a timeout."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -47,7 +47,7 @@ class Recorder:
 
 
 class Side:
-    """The far ends of a connection under test: blocking descriptors."""
+    """The far ends of a connection under test, as blocking descriptors."""
 
     def __init__(self, kind: str) -> None:
         if kind == "pipes":
@@ -124,14 +124,14 @@ async def test_a_slow_reader_delays_nothing_and_loses_nothing(kind: str) -> None
         piece = os.urandom(8) * 8192
         sent += piece
         transport.write(piece)
-    # A write that waited for the reader, which has not started, would never return.
+    # The reader has not started, so a write that waited for it would never return.
     assert time.perf_counter() - began < 20
     assert await transport.flush(0.05) is False
     waiting = asyncio.create_task(transport.ready())
     await asyncio.sleep(0)
     assert not waiting.done()
 
-    # Not all of it: `ready` must not wait until everything is read.
+    # Read only a part: `ready` must not wait until everything is read.
     taken = len(sent) - HIGH_WATER // 2
     first = await asyncio.wait_for(asyncio.to_thread(side.read, taken), 30)
     await asyncio.wait_for(waiting, 10)
@@ -248,7 +248,7 @@ async def test_threads_close_their_descriptors(tmp_path: Path) -> None:
         return bool(open_now & identities)
 
     async with asyncio.timeout(10):
-        # The threads end a moment later, and a closed descriptor is not reported.
+        # The threads end shortly afterwards, and the closing of a descriptor is not reported.
         while still_open():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
 
@@ -268,7 +268,7 @@ async def test_descriptors_are_left_as_they_were_found(
     kind: str, own_open_file: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not own_open_file:
-        # As where there is no /proc.
+        # This has the same effect as a system without /proc.
         monkeypatch.setattr(unblocked, "_open_again", lambda descriptor, access: None)
     side, recorder = Side(kind), Recorder()
     others = [os.dup(side.near_read), os.dup(side.near_write)]
@@ -359,7 +359,7 @@ async def test_opening_closes_both_descriptors_if_one_is_not_open() -> None:
 
 
 def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
-    # Only Linux lists a process's descriptors there; elsewhere the session itself is the test.
+    # Only Linux lists a process's descriptors there; on other systems, only the session is tested.
     table = Path("/proc/self/fd")
     before = {each.name for each in table.iterdir()} if table.exists() else None
 
@@ -374,5 +374,5 @@ def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
     with asyncio.Runner() as runner:
         runner.run(session())
     if before is not None:
-        # There may be fewer: threads of an earlier test close theirs a moment later.
+        # There may be fewer, because threads of an earlier test may close theirs in the meantime.
         assert {each.name for each in table.iterdir()} - before == set()

@@ -1,4 +1,4 @@
-"""A client that sends much: other connections are served in between, and unread output is bounded."""
+"""Clients that send a lot: other connections are served in between, and unread output is bounded."""
 
 from __future__ import annotations
 

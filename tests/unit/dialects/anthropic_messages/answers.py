@@ -1,4 +1,4 @@
-"""Hand-written answers of the dialect, and a reader for every split, for the tests of this folder."""
+"""Hand-written answers in the dialect, and a reader for every split, for the tests in this folder."""
 
 import json
 
@@ -10,11 +10,11 @@ from jumpseat.testing.answers.anthropic_messages import event, message, message_
 
 TEXT = {"type": "text", "text": ""}
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
-"""Blocks as they start."""
+"""The blocks of start events."""
 
 
 def raw(*events, named=True):
-    """The bytes of a stream of (name, data) pairs, or of literal data."""
+    """Encode (name, data) pairs, or literal data, as the bytes of a stream."""
     pieces = []
     for each in events:
         if isinstance(each, str):
@@ -76,7 +76,7 @@ def response_of(events):
 
 
 def answer(data, content_type="text/event-stream"):
-    """The response, which must be the same whole, byte by byte, and with other line ends."""
+    """Read the answer, which must not depend on how it is split and which line ends it has."""
     whole, error = read([data], content_type)
     assert error is None
     assert_laws(whole)

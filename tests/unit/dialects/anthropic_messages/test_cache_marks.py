@@ -1,4 +1,4 @@
-"""The places where requests of the Messages dialect are marked for the prompt cache."""
+"""The places where requests in the Messages dialect are marked for the prompt cache."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def body(*messages, facts=FACTS, **more):
 
 
 def marked(body):
-    """The places of the marks."""
+    """Return the places of the marks."""
     rows = {f"tools.{index}": row for index, row in enumerate(body.get("tools", ()))}
     rows |= {f"system.{index}": row for index, row in enumerate(body.get("system", ()))}
     for number, message in enumerate(body["messages"]):

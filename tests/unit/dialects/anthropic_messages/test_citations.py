@@ -1,4 +1,4 @@
-"""Citations of text blocks, in all forms of the API and of Copilot."""
+"""Citations of text blocks, in all forms that the API and Copilot send."""
 
 import json
 

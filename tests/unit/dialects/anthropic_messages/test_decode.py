@@ -1,4 +1,4 @@
-"""Hand-written answers of the Messages dialect, one for each behaviour of servers."""
+"""Hand-written answers in the Messages dialect, one for each server behaviour."""
 
 import json
 

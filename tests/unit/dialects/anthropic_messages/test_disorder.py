@@ -1,4 +1,4 @@
-"""Answers of the Messages dialect that fail, restart, end early or are out of order."""
+"""Answers in the Messages dialect that fail, restart, end early or are out of order."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Requests of the Messages dialect."""
+"""Requests in the Messages dialect."""
 
 from dataclasses import replace
 

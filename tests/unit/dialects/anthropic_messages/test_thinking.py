@@ -1,4 +1,4 @@
-"""Thinking levels by family of models, and the parameters that conflict with them."""
+"""Thinking levels by model family, and the parameters that conflict with them."""
 
 import pytest
 

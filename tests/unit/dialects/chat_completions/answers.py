@@ -1,4 +1,4 @@
-"""Hand-written answers of the dialect, and a reader for every split, for the tests of the dialect."""
+"""Hand-written answers in the dialect, and a reader for every split, for the tests of the dialect."""
 
 import json
 
@@ -40,7 +40,7 @@ def calls(*parts, finish=None):
 
 
 def events_of(decoder, *chunks):
-    """The events of a stream of these chunks, up to the decoder's end."""
+    """Decode a stream of these chunks, and return its events."""
     events = []
     for each in chunks:
         if not decoder.complete:
@@ -76,7 +76,7 @@ def response_of(events):
 
 
 def answer(data, content_type="text/event-stream", model="asked"):
-    """The response, which must be the same whole, byte by byte, and with every line end."""
+    """Read the answer, which must not depend on how it is split and which line ends it has."""
     whole, error = read([data], content_type, model)
     assert error is None
     assert_laws(whole)

@@ -1,4 +1,4 @@
-"""Any JSON in the fields of the dialect: the decoder keeps the rules of events, or raises a `ChatError`."""
+"""Arbitrary JSON in the dialect's fields: the decoder follows the event rules, or raises a `ChatError`."""
 
 import json
 
@@ -26,7 +26,7 @@ ODD = st.one_of(
 
 
 def some(**fields):
-    """An object with any of these fields, each with a valid or an odd value."""
+    """Generate an object with any of these fields, each with a valid or an odd value."""
     return st.fixed_dictionaries({}, optional={name: st.one_of(value, ODD) for name, value in fields.items()})
 
 

@@ -1,4 +1,4 @@
-"""The places where requests of the chat-completions dialect are marked for the prompt cache."""
+"""The places where requests in the chat-completions dialect are marked for the prompt cache."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tool calls in all forms of the servers of this dialect."""
+"""Tool calls in all forms that servers of this dialect send."""
 
 import pytest
 

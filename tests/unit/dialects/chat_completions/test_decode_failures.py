@@ -1,4 +1,4 @@
-"""Answers of this dialect that end early, are unreadable, or report a failure."""
+"""Answers in this dialect that end early, are unreadable, or report a failure."""
 
 import json
 

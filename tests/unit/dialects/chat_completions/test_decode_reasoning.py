@@ -1,4 +1,4 @@
-"""Reasoning in all forms of the servers of this dialect, and its opaque data."""
+"""Reasoning in all forms that servers of this dialect send, and its opaque data."""
 
 import json
 

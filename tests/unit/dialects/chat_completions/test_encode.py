@@ -1,4 +1,4 @@
-"""Requests of the chat-completions dialect."""
+"""Requests in the chat-completions dialect."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Images, audio and executed tools of an answer."""
+"""Images, audio and executed tools in answers."""
 
 import json
 
@@ -17,7 +17,7 @@ def blocks_of(response):
 
 
 def both(message, *deltas):
-    """The answer as a whole body, and streamed."""
+    """Decode the answer both as a whole body and as a stream."""
     yield answer(body(message), "application/json")
     yield answer(stream(*map(chunk, deltas or [message]), chunk({}, "stop")))
 

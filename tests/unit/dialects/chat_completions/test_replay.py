@@ -1,4 +1,4 @@
-"""Replay of an answer: decoded, then encoded, in all forms of reasoning."""
+"""Replay of answers with all forms of reasoning: decoded, then encoded."""
 
 import json
 

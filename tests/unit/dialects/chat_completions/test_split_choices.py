@@ -1,4 +1,4 @@
-"""One answer in several choices, as Claude behind Copilot sends it without streaming."""
+"""One answer that is split into several choices, as Copilot sends Claude's answers without streaming."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Ids of tool calls in the form that Mistral accepts."""
+"""Tool call ids in the form that Mistral accepts."""
 
 import re
 

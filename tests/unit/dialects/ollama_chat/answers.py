@@ -1,4 +1,4 @@
-"""A reader of hand-written answers for every split, for the tests of this folder."""
+"""A reader of hand-written answers for every split, for the tests in this folder."""
 
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
@@ -8,7 +8,7 @@ from jumpseat.testing.answers.ollama_chat import NDJSON, ndjson
 
 
 def read(pieces, content_type=NDJSON):
-    """The events, and the error that ended them if one did."""
+    """Return the events, and the error that ended them, if any."""
     decoder = OllamaChatDecoder("acme", "asked", mint_suffix="_x")
     reader = AnswerReader(decoder, content_type)
     events = []
@@ -38,7 +38,7 @@ def arrivals(data):
 
 
 def answer(*objects):
-    """The response, which must be the same for any split, and as one body if it is one object."""
+    """Read the answer, which must be the same for any split, and as one body if it is one object."""
     data = ndjson(*objects)
     whole, error = read([data])
     assert error is None

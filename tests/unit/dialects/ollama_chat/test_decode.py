@@ -1,4 +1,4 @@
-"""Answers of the dialect, feature by feature."""
+"""Answers in Ollama's dialect, feature by feature."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Requests of the dialect."""
+"""Requests in Ollama's dialect."""
 
 import json
 

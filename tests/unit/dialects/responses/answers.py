@@ -1,4 +1,4 @@
-"""Hand-written answers of the dialect, and a reader for every split, for the tests of this folder."""
+"""Hand-written answers in the dialect, and a reader for every split, for the tests in this folder."""
 
 import json
 
@@ -41,7 +41,7 @@ def part(*texts, annotations=()):
 
 
 def stream(*events, named=True):
-    """The bytes; a string is a literal data line."""
+    """Encode events as the bytes of a stream; a string is a literal data line."""
     lines = []
     for event in events:
         if isinstance(event, str):
@@ -52,7 +52,7 @@ def stream(*events, named=True):
 
 
 def read(pieces, content_type="text/event-stream"):
-    """The events, and the error that ended them if one did."""
+    """Return the events, and the error that ended them, if any."""
     decoder = ResponsesDecoder("acme", "asked")
     reader = AnswerReader(decoder, content_type)
     events = []
@@ -75,7 +75,7 @@ def fold_of(events):
 
 
 def events_of(*events, named=True):
-    """The events of a stream, which must be the same whole, byte by byte, and with every line end."""
+    """Decode a stream, whose events must not depend on how it is split and which line ends it has."""
     data = stream(*events, named=named)
     whole, error = read([data])
     assert error is None
@@ -93,7 +93,7 @@ def answer(*events, named=True):
 
 
 def whole(response):
-    """The answer of a body that was not streamed."""
+    """Decode a body that was not streamed."""
     events, error = read([json.dumps(response).encode()], "application/json")
     assert error is None
     assert_laws(events)
@@ -101,7 +101,7 @@ def whole(response):
 
 
 def failure(*events):
-    """The error and the partial."""
+    """Return the error that ends a stream, and the partial answer."""
     got, error = read([stream(*events)])
     assert error is not None
     assert_laws(got, ended=False)

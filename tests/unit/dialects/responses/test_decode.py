@@ -1,4 +1,4 @@
-"""Answers of the Responses dialect: events and whole bodies."""
+"""Answers in the Responses dialect: events and whole bodies."""
 
 import json
 

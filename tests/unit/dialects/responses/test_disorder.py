@@ -1,4 +1,4 @@
-"""Streams with lost, repeated or swapped events: the decoder keeps the rules of events."""
+"""Streams with lost, repeated or swapped events, for which the decoder still follows the event rules."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Requests of the Responses dialect, except for the replay of answers."""
+"""Requests in the Responses dialect, except for the replay of answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How an answer of the Responses dialect may end: incomplete, failed, broken off or unreadable."""
+"""Ends of answers in the Responses dialect: incomplete, failed, truncated or unreadable."""
 
 import json
 

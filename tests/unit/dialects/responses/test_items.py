@@ -1,4 +1,4 @@
-"""The item that an event belongs to, for all numberings, ids and orders of events."""
+"""The assignment of events to items, for all numberings, ids and orders of events."""
 
 import pytest
 

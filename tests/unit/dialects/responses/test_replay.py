@@ -1,4 +1,4 @@
-"""Replay: the answer of a model in the next request."""
+"""Replay of a model's answer in the next request."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def sent(*messages, provider="acme", model="asked"):
 
 
 def sent_back(*output, **where):
-    """The items of the next request, for an answer of these."""
+    """Return the items of the next request after an answer with these items."""
     return sent(whole(completed(*output)["response"]).as_message(), **where)
 
 
