@@ -1,4 +1,4 @@
-"""Saved conversations: a record of the chats, which is never the source of a chat's context."""
+"""Kept conversations: a record of the chats, which is never the source of a chat's context."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The directory of the saved conversations, and directories in the resolved form that the index compares."""
+"""The directory of the kept conversations, and directories in the resolved form that the index compares."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def resolved(directory: str) -> str:
 
 
 def conversations_directory(state_dir: Path) -> Path:
-    """Return the directory of the saved conversations in a state directory."""
+    """Return the directory of the kept conversations in a state directory."""
     return state_dir / "conversations"
 
 
 def refuse_unsafe(directory: Path) -> None:
-    """Check that no other user can change the saved conversations; a missing directory passes.
+    """Check that no other user can change the kept conversations; a missing directory passes.
 
     Raises:
         StateError: the directory is a link, belongs to another user, or can be written by others.

@@ -1,4 +1,4 @@
-"""The files of the saved conversations, with their most recently read states."""
+"""The files of the kept conversations, with their most recently read states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HEAD = 256
 
 
 def is_id(text: str) -> bool:
-    """Whether a saved conversation can have this id."""
+    """Whether a kept conversation can have this id."""
     return _ID.fullmatch(text) is not None
 
 

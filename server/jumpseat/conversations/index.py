@@ -1,4 +1,4 @@
-"""The index of the saved conversations: a SQLite cache that lists, searches and detects changes.
+"""The index of the kept conversations: a SQLite cache that lists, searches and detects changes.
 
 All its contents come from the conversations' files, and it is rebuilt if it is missing, damaged or of another
 version. Several daemons may use it simultaneously. A failure of the index is logged and does not lose any

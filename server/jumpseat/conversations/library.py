@@ -1,4 +1,4 @@
-"""The saved conversations of one state directory, for all sessions: store, index and pruning."""
+"""The kept conversations of one state directory, for all sessions: store, index and pruning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ConversationLibrary:
-    """The saved conversations that the sessions of a process share. Its methods block. Thread-safe."""
+    """The kept conversations that the sessions of a process share. Its methods block. Thread-safe."""
 
     def __init__(self, directory: Path) -> None:
         self.store = ConversationStore(directory)

@@ -1,4 +1,4 @@
-"""Decides which saved conversation the messages of a turn continue."""
+"""Decides which kept conversation the messages of a turn continue."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ it ended with a whole answer (finished).
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The facts about a saved conversation that placing requires."""
+    """The facts about a kept conversation that placing requires."""
 
     inputs: Sequence[Message]
     """The messages without the last turn's answer."""
@@ -39,7 +39,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """The place of a turn: after `base` saved messages, with the client's messages from `new` on."""
+    """The place of a turn: after `base` kept messages, with the client's messages from `new` on."""
 
     kind: Literal["continue", "retry", "fork"]
     base: int
@@ -57,7 +57,7 @@ def place(known: Known, messages: Sequence[Message], clean: Clean = lambda messa
     Args:
         known: the conversation.
         messages: all messages that the client sent.
-        clean: applied to a saved message before it is compared.
+        clean: applied to a kept message before it is compared.
     """
     inputs = len(known.inputs)
     answer = () if known.answer is None else (known.answer,)
@@ -84,7 +84,7 @@ def _is_empty(known: Known) -> bool:
 
 
 def _replaces(known: Known, message: Message, clean: Clean) -> bool:
-    """Whether a message may follow the last question instead of the saved partial answer."""
+    """Whether a message may follow the last question instead of the kept partial answer."""
     if known.last not in ("lost", "unfinished"):
         return False
     if message.role == "user":

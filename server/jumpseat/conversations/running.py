@@ -1,4 +1,4 @@
-"""Determines which saved turns are still running, in this process or in another one."""
+"""Determines which kept turns are still running, in this process or in another one."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Owner:
 
 @dataclass(slots=True)
 class TurnState:
-    """One saved turn."""
+    """One kept turn."""
 
     key: str
     """A key that is unique among all turns; the store creates it, because clients choose turn ids."""

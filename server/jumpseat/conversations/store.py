@@ -1,4 +1,4 @@
-"""The store of saved conversations. Everything here blocks; the event loop calls it through a thread."""
+"""The store of kept conversations. Everything here blocks; the event loop calls it through a thread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LOCK_SECONDS = 5.0
 
 
 class UnknownConversationError(RequestError):
-    """No saved conversation has this id."""
+    """No kept conversation has this id."""
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(
@@ -74,7 +74,7 @@ class Change:
 
 
 class ConversationStore:
-    """The saved conversations of one state directory. Safe for simultaneous use by threads and processes."""
+    """The kept conversations of one state directory. Safe for simultaneous use by threads and processes."""
 
     def __init__(self, directory: Path) -> None:
         """

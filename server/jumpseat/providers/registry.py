@@ -146,7 +146,7 @@ class Registry:
         return table
 
     async def read_credentials(self, provider: str | None = None, model: str = "") -> None:
-        """Read the credentials of the configuration, so that they are redacted in saved conversations.
+        """Read the credentials of the configuration, so that they are redacted in kept conversations.
 
         Args:
             provider: the provider whose sources are all read; costly sources of the others are skipped.
