@@ -1,4 +1,4 @@
-"""The store of one test."""
+"""The store of a test."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jumpseat.conversations import ConversationStore
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Where its files are; made by the store."""
+    """Return the directory of the store's files, which the store creates."""
     return tmp_path / "conversations"
 
 
 @pytest.fixture
 def store(directory: Path) -> ConversationStore:
-    """An empty store."""
+    """Return an empty store."""
     return ConversationStore(directory)

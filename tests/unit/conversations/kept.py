@@ -1,4 +1,4 @@
-"""Makes kept conversations of texts, for tests of lists and of pruning."""
+"""Makes kept conversations from texts, for tests of lists and of pruning."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tests.unit.conversations.support import answered, said, turn
 
 
 def new_turn(id_: str, *texts: str, cwd: str | None = None) -> NewTurn:
-    """A turn with these messages, the user's first and last."""
+    """Return a turn with these messages; the first and last are the user's."""
     return turn(said(*texts), id_, directory=None if cwd is None else Path(cwd))
 
 
 def keep(
     store: ConversationStore, id_: str, *texts: str, answer: str = "An answer.", cwd: str | None = None
 ) -> None:
-    """Keep a whole turn."""
+    """Save a whole turn."""
     store.finish(store.begin(new_turn(id_, *texts, cwd=cwd)), answered(answer))
 
 
 def copy_many(store: ConversationStore, count: int, words: int = 20) -> list[str]:
-    """Write the files of many conversations; returns their ids, the last changed first."""
+    """Write the files of many conversations; return their ids, latest change first."""
     unindexed = ConversationStore(store.directory)
     keep(unindexed, "sample", "QUESTION", answer="ANSWER")
     sample = (store.directory / "sample.jsonl").read_text("utf-8")

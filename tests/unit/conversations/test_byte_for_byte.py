@@ -1,4 +1,4 @@
-"""What the store gives back is what was sent and what was answered, over all recorded answers."""
+"""The store returns exactly the messages and answers that it received, for all recorded answers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CONTRACT = Path(__file__).parents[2] / "contract" / "recordings"
 
 
 def decoded(decoder: Decoder, body: bytes, content_type: str) -> tuple[Response, ChatError | None]:
-    """The answer, or its partial with the error."""
+    """Return the answer, or the partial answer with the error."""
     fold = Fold("acme", "m")
     reader = AnswerReader(decoder, content_type)
     events: list[Any] = []
@@ -62,7 +62,7 @@ def decoded(decoder: Decoder, body: bytes, content_type: str) -> tuple[Response,
 
 
 def contract_answers() -> Iterator[tuple[str, Response, ChatError | None]]:
-    """The recordings of the project."""
+    """Yield the recordings of the project."""
     assert {each.name for each in CONTRACT.iterdir()} == {*FOLDERS}
     for folder, decoder in FOLDERS.items():
         for each in load_recordings(CONTRACT / folder):
@@ -73,7 +73,7 @@ def contract_answers() -> Iterator[tuple[str, Response, ChatError | None]]:
 
 
 def answers_beside() -> Iterator[tuple[str, Response, ChatError | None]]:
-    """The recordings beside the project; none without the folder."""
+    """Yield the recordings beside the project; none if the folder is missing."""
     for api, decoder in BESIDE.items():
         for each in recordings(api):
             made = decoder("acme", each.model)
@@ -86,13 +86,13 @@ OVER_ALL = pytest.mark.parametrize(
 
 
 def exchange(answer: Response, sent: Sequence[ContentBlock]) -> tuple[Message, ...]:
-    """The messages of the next turn: a result for each call, and a question."""
+    """Return the messages of the next turn: a result for each call, and a question."""
     results = [result(block.id, "°C") for block in answer.content if isinstance(block, ToolUseBlock)]
     return (Message("assistant", tuple(sent)), user(*results, "And then?"))
 
 
 def thin(content: Sequence[ContentBlock]) -> list[ContentBlock]:
-    """What a client has of an answer that holds texts and calls only, and shows trimmed texts."""
+    """Return the part of an answer that a client with only trimmed texts and calls has."""
     texts: list[str] = []
     found: list[ContentBlock] = []
     for block in content:
@@ -124,7 +124,7 @@ def test_every_recorded_answer_is_given_back_byte_for_byte(directory: Path, answ
         begun = store.begin(turn([*first, *more], str(number)))
         assert (begun.id, begun.forked_from) == (str(number), None), name
         store.finish(begun, answered("Rain."))
-        # A failed turn without output has no message; this client sends an empty one.
+        # A failed turn without output does not have a message, but this client sends an empty one.
         assert same(directory, [*expected[:1], *more, assistant("Rain.")], number), name
         seen, failed = seen + 1, failed + (error is not None)
         calls += bool(answer.tool_calls)
@@ -140,7 +140,7 @@ def keep_as(
     error: ChatError | None,
     name: str,
 ) -> None:
-    """Keep a turn with this answer."""
+    """Save a turn with this answer."""
     store.finish(store.begin(turn(messages, name)), answer, error)
 
 
@@ -159,7 +159,7 @@ def test_a_client_of_texts_and_calls_continues_every_recorded_answer(
     seen = 0
     for name, answer, error in answers():
         if any(block.arguments is None for block in answer.tool_calls):
-            continue  # Such a client has no form for a call that cannot be read.
+            continue  # Such a client cannot represent an unreadable call.
         first = [user("What is the weather?")]
         store.finish(store.begin(turn(first, f"c{seen}")), answer, error)
         messages = [*first, *exchange(answer, thin(answer.content))]

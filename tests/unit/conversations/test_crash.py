@@ -1,4 +1,4 @@
-"""Crashes in mid-write, damage, and a full disk."""
+"""Crashes during a write, damage, and a full disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def killed(begun: BegunTurn) -> None:
 
 
 def whole(directory: Path) -> tuple[int, bytes]:
-    """A file with two turns: its length before the second one, and all of it."""
+    """Return a file with two turns: its length before the second one, and its contents."""
     store = ConversationStore(directory)
     keep(store, FIRST[:1], "Hello")
     path = directory / "a.jsonl"
@@ -45,7 +45,7 @@ def test_a_crash_at_any_place_of_a_turn_loses_at_most_that_turn(tmp_path: Path) 
         read = texts(ConversationStore(directory))
         assert read[:2] == ["Hi é", "Hello"], end
         assert read[2:] in ([], ["More"], ["More", "Yes"]), end
-        # The client sends its turn again, and goes on.
+        # The client sends its turn again and continues.
         store = ConversationStore(directory)
         assert keep(store, SECOND, "Sure").id == "a", end
         assert texts(store) == ["Hi é", "Hello", "More", "Sure"], end
@@ -70,7 +70,7 @@ def test_a_crash_in_the_first_turn_never_keeps_the_next_one_from_its_file(tmp_pa
         assert keep(store, FIRST[:1], "Hello").id == "a", end
         for reader in (store, ConversationStore(directory)):
             assert texts(reader) == ["Hi é", "Hello"], end
-        # What was written is still there, in this file or beside it.
+        # The written data is still there, in this file or beside it.
         assert any(each.read_bytes().startswith(data[:end]) for each in directory.glob("a.jsonl*")), end
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_was_deleted_and_made_again_is_read_from_its_beginning(tmp_p
     other = ConversationStore(tmp_path / "b")
     keep(other, said("Bye"), "Bye")
     keep(other, said("Bye", "Bye", "Now"), "Go")
-    # Written in place, because a new file may get the same inode.
+    # Write in place, because a new file may get the same inode.
     (tmp_path / "a" / "a.jsonl").write_bytes((tmp_path / "b" / "a.jsonl").read_bytes())
     assert texts(reader) == ["Bye", "Bye", "Now", "Go"]
 
@@ -196,7 +196,7 @@ print(" ".join(done))
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.requirement("10:not-written")
 def test_a_full_disk_refuses_a_turn_and_leaves_what_is_kept(directory: Path) -> None:
-    """The limit stands for a full disk: a write ends in the middle."""
+    """Simulate a full disk with a limit that ends a write in the middle."""
     outcomes = set()
     for limit in (1, 300, 700, 1200, 1600, 100_000):
         run = subprocess.run(
@@ -205,7 +205,7 @@ def test_a_full_disk_refuses_a_turn_and_leaves_what_is_kept(directory: Path) -> 
         )  # fmt: skip
         assert run.returncode == 0, run.stderr
         outcomes.add(run.stdout.strip())
-        # With room again, the client's next turn has everything.
+        # With free space again, the client's next turn is complete.
         store = ConversationStore(directory / str(limit))
         assert "\0" not in "".join(texts(store)) if store.row("a") else True
         for path in (directory / str(limit)).glob("*.jsonl"):

@@ -1,4 +1,4 @@
-"""Forks of kept conversations: what they have, and how they are found."""
+"""Forks of kept conversations: their contents, and how they are found."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_client_may_go_on_naming_the_first_conversation(store: ConversationSto
     for name in ("a", fork.id):
         assert keep(store, said("Bye", "Bye", "So?"), "So.", name=name).id == fork.id
     assert keep(store, said("Hi", "Hello", "So?"), "So.").id == "a"
-    # A fork that is named alone does not reach its parent.
+    # A turn that names only a fork does not reach the fork's parent.
     again = keep(store, said("Hi", "Hello", "So?", "So.", "And?"), "And.", name=fork.id)
     assert again.forked_from == fork.id
 

@@ -1,4 +1,4 @@
-"""The index: lists, searches, changes; built again from the files whenever that is necessary."""
+"""The index: lists, searches, changes, and rebuilding from the files whenever necessary."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ids(index: ConversationIndex, **filters: str) -> list[str]:
 
 
 def reopened(store: ConversationStore) -> list[str]:
-    """The list of an index that is opened now."""
+    """Return the list of an index that is opened now."""
     index = indexed(ConversationStore(store.directory))
     try:
         return ids(index)

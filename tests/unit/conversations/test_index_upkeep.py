@@ -1,4 +1,4 @@
-"""The work of the index beside lists: indexing many files, cleaning up, and waiting for nobody."""
+"""The background work of the index: indexing many files and cleaning up, without blocking anyone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.conversations.kept import copy_many, keep
 pytestmark = pytest.mark.slow
 
 RARE = "ЖЩЪ§¶ŒÆ"
-"""Its trigrams are in no other text."""
+"""A text whose trigrams are not in any other text."""
 
 WAIT_SECONDS = 30.0
 
@@ -46,7 +46,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def ids(index: ConversationIndex, **filters: str) -> list[str]:
-    """The ids of all pages."""
+    """Return the ids of all pages."""
     pages = [index.page(limit=200, **filters)]
     while (cursor := pages[-1].next_cursor) is not None:
         pages.append(index.page(limit=200, cursor=cursor, **filters))
@@ -54,10 +54,10 @@ def ids(index: ConversationIndex, **filters: str) -> list[str]:
 
 
 def traces(directory: Path, *texts: str) -> int:
-    """How often the texts occur in all files."""
+    """Count the occurrences of the texts in all files."""
     content = b""
     for path in directory.iterdir():
-        with contextlib.suppress(FileNotFoundError):  # A journal ends with its transaction.
+        with contextlib.suppress(FileNotFoundError):  # A journal is deleted with its transaction.
             content += path.read_bytes()
     return sum(content.count(text.casefold().encode()) for text in texts)
 

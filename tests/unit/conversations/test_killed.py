@@ -1,4 +1,4 @@
-"""A process that is killed within a write of the real store."""
+"""A process that is killed during a write of the real store."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_process_killed_at_any_tenth_byte_loses_at_most_its_turn(tmp_path: Pat
     seen = set()
     for number in range(1, last + 1):
         store = ConversationStore(tmp_path / str(number))
-        # The earlier turn is whole, and a conversation of its own if the killed turn forked.
+        # The earlier turn is complete. It is a separate conversation if the killed turn forked.
         kept = {each: texts(store, each) for each, _ in store.files() if store.row(each) is not None}
         assert kept["a"][:2] == ["Hi é", "Hello"], number
         seen.update(map(tuple, kept.values()))

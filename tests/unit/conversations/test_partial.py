@@ -1,4 +1,4 @@
-"""The answer so far of a running turn, which a killed process leaves behind."""
+"""The partial answer of a running turn, which a killed process leaves behind."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def killed(begun: BegunTurn) -> None:
 
 
 def so_far(*texts: str) -> list[ContentBlock]:
-    """Text blocks, as a provider's answer has them."""
+    """Return text blocks, as in a provider's answer."""
     return [TextBlock(text, origin=HERE) for text in texts]
 
 
 def lines_of(directory: Path) -> list[dict[str, object]]:
-    """The lines of the conversation."""
+    """Return the lines of the conversation."""
     return [json.loads(line) for line in (directory / "a.jsonl").read_text("utf-8").splitlines()]
 
 
@@ -105,7 +105,7 @@ def test_the_end_of_a_turn_replaces_the_answer_so_far(
     begun = store.begin(turn(said("Hi")))
     store.save_partial(begun, so_far("Hello wor"))
     store.finish(begun, answered("Hello world"), error)
-    store.save_partial(begun, so_far("Hello wor"))  # It came too late.
+    store.save_partial(begun, so_far("Hello wor"))  # This comes too late.
     for each in (store, ConversationStore(directory)):
         assert texts(each) == ["Hi", "Hello world"]
 

@@ -1,4 +1,4 @@
-"""Where a turn goes: what it continues, repeats, or forks from."""
+"""The place of a turn: whether it continues, repeats or forks a conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WHOLE = assistant(thought("So."), "It is ", "a.py.\n")
 
 
 def known(messages: Sequence[Message], last: Last = "finished") -> Known:
-    """A conversation that ends with an answer, if its last message is one."""
+    """Return a conversation, which ends with an answer if its last message is one."""
     *inputs, end = messages
     return Known(inputs, end, last) if end.role == "assistant" else Known([*inputs, end], None, last)
 
@@ -30,29 +30,29 @@ def known(messages: Sequence[Message], last: Last = "finished") -> Known:
 @pytest.mark.parametrize(
     ("kept", "last", "sent", "expected"),
     [
-        # Continuing.
+        # These continue.
         (FIRST, "finished", said("Hi", "Hello", "More"), ("continue", 2, 2)),
         (FIRST, "finished", said("Hi", "Hello", "More", "Yes", "So"), ("continue", 2, 2)),
         (FIRST, "finished", FIRST, ("continue", 2, 2)),
         (FIRST, "none", said("Hi", "Hello", "More"), ("continue", 2, 2)),
         (said("Hi"), "none", said("Hi"), ("continue", 1, 1)),
         ((*TOOLS, WHOLE), "finished", (*TOOLS, WHOLE, user("And?")), ("continue", 4, 4)),
-        # A retry.
+        # These are retries.
         (FIRST, "finished", said("Hi"), ("retry", 1, 1)),
         (FIRST, "open", said("Hi"), ("retry", 1, 1)),
         (said("Hi"), "open", said("Hi"), ("retry", 1, 1)),
         (said("Hi"), "unfinished", said("Hi"), ("retry", 1, 1)),
         ((*FIRST, user("More"), assistant()), "finished", said("Hi", "Hello", "More"), ("retry", 3, 3)),
         ((user("Hi"), assistant()), "finished", (user("Hi"), assistant()), ("retry", 1, 2)),
-        # After a failure or a cancel, with the partial and without it.
+        # These follow a failure or a cancellation, with and without the partial answer.
         (FIRST, "unfinished", said("Hi", "Hello", "More"), ("continue", 2, 2)),
         (FIRST, "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
         (said("Hi"), "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
         (FIRST, "unfinished", said("Hi", "Hel", "More"), ("fork", 1, 1)),
-        # An empty answer may be left out.
+        # The client may leave out an empty answer.
         ((user("Hi"), assistant()), "finished", (user("Hi"), user("More")), ("continue", 2, 1)),
         ((user("Hi"), assistant()), "finished", (user("Hi"), assistant(), user("More")), ("continue", 2, 2)),
-        # Forks.
+        # These are forks.
         (FIRST, "finished", said("Bye"), ("fork", 0, 0)),
         (FIRST, "finished", said("Hi", "Other", "More"), ("fork", 1, 1)),
         (FIRST, "finished", (user("Hi"), user("More")), ("fork", 1, 1)),
@@ -61,7 +61,7 @@ def known(messages: Sequence[Message], last: Last = "finished") -> Known:
         (said("Hi", "Hello", "More", "Yes"), "finished", said("Hi", "Hello"), ("fork", 2, 2)),
         (FIRST, "open", said("Hi", "Hello", "More"), ("fork", 2, 2)),
         (said("Hi"), "open", (user("Hi"), user("More")), ("fork", 1, 1)),
-        # Messages that are divided in another way.
+        # These divide the messages differently.
         ((user("Hi "), user("there")), "none", (user("Hi there"), user("More")), ("continue", 2, 1)),
         (said("Hi there", "Yes"), "finished", (user("Hi "), user("there")), ("retry", 1, 2)),
         (
@@ -70,7 +70,7 @@ def known(messages: Sequence[Message], last: Last = "finished") -> Known:
             (user("Hi"), assistant("One."), assistant("Two."), user("More")),
             ("continue", 2, 3),
         ),
-        # A client of texts and calls only, which trims, joins and splits.
+        # This client has only texts and calls, which it trims, joins and splits.
         (
             (*TOOLS, WHOLE),
             "finished",
@@ -128,7 +128,7 @@ def test_of_several_conversations_the_longest_that_is_continued_counts() -> None
 @pytest.mark.requirement("10:continue")
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_time_for_many_messages_of_one_role_is_linear(swapped: bool) -> None:
-    """Another daemon waits for the lock meanwhile: quadratic, this takes minutes."""
+    """Another daemon waits for the lock meanwhile, and quadratic time would be minutes."""
     sides: tuple[Sequence[Message], Sequence[Message]] = (
         (user("x" * 50_000 + "y"), user("More")),
         [user("x")] * 20_000,

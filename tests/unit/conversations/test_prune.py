@@ -1,4 +1,4 @@
-"""Pruning: by age, then by size, the oldest first, nothing in use, and no more than necessary."""
+"""Pruning by age, then by size: oldest first, nothing in use, and no more than necessary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BYTES_EACH = 100_000
 
 @pytest.fixture
 def store(tmp_path: Path) -> ConversationStore:
-    """Four conversations of a tenth of a megabyte, changed 40, 30, 20 and 10 days ago."""
+    """Return four conversations of a tenth of a megabyte, changed 40, 30, 20 and 10 days ago."""
     made = ConversationStore(tmp_path / "conversations")
     for days in (10, 20, 30, 40):
         keep(made, f"days-{days}", "x" * BYTES_EACH)

@@ -1,4 +1,4 @@
-"""Blocks of a client are those of the daemon's message if they were trimmed, but not if they were edited."""
+"""A client's blocks match the daemon's message if they were trimmed, but not if they were edited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jumpseat.conversations.same_content import is_same_answer, is_same_content,
 from tests.unit.conversations.support import HERE, assistant, blocks, call, result, thought, user
 
 HUGE = 10**400
-"""An integer that no double can hold. JavaScript reads it as infinity."""
+"""An integer that is too large for a double. JavaScript reads it as infinity."""
 
 SPACES = "".join(character for character in map(chr, range(0x11000)) if character.isspace())
 IMAGE = ImageBlock("aGk=", "image/png")

@@ -1,4 +1,4 @@
-"""Several threads and processes that write to one directory at once."""
+"""Several threads and processes that write to one directory simultaneously."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WRITERS = 4
 
 
 def all_texts(directory: Path) -> list[str]:
-    """Every text that another process reads, each once."""
+    """Return every text that another process reads, each once."""
     store = ConversationStore(directory)
     return sorted({text for name, _ in store.files() for text in texts(store, name)})
 
@@ -108,5 +108,5 @@ def test_the_running_turn_of_another_process_is_left_alone_until_it_dies(directo
     finally:
         process.communicate(b"\n", timeout=30)
     assert not store.in_use("a")
-    # The fork continues these messages too, and keeps more of them.
+    # The fork also continues these messages, and retains more of them.
     assert keep(store, said("Hi"), "Hello").id == "a"

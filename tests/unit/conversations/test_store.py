@@ -1,4 +1,4 @@
-"""What the store keeps of turns, and what it gives back."""
+"""The turns that the store saves, and the conversations that it returns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.unit.conversations.support import (
 
 
 def lines(directory: Path, name: str = "a") -> list[dict[str, Any]]:
-    """The lines of a file."""
+    """Return the lines of a file."""
     return [json.loads(line) for line in (directory / f"{name}.jsonl").read_bytes().splitlines()]
 
 
@@ -122,7 +122,7 @@ def test_a_failed_retry_of_an_answered_question_is_not_replaced(store: Conversat
 
 
 def texts_of_sent(sent: Any) -> list[str]:
-    """The text of each message."""
+    """Return the text of each message."""
     return [message.content[0].text for message in sent]
 
 
@@ -163,7 +163,7 @@ def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, director
     assert "late" not in new
     assert texts(store)[2] == "And ***."
     assert store.get("a").system == "Use ***."
-    # It is still a retry, and can be continued.
+    # The turn is still a retry and can be continued.
     assert store.begin(turn(sent, secrets=known)).id == "a"
     assert store.rename("a", f"Use {secret}.", known).title == "Use ***."
     fork = store.fork("a", known=known)
@@ -246,7 +246,7 @@ def test_a_conversation_can_be_renamed_and_deleted(store: ConversationStore, dir
     assert store.fork("a").title == "Greetings"
     assert [store.delete("a"), store.delete("a")] == [True, False]
     assert store.row("a") is None
-    # A turn that ends later does not bring it back.
+    # A turn that ends later does not restore the conversation.
     begun = store.begin(turn(said("Hi"), "b"))
     store.delete("b")
     store.finish(begun, answered("Hello"))

@@ -1,4 +1,4 @@
-"""Files that another version, another program or another file system has made."""
+"""Files made by another version, another program or another file system."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_times_without_a_zone_are_utc(store: ConversationStore, directory: Path)
     header, begin, _ = path.read_bytes().splitlines(keepends=True)
     path.write_bytes((header + begin).replace(b'Z"', b'"'))
     other = ConversationStore(directory)
-    # A list sorts by them.
+    # A list sorts by these times.
     assert len(sorted(row.updated_at for row in map(other.row, "ab") if row is not None)) == 2
     assert keep(other, said("Hi"), "Hello again").id == "a"
     assert texts(other) == ["Hi", "Hello again"]
@@ -148,7 +148,7 @@ def test_every_id_has_a_file_of_its_own(store: ConversationStore, directory: Pat
     for name in IDS:
         assert keep(store, said(f"Hi {name}"), "Hello", name=name).id == name
     assert all(each.parent == directory for each in directory.iterdir())
-    # What Windows takes for a device, with any extension.
+    # Windows treats these names as devices, with any extension.
     assert {each.name.split(".")[0].lower() for each in directory.iterdir()}.isdisjoint(
         {"con", "nul", "com1", "lpt9"}
     )
@@ -164,7 +164,7 @@ def test_where_names_are_compared_without_case_both_name_the_same_conversation(
     store: ConversationStore, directory: Path
 ) -> None:
     keep(store, said("Hi"), "Hello", name="Work")
-    os.link(directory / "Work.jsonl", directory / "wORK.jsonl")  # As such a file system shows it.
+    os.link(directory / "Work.jsonl", directory / "wORK.jsonl")  # A file system that ignores case shows this.
     assert keep(store, said("Hi", "Hello", "More"), "Yes", name="wORK").id == "Work"
     assert store.get("wORK").row.id == "Work"
     assert texts(store, "Work") == ["Hi", "Hello", "More", "Yes"]
@@ -190,7 +190,7 @@ def test_deleting_leaves_the_copies_of_a_conversation_with_a_similar_name(
 def test_damage_that_is_gone_when_the_lock_is_held_is_none(
     store: ConversationStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A network file system may show zeros where another machine's line will be."""
+    """A network file system may show zeros in the place of another machine's line."""
     keep(store, said("Hi"), "Hello")
     path = directory / "a.jsonl"
     status, data = path.stat(), path.read_bytes()
@@ -217,7 +217,7 @@ def test_damage_that_is_gone_when_the_lock_is_held_is_none(
 def test_a_file_system_without_locks_refuses_a_turn(
     store: ConversationStore, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    # Older releases of filelock try again until their time is over, and report a lock that is held.
+    # Older releases of filelock retry until the timeout, and report a held lock.
     def flock(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 

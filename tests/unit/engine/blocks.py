@@ -1,4 +1,4 @@
-"""Short constructors of messages and blocks for the tests of this folder."""
+"""Short constructors of messages and blocks for the tests in this folder."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ TEXT = TextBlock("hi")
 
 
 def call(name: str, **more: Any) -> ToolUseBlock:
-    """A call with this id."""
+    """Return a call with this id."""
     return ToolUseBlock(name, "grep", {}, "{}", **more)
 
 
 def result(name: str, content: str = "found", **more: Any) -> ToolResultBlock:
-    """The result of the call with this id."""
+    """Return the result of the call with this id."""
     return ToolResultBlock(name, content, **more)
 
 
 def owed(name: str) -> ToolResultBlock:
-    """The result that a call without an answer gets."""
+    """Return the result that is added to a call without one."""
     return ToolResultBlock(name, UNANSWERED_CALL, is_error=True)
 
 
 def user(*blocks: ContentBlock) -> Message:
-    """A message of the user's."""
+    """Return a user message."""
     return Message("user", blocks)
 
 
 def assistant(*blocks: ContentBlock) -> Message:
-    """A message of the assistant's."""
+    """Return an assistant message."""
     return Message("assistant", blocks)

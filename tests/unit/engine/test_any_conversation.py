@@ -1,4 +1,4 @@
-"""For any blocks of a client, the request is valid and no text of the user is lost."""
+"""Any blocks of a client make a valid request, and no text of the user is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from jumpseat.engine.memory import BlockMemory
 
 HERE = Origin("fake", "m")
 TEXTS = st.sampled_from(["", " ", "a", "b", "Done.", "\n c"])
-# Few ids, so that they repeat, and some that look like generated ones.
+# Use few ids, so that they repeat, and some that look like generated ones.
 IDS = st.sampled_from(["1", "2", "1_2"])
 OPAQUE = st.sampled_from([None, "x"])
 CALL = st.builds(lambda name: ToolUseBlock(name, "f", {}, "{}"), IDS)
@@ -53,7 +53,7 @@ MESSAGES = st.lists(
 
 
 def sent_for(messages: list[Message]) -> list[Message] | None:
-    """The conversation that is sent; None if it is refused."""
+    """Return the conversation that is sent; None if it is refused."""
     try:
         return Conversation(messages).arranged([])
     except InvalidRequestError:
@@ -69,7 +69,7 @@ def is_blank(block: ContentBlock) -> bool:
 
 
 def typed(messages: Iterable[Message]) -> list[ContentBlock]:
-    """The user's blocks in order, without results and blank texts."""
+    """Return the user's blocks in order, without results and blank texts."""
     return [
         block
         for block in blocks_of(messages, "user")
@@ -114,7 +114,7 @@ def test_a_valid_conversation_is_not_changed_again(messages: list[Message]) -> N
 
 
 def thin(message: Message) -> Message:
-    """What a client keeps of a message if it keeps text and calls only."""
+    """Return the part of a message that a client with only text and calls preserves."""
     kept = [
         TextBlock(block.text) if isinstance(block, TextBlock) else block
         for block in message.content
@@ -126,7 +126,7 @@ def thin(message: Message) -> Message:
 @pytest.mark.requirement("2:block-memory")
 @given(MESSAGES)
 def test_a_conversation_that_was_remembered_is_restored_whole(messages: list[Message]) -> None:
-    """Each answer is remembered after the client's messages, then sent back with text and calls only."""
+    """Remember each answer after the client's messages, then send it back with only text and calls."""
     memory = BlockMemory()
     held = [thin(message) for message in messages]
     for index, message in enumerate(messages):

@@ -1,4 +1,4 @@
-"""The attempts of a turn: when there is another one, and what it keeps of the one before."""
+"""The attempts of a turn: when another one follows, and how much of the previous one remains."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def run_on(adapter: ScriptedAdapter, asked: TurnAsk) -> tuple[Response | C
 
 
 class Changing(ScriptedAdapter):
-    """Takes no level of thinking, and asks for another attempt without it."""
+    """Rejects every thinking level, and asks for another attempt without it."""
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         if request.thinking is not None:

@@ -1,4 +1,4 @@
-"""What a chat would object to, found without a request to a provider."""
+"""The problems that a chat would have, found without a request to a provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.requirement("5:transcript-check")
 
 
 class Asking(ScriptedAdapter, KnowsModels):
-    """Has a default model that only a request finds out."""
+    """Has a default model that only a request reveals."""
 
     def heard_models(self) -> tuple[()]:
         return ()

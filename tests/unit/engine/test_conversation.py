@@ -26,14 +26,14 @@ OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
 
 
 def sent(*messages: Message) -> tuple[list[Message], list[str]]:
-    """The messages that are sent, and the codes of the warnings."""
+    """Return the messages that are sent, and the codes of the warnings."""
     warnings: list[WarningEvent] = []
     arranged = Conversation(messages).arranged(warnings)
     return arranged, [warning.code for warning in warnings]
 
 
 def refused(*messages: Message) -> list[str]:
-    """The paths for which the conversation is refused."""
+    """Return the paths for which the conversation is refused."""
     with pytest.raises(InvalidRequestError) as caught:
         sent(*messages)
     return [problem.path for problem in caught.value.problems]

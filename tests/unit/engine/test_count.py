@@ -31,7 +31,7 @@ UNSUPPORTED = TokenCount(-1, "unsupported")
 
 
 class Counting(ScriptedAdapter):
-    """Counts by a script."""
+    """Counts according to a script."""
 
     counted: int | Exception | asyncio.Event = -1
 

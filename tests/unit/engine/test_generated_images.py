@@ -1,4 +1,4 @@
-"""Images that a model generated, in the requests that follow."""
+"""Images that a model generated, in later requests."""
 
 from __future__ import annotations
 

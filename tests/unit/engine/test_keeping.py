@@ -1,4 +1,4 @@
-"""Turns that are kept: what is written when, and what a store that fails does to a chat."""
+"""Kept turns: when they are written, and how a failing store affects a chat."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HI = said("Hi")
 
 
 class SlowStore(ConversationStore):
-    """Waits in each write until the test lets it go on; made to fail by a test."""
+    """Waits in each write until the test continues it, and fails if the test says so."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
@@ -57,19 +57,19 @@ class SlowStore(ConversationStore):
 
 @pytest.fixture
 def store(tmp_path: Path) -> ConversationStore:
-    """An empty store."""
+    """Return an empty store."""
     return ConversationStore(tmp_path / "conversations")
 
 
 def keeper_in(store: ConversationStore | None, warned: deque[str] | None = None) -> Keeper:
-    """The keeper of a turn of the conversation `a`."""
+    """Return the keeper of a turn of the conversation `a`."""
     return Keeper(store, NewTurn(conversation_id="a", turn_id="t", messages=HI), warned or deque())
 
 
 async def run(
     steps: Sequence[Step], keeper: Keeper, sink: RecordingSink | None = None
 ) -> Response | ChatError:
-    """The outcome of a turn."""
+    """Return the outcome of a turn."""
     try:
         async with asyncio.timeout(20):
             registry = registry_of(ScriptedAdapter(list(steps)))

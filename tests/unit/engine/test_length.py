@@ -1,4 +1,4 @@
-"""The check of a prompt's length before it is sent: refused, warned of, or passed."""
+"""The check of a prompt's length before it is sent: it is refused, passes with a warning, or passes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIMIT = 1000
 
 
 class Roomy(ScriptedAdapter):
-    """Has the context limit that a chat's setting requests."""
+    """Uses the context limit that a chat's setting requests."""
 
     traits = ChatTraits(context_setting="room")
 
@@ -36,10 +36,10 @@ class Roomy(ScriptedAdapter):
 async def warnings_of(
     tokens: int, facts: dict[str, Any] | None = None, *, room: int | None = None, **more: Any
 ) -> list[WarningEvent]:
-    """The warnings of a turn with so many estimated tokens, for a model of which these facts are configured.
+    """Return the warnings of a turn with this estimate, for a model with these configured facts.
 
     Raises:
-        ContextExceededError: nothing was sent, which is checked here.
+        ContextExceededError: the prompt is too long; this also checks that nothing was sent.
     """
     adapter = Roomy([*said("Hi"), DONE])
     settings = {} if room is None else {"room": room}
@@ -124,7 +124,7 @@ async def run(memory: TokenMemory, *messages: Message) -> list[str]:
 
 
 async def remembered(tokens: int, text: str, *, exact: bool) -> TokenMemory:
-    """A memory in which a message of this text has so many tokens."""
+    """Return a memory in which a message of this text has this many tokens."""
     memory = TokenMemory()
     _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user(text)))
     if exact:
@@ -158,7 +158,7 @@ async def test_a_turn_is_remembered_for_the_next_one() -> None:
     await run(memory, Message.user("Hi"))
     _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user("Hi")))
 
-    assert memory.size("fake", planned.request).tokens == 3  # The scripted usage.
+    assert memory.size("fake", planned.request).tokens == 3  # The script reports this usage.
 
 
 WINDOW = {"max_context_tokens": 100_000, "max_output_tokens": 64_000}
@@ -171,7 +171,7 @@ async def limits_of(
     asked: dict[str, Any] | None = None,
     settings: dict[str, Any] | None = None,
 ) -> list[int]:
-    """The limit of the answer in each request of a turn that asks for the model's own one."""
+    """Return the limit of the answer in each request of a turn that asks for the model's own limit."""
     adapter = ScriptedAdapter(*attempts or [[*said("Hi"), DONE]])
     facts = WINDOW if facts is None else facts
     table = {"fake": {"models": [{"id": "m", **facts}], "max_retries": 0}}

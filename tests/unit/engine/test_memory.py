@@ -1,4 +1,4 @@
-"""The memory of recent answers: it restores the blocks that a client dropped, and only to the same answer."""
+"""The memory of recent answers restores the blocks that a client dropped, and only to the same answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def thin_call(name: str) -> ToolUseBlock:
 def content(
     memory: BlockMemory, *messages: Message, origin: Origin | None = HERE
 ) -> list[list[ContentBlock]]:
-    """The content of the assistant's messages after the restore."""
+    """Return the content of the assistant messages after the restore."""
     restored = list(memory.restored(messages, origin))
     assert [message.role for message in restored] == [message.role for message in messages]
     return [list(message.content) for message in restored if message.role == "assistant"]

@@ -1,4 +1,4 @@
-"""From the client's ask to the adapter's request: checks, defaults, degradation with warnings."""
+"""From the client's request to the adapter's: checks, defaults, degradation with warnings."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(support
 
 
 class Reader(ScriptedAdapter):
-    """Takes PDFs."""
+    """Accepts PDFs."""
 
     traits = ChatTraits(document_types=("application/pdf",))
 
@@ -337,7 +337,7 @@ def test_settings_that_break_their_rows_are_refused_all_at_once() -> None:
 
 
 class Brief(ScriptedAdapter):
-    """Has a small default of max_tokens."""
+    """Has a small default of `max_tokens`."""
 
     traits = ChatTraits(default_max_tokens=1024)
 
@@ -350,7 +350,7 @@ def test_max_tokens_of_client_and_user_override_the_providers_default() -> None:
 
 
 class Tolerant(ScriptedAdapter):
-    """Takes a conversation that the assistant begins."""
+    """Accepts a conversation that starts with the assistant."""
 
     traits = ChatTraits(user_begins=False)
 

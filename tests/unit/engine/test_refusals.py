@@ -92,7 +92,7 @@ def test_the_number_of_refusals_is_bounded() -> None:
 
 
 class Refusing(ScriptedAdapter):
-    """Takes no signed thinking of its own, and asks for another attempt without it."""
+    """Rejects its own signed thinking, and asks for another attempt without it."""
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         blocks = [block for message in request.messages for block in message.content]

@@ -1,4 +1,4 @@
-"""The one retry budget: which errors are retried, how often, and after which wait."""
+"""The only retry budget: which errors are retried, how often, and after which delay."""
 
 from __future__ import annotations
 

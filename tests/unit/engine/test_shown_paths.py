@@ -1,4 +1,4 @@
-"""The paths of context blocks that a provider gets."""
+"""The paths of context blocks in requests to providers."""
 
 from __future__ import annotations
 

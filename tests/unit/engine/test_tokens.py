@@ -1,4 +1,4 @@
-"""Estimates of a prompt's length, and the memory of the counts of providers."""
+"""Estimates of a prompt's length, and the memory of providers' counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def request(*messages: Message, **more: Any) -> ChatRequest:
 
 
 def cost(*blocks: Any) -> int:
-    """The tokens that these blocks add to a message."""
+    """Return the tokens that these blocks add to a message."""
     return estimate(request(Message("user", blocks))) - estimate(request(Message("user", ())))
 
 

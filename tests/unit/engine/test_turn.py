@@ -49,7 +49,7 @@ HALF_SAID = TextBlock("Hi", origin=Origin("fake", "m"))
 async def run(
     adapter: ScriptedAdapter, asked: TurnAsk | None = None, **table: Any
 ) -> tuple[Response | ChatError, RecordingSink]:
-    """The turn's response or error, and the events before it."""
+    """Return the turn's response or error, and the sink with its events."""
     sink = RecordingSink()
     registry = registry_of(adapter, tables={"fake": table})
     try:
@@ -60,7 +60,7 @@ async def run(
 
 
 def last(sink: RecordingSink) -> DoneEvent:
-    """The last event, which must be the only `done`."""
+    """Return the last event, which must be the only `done`."""
     event = sink.events[-1]
     assert isinstance(event, DoneEvent)
     assert sink.types.count("done") == 1
@@ -304,7 +304,7 @@ async def test_a_retry_is_reported_before_it_is_made() -> None:
         ([ResponseEvent("m"), ConnectionError("Gone.")], ["user", "agent"]),
         ([ServerError("Broken.", status_code=500, retry_after=0)], ["user", "agent"]),
         ([ServerError("Overloaded.", status_code=503, retry_after=0)], ["user", "agent"]),
-        # These were not counted, as far as is known.
+        # As far as is known, providers do not bill these.
         ([ConnectionError("Refused.")], ["user", "user"]),
         ([RateLimitError("Slow down.", status_code=429, retry_after=0)], ["user", "user"]),
     ],

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of plug-ins."""
+"""Fixtures for the tests of plug-ins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.unit.providers.plugged import Install, Site
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Installs a distribution for this process, for one test."""
+    """Return a function that installs a distribution in this process, for one test."""
     site = Site(tmp_path / "site")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     return site.install

@@ -28,7 +28,7 @@ Install = Callable[..., None]
 
 
 class Site:
-    """A directory on `sys.path` with distributions installed as pip does."""
+    """A directory on `sys.path` in which distributions are installed as pip does it."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -37,7 +37,7 @@ class Site:
     def install(
         self, code: str, *kinds: str, distribution: str = "jumpseat-acme", loads: str = "Acme"
     ) -> None:
-        """Install a distribution of one module, version 1.0, that has these kinds; `acme` by default."""
+        """Install a distribution, version 1.0, of one module with these kinds; `acme` by default."""
         name = distribution.replace("-", "_")
         # Python caches modules by name for the whole process, so each test needs its own name.
         module = f"{name}_{abs(hash(self._directory))}"
@@ -48,10 +48,10 @@ class Site:
         (info / "METADATA").write_text(metadata, "utf-8")
         lines = [f"{kind} = {module}:{loads}" for kind in kinds or ("acme",)]
         (info / "entry_points.txt").write_text("\n".join(["[jumpseat.adapters]", *lines, ""]), "utf-8")
-        # Python lists the directory again only if its mtime differs, which may have a coarse resolution.
+        # Python lists the directory again only if its mtime, which may have a coarse resolution, differs.
         importlib.invalidate_caches()
 
 
 def registry(kind: str = "acme", **more: Any) -> Registry:
-    """A registry with one provider, `mine`, of this kind."""
+    """Return a registry with one provider of this kind, `mine`."""
     return Registry(Config.model_validate({"providers": {"mine": {"kind": kind, **more}}}))

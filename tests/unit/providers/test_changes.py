@@ -1,4 +1,4 @@
-"""Real changes of models and providers are reported to every listener."""
+"""Every listener receives the real changes of models and providers."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ INSTALL_SERVER = "npm install -g @github/copilot-language-server"
 
 @pytest.fixture(autouse=True)
 def bare_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without programs and without the local model."""
+    """Simulate a machine without programs and without the local model."""
     monkeypatch.setenv("PATH", str(home / "bin"))
     monkeypatch.setattr("jumpseat.adapters.local.model.PACKAGE", "llm_that_is_not_installed")
 

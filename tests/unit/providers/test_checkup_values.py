@@ -1,4 +1,4 @@
-"""Faults in sources, `${name}`, proxies and certificates that are found before their first use."""
+"""Faults in sources, `${name}`, proxies and certificates, found before their first use."""
 
 from __future__ import annotations
 

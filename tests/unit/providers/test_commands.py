@@ -1,4 +1,4 @@
-"""The commands in hints: the client's own, or words in their place."""
+"""The commands in hints: the client's own, or words instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.requirement("1:commands")
 
 SOURCES = Path(jumpseat.__file__).parent
 ABOVE_HINTS = ("hub", "testing", "rpc")
-"""Packages whose texts are for the terminal, or are not hints."""
+"""Packages whose texts are meant for the terminal or are not hints."""
 
 COMMAND = r"jumpseat (?P<arguments>[^`]+)|\{(?:[^`]*login_command[^`]*|command|INSTALL_COMMAND)\}"
 NAMED = re.compile(rf"(?P<before>.{{4}})`(?:{COMMAND})`", re.DOTALL)
@@ -60,7 +60,7 @@ def test_every_hint_names_a_command_in_the_form_that_is_replaced() -> None:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """The strings of the sources below `rpc/`, without docstrings, with expressions in braces."""
+    """Yield the strings of the sources below `rpc/`, without docstrings, with expressions in braces."""
     for file in SOURCES.rglob("*.py"):
         name = file.relative_to(SOURCES)
         if name.parts[0] in ABOVE_HINTS or str(name) == "providers/commands.py":

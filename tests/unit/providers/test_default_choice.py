@@ -1,4 +1,4 @@
-"""The choice of a default provider: built once, saved, and not affected by other workspaces."""
+"""The default provider is chosen once, saved, and not affected by other workspaces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Start = Callable[..., ScriptedRegistry]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Makes the registry of a new daemon: these providers, and the settings that earlier ones have saved."""
+    """Return a function that makes the registry of a new daemon with these providers and saved settings."""
 
     def registry(*names: str, from_client: str | None = None, **more: Any) -> ScriptedRegistry:
         built = registry_of(
@@ -84,7 +84,7 @@ async def test_copilot_is_the_first_choice_with_a_sign_in(
 
 
 class SignedInElsewhere(Account):
-    """Signed in by another program, and not for this provider; each check costs."""
+    """Is signed in by another program, not for this provider; each check is expensive."""
 
     asked = 0
 

@@ -79,7 +79,7 @@ async def test_a_source_that_hangs_is_named_and_what_it_stops_is_not_repeated(
     monkeypatch.setattr("jumpseat.providers.diagnosis.PART_SECONDS", 0.3)
     table = acme("http://127.0.0.1:9/v1", api_key="cmd:sleep 30")
     found = await checks_of(tmp_path, "acme", *table, PATH=os.environ["PATH"])
-    # The command was cancelled; its process ends a moment later.
+    # The command was cancelled, but its process ends a moment later.
     if others := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(others, timeout=20)
 

@@ -1,4 +1,4 @@
-"""Facts about models: which source takes precedence, and that a missing fact is not guessed."""
+"""Facts about models: the precedence of their sources; a missing fact is not guessed."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ WAIT_SECONDS = 10
 
 
 class GatedAdapter(ScriptedAdapter):
-    """Lists its models while its gate is open."""
+    """Lists its models only while its gate is open."""
 
     def __init__(self, name: str, models: list[str]) -> None:
         super().__init__(name=name, models=models)
@@ -54,7 +54,7 @@ async def test_other_work_goes_on_while_a_long_list_gets_its_facts() -> None:
     before = turns
     assert len(await registry.list_models("fake", refresh=True)) == 3000
     counting.cancel()
-    assert turns - before > 20  # On the event loop there would be one per wait.
+    assert turns - before > 20  # On the event loop there would be only one per wait.
     await registry.aclose()
 
 
@@ -88,7 +88,7 @@ async def test_an_old_list_stays_while_its_provider_fails(monkeypatch: pytest.Mo
     with pytest.raises(ChatError):
         await names(registry, refresh=True)
     assert await names(registry) == await names(registry) == ["one"]
-    await asyncio.sleep(0)  # A request in the background would begin now.
+    await asyncio.sleep(0)  # A background request would start now.
     assert adapter.listed == 2, "a failure of the last seconds is not repeated"
 
 

@@ -1,4 +1,4 @@
-"""How a model name is resolved, and which provider is the default."""
+"""The resolution of model names, and the choice of the default provider."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
 def two(**top_level: Any) -> Registry:
-    """Providers `a` and `b`, each with a default model of its own."""
+    """Return a registry with the providers `a` and `b`, each with its own default model."""
     return registry_of(
         ScriptedAdapter(name="a", models=["one", "both", "qwen3:4b"], default_model="one"),
         ScriptedAdapter(name="b", models=["two", "both"], default_model="two"),
@@ -23,7 +23,7 @@ def two(**top_level: Any) -> Registry:
 
 
 async def listed(registry: Registry) -> Registry:
-    """The registry after the models of all providers were listed."""
+    """Return the registry after listing the models of all providers."""
     await list_all_models(registry, registry.ids)
     return registry
 

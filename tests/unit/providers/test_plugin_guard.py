@@ -1,4 +1,4 @@
-"""Defects of a running plug-in are reported with its name, and affect no other provider."""
+"""Defects of a running plug-in are reported with its name, and do not affect other providers."""
 
 from __future__ import annotations
 

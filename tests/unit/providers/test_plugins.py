@@ -1,4 +1,4 @@
-"""Kinds of providers from plug-ins: loaded on demand, and refused with reasons."""
+"""Kinds of providers from plug-ins: loaded on demand, or rejected with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry: the providers, their capabilities, and failures that affect one provider only."""
+"""The registry: the providers, their capabilities, and failures that affect only one provider."""
 
 from __future__ import annotations
 

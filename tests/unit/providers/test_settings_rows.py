@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "protocol" / "providers.md"
 
 
 def documented_rows() -> dict[str, list[str]]:
-    """The rows of the page's table, by kind."""
+    """Return the rows of the page's table, by kind."""
     table = PAGE.read_text("utf-8").partition("| kind | rows |\n|---|---|\n")[2].partition("\n\n")[0]
     rows = (re.findall(r"`([\w-]+)`", line) for line in table.splitlines())
     return {kind: sorted(keys) for kind, *keys in rows}

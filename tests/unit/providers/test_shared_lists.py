@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("no_proxies")
 
 @pytest.fixture
 async def session(upstream: FakeUpstream) -> AsyncIterator[Session]:
-    """Makes the registry of one more session of the daemon, with one provider named `acme`."""
+    """Yield a function that makes the registry of another session, with one provider, `acme`."""
     shared = Shared(lingering=True)
     made = []
 
@@ -93,7 +93,7 @@ async def test_a_refresh_by_one_session_is_announced_to_those_that_have_another_
         registry.subscribe(queue.put_nowait)
     await asyncio.gather(names(one), names(two))
 
-    await names(one, refresh=True)  # Brings no news.
+    await names(one, refresh=True)  # The list has not changed.
     await names(one, refresh=True)
 
     for queue in announced[:2]:

@@ -1,4 +1,4 @@
-"""The vendored facts: what the file must be, when it is read, and how a maintainer refreshes it."""
+"""The vendored facts: the contents of the file, when it is read, and how a maintainer refreshes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs: what each built-in kind declares, and its effect on the configuration."""
+"""Specs: the declarations of each built-in kind, and their effect on the configuration."""
 
 from __future__ import annotations
 

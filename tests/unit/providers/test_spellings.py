@@ -1,4 +1,4 @@
-"""Which listed model a name means, and that no name ever becomes another model's."""
+"""The listed model that a name refers to; a name never refers to another model."""
 
 from __future__ import annotations
 
