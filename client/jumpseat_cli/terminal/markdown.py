@@ -232,7 +232,7 @@ class MarkdownOutput:
             self._staying = self._drawn
 
     def _rest_of(self, block: str) -> str:
-        """Return the part of the block that is not yet permanent on the screen, after any open fence line."""
+        """Return the part of the block that is not yet on the screen for good, after an open fence's line."""
         before = BlockSplitter()
         before.feed(self._staying)
         rest = block[len(self._staying) :]
