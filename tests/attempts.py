@@ -1,19 +1,19 @@
-"""Time limits on a machine that may sometimes be busy."""
+"""Checks time limits on a machine that may sometimes be busy."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
 ATTEMPTS = 5
-"""Code that waits is slow every time; a busy machine only sometimes."""
+"""The number of attempts. Code that waits is slow every time, but a busy machine is slow only sometimes."""
 
 
 async def is_quick(seconds_taken: Callable[[], Awaitable[float]], within: float) -> None:
-    """Fail if none of a few attempts was quick enough.
+    """Fail if none of a few attempts is quick enough.
 
     Args:
-        seconds_taken: makes one attempt and returns how long it took.
-        within: the time that is allowed, in seconds.
+        seconds_taken: makes one attempt and returns its duration in seconds.
+        within: the time limit in seconds.
     """
     took: list[float] = []
     while not took or took[-1] >= within:

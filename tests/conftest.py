@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from tests.fakes.tls_front import Authority
 
 
-# The same examples in every run and no deadlines, so that a failure comes from the change and not from a new
-# random seed or a busy machine. To search with new examples: `pytest --hypothesis-profile=search`.
+# Use the same examples in every run and no deadlines, so that failures are caused by changes and not by a new
+# random seed or a busy machine. To search with new examples, run `pytest --hypothesis-profile=search`.
 _UNHURRIED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("steady", derandomize=True, **_UNHURRIED)
 hypothesis.settings.register_profile("search", max_examples=5000, **_UNHURRIED)
 hypothesis.settings.load_profile("steady")
 
-# Where the machine has a proxy, the providers' own clients and `urllib` would send it what is for loopback.
+# If a proxy is configured, the providers' own clients and `urllib` would send requests for loopback to it.
 for _name in ("NO_PROXY", "no_proxy"):
     os.environ[_name] = ",".join(filter(None, ("127.0.0.1,localhost", os.environ.get(_name))))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run a module with an `xdist_group`, whose tests share expensive fixtures, in one process.
+    """Run each module with an `xdist_group`, whose tests share expensive fixtures, in one process.
 
-    pytest-xdist writes the group into a private attribute of each test that pytest 9.2 no longer reads, so
-    that each process would set up the fixtures again.
+    pytest-xdist writes the group to a private attribute of tests that pytest 9.2 no longer reads. Without
+    this function, every process would set up the fixtures again.
     """
     if config.getoption("dist") != "loadgroup":
         return None
@@ -78,7 +78,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty JUMPSEAT_HOME, without any other sign-in. Its shared daemon ends with the test."""
+    """Set JUMPSEAT_HOME to an empty directory without sign-ins. Its shared daemon ends with the test."""
     directory = tmp_path / "home"
     directory.mkdir()
     for name, value in environment_of(directory).items():
@@ -89,7 +89,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 async def daemon(home: Path) -> AsyncIterator[Daemon]:
-    """A new daemon process, not yet initialized."""
+    """Start a daemon process without initializing it."""
     async with running_daemon(home) as running:
         yield running
 
@@ -103,28 +103,28 @@ def no_daemon_stays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 async def hub(home: Path) -> AsyncIterator[Hub]:
-    """The daemon that several clients share; none runs yet."""
+    """Return the shared daemon, which the first client starts."""
     async with running_hub(home) as shared:
         yield shared
 
 
 @pytest.fixture
 async def upstream() -> AsyncIterator[FakeUpstream]:
-    """A scriptable provider."""
+    """Start a scriptable provider."""
     async with FakeUpstream() as running:
         yield running
 
 
 @pytest.fixture
 async def chatty(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
-    """An initialized daemon with the upstream as its only provider, `fake`, model `m`."""
+    """Initialize a daemon whose only provider, `fake`, is the upstream with the model `m`."""
     await daemon.initialize(provider(upstream.base_url))
     return daemon
 
 
 @pytest.fixture
 async def emulator() -> AsyncIterator[CopilotEmulator]:
-    """A GitHub with Copilot, and one account, octocat, with a paid plan."""
+    """Start an emulator of GitHub with one account, octocat, which has a paid plan for Copilot."""
     async with CopilotEmulator() as running:
         running.add_account("octocat")
         yield running
@@ -147,7 +147,7 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """A certificate authority for this test."""
+    """Create a certificate authority for this test."""
     from tests.fakes.tls_front import Authority  # Deferred: few tests need cryptography.
 
     return Authority(tmp_path / "authority")

@@ -1,4 +1,4 @@
-"""A daemon whose Copilot is the emulator, and raw frames to it."""
+"""Runs a daemon whose Copilot is the emulator, and exchanges raw frames with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.emulator import CopilotEmulator
 
 
 def configure(home: Path, *tables: Mapping[str, Any], top: str = "") -> None:
-    """Write a configuration with these provider tables, `copilot`, `copilot2` and so on."""
+    """Write a configuration with these provider tables, named `copilot`, `copilot2` and so on."""
     text = top
     for number, table in enumerate(tables, 1):
         text += f"\n[providers.copilot{number if number > 1 else ''}]\n"
@@ -25,19 +25,19 @@ def configure(home: Path, *tables: Mapping[str, Any], top: str = "") -> None:
 async def copilot_daemon(
     home: Path, *flags: str, env: Mapping[str, str] | None = None, config: Mapping[str, Any] | None = None
 ) -> AsyncIterator[Daemon]:
-    """A daemon that is initialized."""
+    """Start and initialize a daemon."""
     async with running_daemon(home, *flags, env=env) as daemon:
         await daemon.initialize(config)
         yield daemon
 
 
 def table(emulator: CopilotEmulator, **more: Any) -> dict[str, Any]:
-    """The provider table with the emulator's planes in place of github.com's."""
+    """Return a provider table with the emulator's planes in place of those of github.com."""
     return emulator.provider(**more)
 
 
 async def sign_in(daemon: Daemon, emulator: CopilotEmulator, login: str = "octocat", **params: Any) -> Any:
-    """Sign in an account with a code, and return the result."""
+    """Sign in an account with a code and return the result."""
     request_id = daemon.start("auth/signIn", params)
     prompt = await prompted(daemon)
     emulator.approve(prompt["userCode"], login)
@@ -45,19 +45,18 @@ async def sign_in(daemon: Daemon, emulator: CopilotEmulator, login: str = "octoc
 
 
 async def prompted(daemon: Daemon) -> Any:
-    """The params of the next `auth/prompt`."""
+    """Return the params of the next `auth/prompt`."""
     while (message := await daemon.read()).get("method") != "auth/prompt":
         assert "method" in message, message
     return message["params"]
 
 
 def ask(text: str = "Hello", **params: Any) -> dict[str, Any]:
-    """The params of a chat."""
     return {"messages": [{"role": "user", "content": text}], **params}
 
 
 async def next_notification(daemon: Daemon, method: str) -> Any:
-    """The params of the next notification of this method; skips notifications of other methods."""
+    """Return the params of the next notification of this method, and skip those of other methods."""
     while (message := await daemon.read()).get("method") != method:
         assert "method" in message, message
     return message["params"]

@@ -1,4 +1,4 @@
-"""Runs the real daemon as a process and exchanges raw frames; for protocol and end-to-end tests.
+"""Runs the real daemon as a process and exchanges raw frames, for protocol and end-to-end tests.
 
 It parses frames itself, so that the daemon's framing is not checked against itself. Every wait is bounded.
 """
@@ -17,34 +17,34 @@ from pathlib import Path
 from typing import Any
 
 WAIT_SECONDS = 20.0
-"""Much longer than any test needs, for a busy machine."""
+"""A time limit for busy machines, much longer than any test needs."""
 
 SERVE = (sys.executable, "-m", "jumpseat", "serve")
 
 TOKEN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPACES", "GH_HOST")
-"""Variables in which the test machine may have a GitHub token."""
+"""The variables that may contain a GitHub token on the test machine."""
 
 
 OF_THE_PERSON = dict(os.environ)
-"""The environment of the person who runs the tests, before `tests.conftest` hides their directories."""
+"""The environment of the developer who runs the tests, before `tests.conftest` hides their directories."""
 
 
 @dataclass
 class Exchange:
-    """A request's response, and the notifications that came before it."""
+    """The response to a request, and the notifications before it."""
 
     response: dict[str, Any]
     notifications: list[dict[str, Any]]
 
     @property
     def result(self) -> Any:
-        """The result; fails the test with the error if there is none."""
+        """The result. Fails the test with the error if there is none."""
         assert "result" in self.response, self.response
         return self.response["result"]
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error; fails the test with the result if there is none."""
+        """The error. Fails the test with the result if there is none."""
         assert "error" in self.response, self.response
         error: dict[str, Any] = self.response["error"]
         return error
@@ -56,13 +56,12 @@ class Exchange:
 
     @property
     def delta_types(self) -> list[str]:
-        """The types of the deltas, in order."""
         return [delta["type"] for delta in self.deltas]
 
 
 @dataclass
 class Daemon:
-    """One daemon process."""
+    """A daemon process."""
 
     process: asyncio.subprocess.Process
     stderr: list[bytes] = field(default_factory=list)
@@ -71,16 +70,16 @@ class Daemon:
     _next_id: int = 100
 
     def send_bytes(self, data: bytes) -> None:
-        """Write raw bytes to its stdin."""
+        """Write raw bytes to the daemon's stdin."""
         assert self.process.stdin is not None
         self.process.stdin.write(data)
 
     def send(self, *messages: Any) -> None:
-        """Write messages, each in its frame, all in one write."""
+        """Write messages, each in its own frame, with a single write."""
         self.send_bytes(b"".join(frame(message) for message in messages))
 
     async def read(self) -> Any:
-        """The next message."""
+        """Read the next message."""
         async with asyncio.timeout(self.wait_seconds):
             assert self.process.stdout is not None
             head = await self.process.stdout.readuntil(b"\r\n\r\n")
@@ -89,7 +88,7 @@ class Daemon:
             return json.loads(await self.process.stdout.readexactly(int(length)))
 
     async def read_until(self, request_id: Any) -> Exchange:
-        """Read up to the response with this id; a response to another request is a mistake in the test."""
+        """Read up to the response with this id. Fail if there is a response to another request."""
         notifications = []
         while True:
             message = await self.read()
@@ -100,7 +99,7 @@ class Daemon:
             return Exchange(message, notifications)
 
     async def read_delta(self, kind: str) -> dict[str, Any]:
-        """Read up to the first delta of this type and return its notification's params."""
+        """Read up to the first delta of this type and return the params of its notification."""
         while True:
             message = await self.read()
             assert "method" in message, message
@@ -142,21 +141,21 @@ class Daemon:
             return await self.process.wait()
 
     def close_stdin(self) -> None:
-        """Close its stdin, as an editor that exits does."""
+        """Close the daemon's stdin, as an editor does when it exits."""
         assert self.process.stdin is not None
         self.process.stdin.close()
 
     @property
     def log(self) -> str:
-        """Its stderr after it has exited; before that, lines may be missing."""
+        """The whole stderr of a daemon that has exited; before that, lines could be missing."""
         assert self.process.returncode not in (None, -signal.SIGKILL), "end it first, with `whole_log`"
         assert self.drain is None or self.drain.done(), "end it first, with `whole_log`"
         return b"".join(self.stderr).decode("utf-8", "replace")
 
     async def whole_log(self) -> str:
-        """Close stdin, wait for the exit, and return everything that it wrote to stderr.
+        """Close stdin, wait for the daemon to exit and return everything that it wrote to stderr.
 
-        The log is written by a separate thread, so a response may arrive before its log line.
+        A separate thread writes the log, so a response may arrive before its log line.
         """
         self.close_stdin()
         await self.exit_code()
@@ -166,13 +165,13 @@ class Daemon:
 
 
 def frame(message: Any) -> bytes:
-    """A message in its LSP frame."""
+    """Return a message in an LSP frame."""
     body = json.dumps(message).encode()
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 def environment_of(home: Path | str) -> dict[str, str]:
-    """Variables for a daemon that uses this directory and none of the developer's sign-ins."""
+    """Return the variables for a daemon that uses this directory and no sign-in of the developer."""
     directories = {
         "JUMPSEAT_HOME": "",
         "XDG_CONFIG_HOME": "xdg",
@@ -182,7 +181,7 @@ def environment_of(home: Path | str) -> dict[str, str]:
     return {
         **dict.fromkeys(TOKEN_VARIABLES, ""),
         **{name: str(Path(home) / directory) for name, directory in directories.items()},
-        # A test run starts hundreds of daemons; without this each may compile the package again.
+        # A test run starts hundreds of daemons, each of which might compile the package without this.
         "PYTHONDONTWRITEBYTECODE": "",
     }
 
@@ -197,10 +196,10 @@ async def running_daemon(
     drain_stderr: bool = True,
     wait_seconds: float = WAIT_SECONDS,
 ) -> AsyncIterator[Daemon]:
-    """A daemon whose configuration and state are in `home`; killed at the end if it still runs.
+    """Run a daemon with its configuration and state in `home`, and kill it at the end if necessary.
 
-    Without a `home` it uses the developer's directories and sign-ins. Without `drain_stderr` its log stays in
-    the pipe until the end, as with clients that do not read it.
+    Without a `home`, it uses the developer's directories and sign-ins. Without `drain_stderr`, its log
+    remains in the pipe until the end, as with clients that do not read it.
     """
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -210,7 +209,7 @@ async def running_daemon(
         stderr=asyncio.subprocess.PIPE,
         env={**({**os.environ, **environment_of(home)} if home else OF_THE_PERSON), **(env or {})},
         cwd=cwd,
-        # Above twice this size the rest stays in the pipe, as with a busy client.
+        # asyncio buffers up to twice this size; more data remains in the pipe, as with a busy client.
         limit=1 << 16,
     )
     daemon = Daemon(process, wait_seconds=wait_seconds)
@@ -222,7 +221,7 @@ async def running_daemon(
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-        # asyncio closes its side of the pipes only after reading to the end.
+        # asyncio closes its end of the pipes only after reading everything.
         assert process.stdout is not None
         await process.stdout.read()
         await (daemon.drain or _drain(process, daemon.stderr))
@@ -236,10 +235,9 @@ async def _drain(process: asyncio.subprocess.Process, lines: list[bytes]) -> Non
 
 
 def provider(base_url: str, **more: Any) -> dict[str, Any]:
-    """The overlay that adds one OpenAI-compatible provider, `fake`, with a default model."""
+    """Return an overlay that adds the OpenAI-compatible provider `fake` with a default model."""
     return {"providers": {"fake": {"kind": "openai", "base_url": base_url, "default_model": "m", **more}}}
 
 
 def user(text: str) -> dict[str, Any]:
-    """A user message."""
     return {"role": "user", "content": text}

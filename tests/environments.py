@@ -1,4 +1,4 @@
-"""Environments of clients, for tests that need another than the process's."""
+"""Client environments that differ from the environment of the test process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jumpseat.system.paths import Places
 def environment_with(
     variables: Mapping[str, str] | None = None, *, directory: Path | None = None, home: Path | None = None
 ) -> Environment:
-    """An environment with these variables and nothing else.
+    """Return an environment with only these variables.
 
     Args:
-        variables: the variables.
-        directory: the working directory; the root if absent.
-        home: holds configuration, state and data; nothing can exist in those if absent.
+        variables: the environment variables.
+        directory: the working directory; None for the root.
+        home: the directory for configuration, state and data; None for places in which nothing can exist.
     """
     empty = empty_environment()
     return replace(
@@ -30,5 +30,5 @@ def environment_with(
 
 
 def here() -> Environment:
-    """The environment of the test's own process, with what `monkeypatch` has set so far."""
+    """Return the environment of the test process, including changes by `monkeypatch`."""
     return environment_of_process()

@@ -1,4 +1,4 @@
-"""The shared daemon in tests: attached clients, their daemon, and the check that nothing of it remains."""
+"""Runs attached clients and their shared daemon, and checks that nothing remains of it."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from tests.processes import ends, is_gone, runs
 ATTACH = (sys.executable, "-m", "jumpseat", "attach")
 
 _LISTENS = re.compile(r"listens at (/\S+\.sock)$", re.MULTILINE)
-"""The line of a daemon's log that names its socket."""
+"""Matches the line in a daemon's log that names its socket."""
 
 
 @dataclass
 class Hub:
-    """The daemon of one state directory, which need not run."""
+    """The daemon of a state directory, which may not be running."""
 
     home: Path
     seen: set[tuple[int, Path]] = field(default_factory=set)
-    """Each daemon that the test saw: its process and its socket."""
+    """The process id and the socket of each daemon that the test saw."""
 
     def client(
         self, *flags: str, env: Mapping[str, str] | None = None, **more: Any
     ) -> AbstractAsyncContextManager[Daemon]:
-        """An attached client: a process of `jumpseat attach`, as `running_daemon` runs `serve`."""
+        """Run an attached client: a process of `jumpseat attach`, like `serve` in `running_daemon`."""
         return running_daemon(self.home, *flags, command=ATTACH, env=self._variables(env), **more)
 
     def _variables(self, more: Mapping[str, str] | None) -> dict[str, str]:
-        # The daemon itself gets few variables of its first client, among them HOME.
+        # The daemon inherits few variables from its first client, but HOME is among them.
         return {"HOME": str(self.home), **(more or {})}
 
     async def command(self, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-        """Run `jumpseat WORDS`; returns its exit code and its output."""
+        """Run `jumpseat WORDS` and return its exit code and output."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "jumpseat", *words),
             stdin=asyncio.subprocess.DEVNULL,
@@ -58,7 +58,7 @@ class Hub:
         return process.returncode, output.decode("utf-8", "replace")
 
     async def status(self) -> dict[str, Any]:
-        """What `jumpseat daemon status --json` prints."""
+        """Return the output of `jumpseat daemon status --json`."""
         self.pointers()
         code, output = await self.command("daemon", "status", "--json")
         status: dict[str, Any] = json.loads(output)
@@ -66,7 +66,7 @@ class Hub:
         return status
 
     def pointers(self) -> list[dict[str, Any]]:
-        """The pointers in the state directory; usually one."""
+        """Return the pointers in the state directory, of which there is usually one."""
         pointers = [
             json.loads(path.read_bytes()) for path in self.home.glob("daemon/*.json") if path.is_file()
         ]
@@ -75,48 +75,47 @@ class Hub:
 
     @property
     def pid(self) -> int:
-        """The process of the daemon; fails if the state directory has no pointer, or several."""
+        """The process id of the daemon. Fails if the state directory does not have exactly one pointer."""
         (pointer,) = self.pointers()
         return int(pointer["pid"])
 
     @property
     def socket(self) -> Path:
-        """The control socket of the daemon."""
         (pointer,) = self.pointers()
         return Path(pointer["socket"])
 
     @property
     def log(self) -> str:
-        """The daemon's own log."""
+        """The log file of the daemon."""
         logs = sorted(self.home.glob("daemon/*.log*"))
         return "".join(path.read_text("utf-8", "replace") for path in logs)
 
     def processes(self) -> set[int]:
-        """Every daemon of this state directory, also one without a pointer. Without a /proc, those seen."""
+        """Return all daemons of this state directory, or without /proc those that had a pointer."""
         self.pointers()
         processes = {pid for pid, _ in self.seen if runs(pid)}
         return processes | {pid for pid, home in running_daemons().items() if home == self.home}
 
     async def kill(self) -> None:
-        """Kill the daemon as the kernel does when memory is short, and wait for its end."""
+        """Kill the daemon, as the kernel does when memory is short, and wait for its end."""
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         assert await is_gone(pid)
 
     async def ends(self) -> None:
-        """Wait until no daemon runs; fails if one remains, or a pointer or a socket does."""
+        """Wait until no daemon runs. Fail if a daemon, a pointer or a socket remains."""
         for pid in self.processes():
             assert await is_gone(pid), f"the daemon {pid} still runs"
         assert self.pointers() == []
         assert self.sockets() == []
 
     def sockets(self) -> list[Path]:
-        """The sockets of daemons that the test saw and that still have a file."""
+        """Return the existing sockets of the daemons that the test saw."""
         return [path for _, path in self.seen if path.exists()]
 
     def clean_up(self) -> None:
-        """Kill what still runs, and remove the sockets, which are outside of the test's directories."""
-        # A client that is about to attach would start another daemon.
+        """Kill all remaining processes and remove the sockets, which are outside the test's directories."""
+        # Kill clients first: one that is about to attach would start another daemon.
         for pid in [*attach_processes(self.home), *self.processes()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -126,7 +125,7 @@ class Hub:
 
 
 def attach_processes(home: Path) -> list[int]:
-    """The `attach` processes of this state directory. Empty without a /proc."""
+    """Return the `attach` processes of this state directory, or none without /proc."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -140,7 +139,7 @@ def attach_processes(home: Path) -> list[int]:
 
 
 def running_daemons() -> dict[int, Path]:
-    """The shared daemons of this machine: process and state directory. Empty without a /proc."""
+    """Return the process ids and state directories of all shared daemons, or none without /proc."""
     running = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -153,14 +152,14 @@ def running_daemons() -> dict[int, Path]:
 
 @contextlib.contextmanager
 def directory_for_sockets() -> Iterator[Path]:
-    """An empty directory with a short path: those of pytest and of TMPDIR may be too long for a socket."""
+    """Create an empty directory with a short path: pytest's and TMPDIR may be too long for a socket."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         yield Path(name)
 
 
 @contextlib.contextmanager
 def no_daemon_afterwards(home: Path) -> Iterator[None]:
-    """End the daemon of this state directory at the end, if a client has started one."""
+    """On exit, kill the daemon of this state directory if a client has started one."""
     try:
         yield
     finally:
@@ -170,7 +169,7 @@ def no_daemon_afterwards(home: Path) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def running_hub(home: Path) -> AsyncIterator[Hub]:
-    """The shared daemon of this state directory; the first client starts it. It is killed at the end."""
+    """Yield the shared daemon of this directory, which the first client starts, and kill it at the end."""
     hub = Hub(home)
     try:
         yield hub
@@ -179,7 +178,7 @@ async def running_hub(home: Path) -> AsyncIterator[Hub]:
 
 
 def left_behind(directory: Path) -> list[str]:
-    """The daemons and sockets of state directories below this one; ends and removes them."""
+    """Kill and remove the daemons and sockets of state directories below this one, and return their names."""
     left = []
     for pid, home in running_daemons().items():
         if directory in home.parents:

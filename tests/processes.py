@@ -1,4 +1,4 @@
-"""The processes that a program under test has started, and whether they have ended. Needs /proc."""
+"""Finds the processes that a program under test has started, and waits for their end. Needs /proc."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pathlib import Path
 import pytest
 
 WAIT_SECONDS = 20.0
-"""The limit for a process that has to end, on a busy machine."""
+"""The time limit for a process to end on a busy machine."""
 
 
 def take_interrupts() -> None:
-    """A child's `preexec_fn`: SIGINT ends it, even if the test run ignores SIGINT, which children inherit."""
+    """Let SIGINT end a child process, as a `preexec_fn`. Otherwise it inherits an ignored SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def runs(pid: int) -> bool:
-    """Whether the process exists and is no zombie: in a container nothing may collect an orphan."""
+    """Whether the process exists and is not a zombie, as an orphan may remain one in a container."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):  # The latter if it ends between opening and reading.
+    except (FileNotFoundError, ProcessLookupError):  # It may end between opening and reading.
         return False
     return state not in ("Z", "X")
 
 
 def children(pid: int) -> list[int]:
-    """The running processes that this one has started; skips the test without /proc."""
+    """Return the running processes that this one has started. Skip the test without /proc."""
     tasks = Path(f"/proc/{pid}/task")
     if not tasks.exists():
         pytest.skip("this system has no /proc to find a process's children in")
@@ -42,22 +42,21 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """All its descendants."""
     return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
 def command_line(pid: int) -> str:
-    """The program and its arguments, which any user of the machine can read."""
+    """Return the program and its arguments, which any user of the machine can read."""
     return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
 
 
 async def is_gone(pid: int, seconds: float = WAIT_SECONDS) -> bool:
-    """Wait for a process to end; False after the timeout."""
+    """Wait for a process to end. Return False after the timeout."""
     return await asyncio.to_thread(ends, pid, seconds)
 
 
 def ends(pid: int, seconds: float) -> bool:
-    """The same for synchronous callers."""
+    """Wait like `is_gone`, but blocking."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

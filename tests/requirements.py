@@ -1,8 +1,8 @@
-"""The promises of the contract, one per row, and where each is written.
+"""The promises of the contract, each in a row with the place where it is written.
 
-Tests name the rows that they show with `@pytest.mark.requirement("id", …)`.
-`tests/unit/test_requirements.py` checks that every row has a test and every named row exists. A row
-that has no test yet says why in `deferred`.
+Tests name the rows that they verify with `@pytest.mark.requirement("id", …)`.
+`tests/unit/test_requirements.py` checks that every row has a test and that every named row exists. `deferred`
+gives the reason if a row has no test yet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests import dialect_rows
 
 @dataclass(frozen=True)
 class Requirement:
-    """One row."""
+    """A row of the contract."""
 
     behaviour: str
     source: str

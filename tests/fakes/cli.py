@@ -1,7 +1,7 @@
 """Runs the real command line with another daemon: `python -m tests.fakes.cli COMMAND_AS_JSON ARGUMENTS...`.
 
-With `CONTROLLING_TTY` in the environment, stdin becomes the controlling terminal first, so that Ctrl-C
-typed into it is a signal, as in a shell.
+If `CONTROLLING_TTY` is set, stdin first becomes the controlling terminal, so that typing Ctrl-C sends a
+signal, as in a shell.
 """
 
 from __future__ import annotations

@@ -2,20 +2,20 @@
 
     python tests/fakes/daemon.py --scenario scenario.json
 
-The scenario is an object, every key optional:
+The scenario is an object with these optional keys:
 
-    answers      {"method": result, or {"error": {...}}, or a list of these whose last one stays};
+    answers      {"method": result, or {"error": {...}}, or a list of these, the last one repeated};
                  `initialize` and `shutdown` have defaults
-    chats        a list, one entry for each `chat/start`, the last one repeated. An entry is a list of
+    chats        a list with one entry for each `chat/start`, the last one repeated. An entry is a list of
                  steps: {"delta": {...}}, {"progress": {...}}, {"stderr": "text", "times": 1},
                  {"wait": "cancel"}, {"wait": "file", "path": "..."}, {"die": code},
                  {"result": {...}}, {"error": {...}}
     log          a file to which every received message is appended, as one line of JSON
     initialize   "answer" (the default), "silence", "die"
-    exit         "obey" (the default) or "ignore": stays alive after exit, the end of stdin and SIGTERM
+    exit         "obey" (the default) or "ignore": stay alive after exit, the end of stdin and SIGTERM
 
-Methods without an answer are refused with -32601. Only the standard library is used, on purpose: it is
-an independent reading of the contract.
+Methods without an answer are refused with -32601. The script uses only the standard library, on purpose: it
+implements the contract independently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""As many deltas as the socket accepts, for benchmarks."""
+"""Sends deltas as fast as the socket accepts them, for benchmarks."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from jumpseat.testing.upstream import Reply
 
 
 def firehose(deltas: int, events_per_write: int = 1, piece: str = "word ") -> Reply:
-    """An answer of this many text deltas, as fast as the socket accepts them."""
+    """Return an answer of this many text deltas."""
     return Reply.events(completion_stream([piece] * deltas)).joined(events_per_write)

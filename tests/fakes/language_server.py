@@ -1,6 +1,6 @@
 """A scriptable Copilot language server: a real child process whose messages are scripted by the test.
 
-The child (`language_server_relay`) only carries bytes. The script runs in the test, while the process, its
+The child (`language_server_relay`) only relays bytes. The script runs in the test, but the process, its
 environment, its streams and its end are real. `language_server_answers` has the default answers. Frames are
 parsed independently of `wire/`, so that `wire/` is not tested against itself.
 """
@@ -25,7 +25,7 @@ from tests.fakes.language_server_relay import HEADER
 from tests.fakes.language_server_relay import frame as order
 
 WAIT_SECONDS = 20.0
-"""Far more than any step needs, even on a busy machine."""
+"""A time limit far longer than any step needs, even on a busy machine."""
 
 RELAY = Path(__file__).with_name("language_server_relay.py")
 
@@ -33,7 +33,7 @@ _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
 class Never:
-    """The answer of a server that does not answer."""
+    """A marker for a server that does not answer."""
 
 
 NEVER = Never()
@@ -41,11 +41,11 @@ NEVER = Never()
 
 @dataclass(eq=False)
 class Start:
-    """One process that was started by the command."""
+    """A process that the command has started."""
 
     pid: int
     argv: list[str]
-    """Arguments after those of `FakeLanguageServer.command`."""
+    """The arguments after those in `FakeLanguageServer.command`."""
 
     env: Mapping[str, str]
     writer: asyncio.StreamWriter = field(repr=False)
@@ -56,28 +56,27 @@ class Start:
     """The conversations of this process."""
 
     saw_eof: bool = False
-    """Whether its stdin has ended."""
+    """Whether stdin has ended."""
 
     async def ended(self) -> None:
-        """Wait until the process has ended."""
         async with asyncio.timeout(WAIT_SECONDS):
             await self.gone.wait()
 
 
 class FakeLanguageServer:
-    """The server, as an async context manager; `command` starts a process of it, any number of times."""
+    """A context manager for the server. Each start of `command` is a separate process."""
 
     def __init__(self) -> None:
         self.status: dict[str, Any] = {"status": "OK", "user": "octocat"}
-        """The result of `checkStatus`; chats and models are refused while it is not OK."""
+        """The result of `checkStatus`. Chats and models are refused unless it is OK."""
 
         self.stubborn = False
-        """Whether the next process ignores shutdown, exit, the end of its input, and SIGTERM."""
+        """Whether the next process ignores shutdown, exit, the end of its input and SIGTERM."""
 
         self.starts: list[Start] = []
         self.grandchildren: list[Start] = []
         self.received: list[dict[str, Any]] = []
-        """Every message, in order, of all processes."""
+        """The messages that all processes received, in order."""
 
         self._answers: dict[str, list[Any]] = {}
         self._numbers: dict[str, int] = {}
@@ -85,7 +84,7 @@ class FakeLanguageServer:
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
-    # -- life
+    # -- lifecycle
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -106,55 +105,54 @@ class FakeLanguageServer:
 
     @property
     def command(self) -> list[str]:
-        """Program and arguments that start it."""
+        """The program and the arguments that start the server."""
         assert self._server is not None
         port = self._server.sockets[0].getsockname()[1]
         return [sys.executable, "-I", "-S", str(RELAY), str(port)]
 
-    # -- what it answers
+    # -- answers
 
     def on(self, method: str, *each: Any) -> None:
-        """Set the answers of this method; the last one repeats.
+        """Set the answers to a method, of which the last one is repeated.
 
         Args:
-            method: of a request, or of a notification, whose answers are only called.
-            each: a result, an `RpcError`, `NEVER`, or a function of the params, coroutine or not, that
-                gives one of them or raises the error. Params are those of the request.
+            method: the method of a request, or of a notification, whose answers are only called.
+            each: a result, an `RpcError`, `NEVER`, or a function (or coroutine function) that is called with
+                the params and returns one of these or raises the error.
         """
         self._answers[method] = list(each)
 
     async def default(self, method: str, params: Any) -> Any:
-        """The default answer."""
+        """Return the default answer."""
         return await answers.default(self, method, params)
 
     def number(self, what: str) -> int:
-        """The next number of its ids of this kind."""
+        """Return the next number for ids of this kind."""
         self._numbers[what] = self._numbers.get(what, 0) + 1
         return self._numbers[what]
 
-    # -- what it received
+    # -- received messages
 
     @property
     def methods(self) -> list[str]:
-        """The methods of all requests and notifications, in order."""
+        """The methods of all received requests and notifications, in order."""
         return [each["method"] for each in self.received if "method" in each]
 
     def params(self, method: str) -> list[Any]:
-        """The params of every message of this method so far, in order."""
+        """Return the params of all received messages of this method, in order."""
         return [each.get("params") for each in self.received if each.get("method") == method]
 
     async def wait_for(self, method: str, count: int = 1) -> Any:
-        """Wait for message `number` of a method, and return its params."""
+        """Wait for this many messages of a method and return the params of the last one."""
         await self.until(lambda: len(self.params(method)) >= count, f"{method} ({count})")
         return self.params(method)[count - 1]
 
     async def wait_for_start(self, count: int = 1) -> Start:
-        """Wait until this many processes were started; returns the last of them."""
+        """Wait until this many processes have been started and return the last of them."""
         await self.until(lambda: len(self.starts) >= count, f"start {count}")
         return self.starts[count - 1]
 
     async def until(self, condition: Callable[[], bool], what: str = "it") -> None:
-        """Wait until the condition holds."""
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 while not condition():
@@ -163,7 +161,7 @@ class FakeLanguageServer:
         except TimeoutError:
             raise AssertionError(f"{what} did not come; received: {self.methods}") from None
 
-    # -- what it sends on its own
+    # -- sent messages
 
     @property
     def current(self) -> Start:
@@ -175,11 +173,11 @@ class FakeLanguageServer:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def progress(self, token: Any, value: Mapping[str, Any]) -> None:
-        """Send a report of `$/progress`."""
+        """Send a `$/progress` notification."""
         self.notify("$/progress", {"token": token, "value": value})
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """Send a request to the client; raises its error as `RpcError`."""
+        """Send a request to the client and return its result. Raise its error as `RpcError`."""
         start, number = self.current, self.number("request")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         start.waiting[number] = future
@@ -188,25 +186,25 @@ class FakeLanguageServer:
             return await future
 
     def send_bytes(self, data: bytes) -> None:
-        """Write any bytes to stdout."""
+        """Write raw bytes to stdout."""
         self._order("o", data)
 
     def stderr(self, text: str | bytes) -> None:
-        """Write to stderr, unchanged."""
+        """Write to stderr."""
         self._order("e", text.encode() if isinstance(text, str) else text)
 
-    # -- its failures
+    # -- failures
 
     def kill(self) -> None:
-        """End the process with SIGKILL."""
+        """Kill the process with SIGKILL."""
         os.kill(self.current.pid, _SIGKILL)
 
     def exit(self, code: int) -> None:
-        """Make the process exit, after its earlier writes."""
+        """Make the process exit after its earlier writes."""
         self._order("x", str(code).encode())
 
     def stop_reading(self) -> None:
-        """Stop reading stdin, before the next write of the fake."""
+        """Stop reading stdin before the next write."""
         self._order("p")
 
     async def grandchild(self) -> Start:

@@ -1,6 +1,6 @@
 """The default answers of a `FakeLanguageServer`, and parts for scripted chats.
 
-Shapes are those that the Copilot language server 1.539 sends.
+The shapes are those of the Copilot language server 1.539.
 """
 
 from __future__ import annotations
@@ -85,37 +85,37 @@ _TOOLS = [
 ]
 
 
-# -- values of $/progress
+# -- values for $/progress
 
 
 def begin(conversation: str = "conversation-1", turn: str = "turn-1") -> dict[str, Any]:
-    """The first report of a turn."""
+    """Return the first report of a turn."""
     return {"kind": "begin", "title": "", "conversationId": conversation, "turnId": turn, "agentSlug": ""}
 
 
 def reply(text: str, **more: Any) -> dict[str, Any]:
-    """A piece of the answer where older servers put it."""
+    """Return a piece of the answer in the place where older servers put it."""
     return {"kind": "report", "conversationId": "conversation-1", "turnId": "turn-1", "reply": text, **more}
 
 
 def round_reply(text: str, round_id: int = 1, **more: Any) -> dict[str, Any]:
-    """A piece of the answer where Ask and Agent mode put it."""
+    """Return a piece of the answer in the place where Ask and Agent mode put it."""
     return report(editAgentRounds=[{"roundId": round_id, "reply": text, "toolCalls": []}], **more)
 
 
 def report(**more: Any) -> dict[str, Any]:
-    """Any other report."""
+    """Return any other report."""
     return {"kind": "report", "conversationId": "conversation-1", "turnId": "turn-1", **more}
 
 
 def token_usage(prompt: int = 10, completion: int = 5, cached: int = 0) -> dict[str, Any]:
-    """The report of tokens, near the end."""
+    """Return the report of token counts, which comes near the end."""
     counts = {"promptTokens": prompt, "completionTokens": completion, "cachedTokens": cached}
     return report(tokenUsage=counts)
 
 
 def end(error: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    """The last report of a turn."""
+    """Return the last report of a turn."""
     value = {"kind": "end", "conversationId": "conversation-1", "turnId": "turn-1", **more}
     return {**value, "error": error} if error is not None else value
 
@@ -125,13 +125,13 @@ def turn(
     *values: Mapping[str, Any] | asyncio.Event,
     result: Any = None,
 ) -> Callable[[Any], Awaitable[Any]]:
-    """An answer for `conversation/create` or `/turn`: these reports, then its result.
+    """Return an answer to `conversation/create` or `/turn` that sends these reports, then the result.
 
     Args:
-        fake: the server that says them.
-        values: reports, sent as they are; ids that are `conversation-1` or `turn-1` become the turn's own.
-            An event is waited for.
-        result: instead of the usual one: any value, an `RpcError`, or `NEVER`.
+        fake: the server that sends the reports.
+        values: the reports, in which the ids `conversation-1` and `turn-1` are replaced with the turn's ids.
+            Events are awaited.
+        result: any value, an `RpcError` or `NEVER`; None for the usual result.
     """
 
     async def answer(params: Any) -> Any:
@@ -152,12 +152,12 @@ def turn(
 
 
 def chat(fake: FakeLanguageServer, *pieces: str) -> Callable[[Any], Awaitable[Any]]:
-    """An answer for a turn with these pieces and a normal end."""
+    """Return an answer to a turn with these pieces and a normal end."""
     return turn(fake, begin(), *(round_reply(piece) for piece in pieces), token_usage(), end())
 
 
 def panel_item(text: str, line: int = 0) -> dict[str, Any]:
-    """One item of a completion: it replaces its line from the beginning."""
+    """Return a completion item, which replaces its line from the beginning."""
     place = {"line": line, "character": 0}
     return {
         "insertText": text,
@@ -170,7 +170,7 @@ def panel_item(text: str, line: int = 0) -> dict[str, Any]:
 
 
 async def default(fake: FakeLanguageServer, method: str, params: Any) -> Any:
-    """The default answers."""
+    """Return the default answer to a method."""
     found = _DEFAULTS.get(method)
     if found is None:
         raise RpcError(METHOD_NOT_FOUND, f"Unhandled method {method}")
@@ -179,7 +179,7 @@ async def default(fake: FakeLanguageServer, method: str, params: Any) -> Any:
 
 
 def _initialize(fake: FakeLanguageServer, params: Any) -> Any:
-    # The real one sends these before its answer.
+    # The real server sends these before its answer.
     fake.notify("copilot/hook/didChange", {})
     fake.notify("window/logMessage", {"type": 3, "message": "starting"})
     return {

@@ -1,10 +1,10 @@
-"""The child process of a `FakeLanguageServer`; it only carries bytes.
+"""The child process of a `FakeLanguageServer`, which only relays bytes.
 
     python -I -S language_server_relay.py PORT …
 
-It connects to PORT on loopback, sends its pid and environment, and then forwards its stdin. Commands from
-there have it write, exit, or misbehave. It imports only the standard library, so that it starts in about ten
-milliseconds. Both directions use frames of one letter, a length of four bytes, and the payload.
+It connects to PORT on loopback, sends its pid and environment, and then forwards its stdin. Commands that it
+receives make it write, exit or misbehave. It imports only the standard library, so that it starts in about
+ten milliseconds. Both directions use frames with one letter, a length in four bytes and the payload.
 """
 
 import json
@@ -39,14 +39,14 @@ def write_all(fd: int, data: bytes) -> None:
         while data:
             data = data[os.write(fd, data) :]
     except OSError:
-        # The reader is gone, which is no reason to end: real servers differ here too.
+        # Continue without a reader: real servers differ here too.
         pass
 
 
 def carry_stdin(sock: socket.socket, reading: threading.Event) -> None:
     while True:
         if os.name == "posix":
-            # After `stop reading`, it must not read again.
+            # After a command to stop reading, it must not read again.
             select.select([0], [], [])
         reading.wait()
         data = os.read(0, 1 << 16)
@@ -78,7 +78,7 @@ def main(port: int, role: str) -> None:
             case "t":
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
             case "g":
-                # It inherits this process's streams, like the real program below npm's entry point.
+                # The child inherits the streams, like the real program below npm's entry point.
                 subprocess.Popen([sys.executable, "-I", "-S", __file__, str(port), "--grandchild"])
 
 

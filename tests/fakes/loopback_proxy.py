@@ -1,7 +1,7 @@
-"""A proxy that connects to loopback only and refuses every other host.
+"""A proxy that connects only to loopback and refuses every other host.
 
-It keeps other programs from sending telemetry during a test, and serves our own behind a proxy: it maps
-invented names to ports, can require a password, and misbehaves on request.
+It prevents other programs from sending telemetry during a test. It also lets our programs run behind a proxy:
+it maps invented names to ports, can require a password and misbehaves on request.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 _LOOPBACK = "127.0.0.1"
 
 Manner = Literal["serve", "close", "stall", "close behind", "stall behind"]
-"""How it misbehaves: close or stall at once, or only after it has reported the connection."""
+"""The proxy's behaviour: "close" or "stall" immediately, or "behind" the report of the connection."""
 
 
 @dataclass(frozen=True)
 class ProxyRequest:
-    """One request; names of headers in lower case."""
+    """A request, with header names in lower case."""
 
     method: str
     target: str
@@ -31,12 +31,12 @@ class ProxyRequest:
 
 
 class LoopbackProxy:
-    """The proxy, as an async context manager.
+    """The proxy, an async context manager.
 
     Args:
-        hosts: the loopback port of each known name.
-        auth: the `user:password` that it requires.
-        context: for TLS; None for plain HTTP.
+        hosts: the loopback port for each known name.
+        auth: the `user:password` that the proxy requires.
+        context: the TLS context; None for plain HTTP.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class LoopbackProxy:
 
         self.requests: list[ProxyRequest] = []
         self.certificates: list[Mapping[str, Any]] = []
-        """The certificate of each TLS client of the proxy itself; empty without one."""
+        """The client certificates of TLS connections to the proxy itself; empty for a client without one."""
 
         self.manner: Manner = "serve"
         self.refusal = 0
-        """A status with which it answers every request."""
+        """The status with which every request is answered; 0 for normal answers."""
 
         self.bytes_out = bytearray()
-        """All bytes from its clients, as it could read them."""
+        """All bytes that the proxy could read from its clients."""
 
         self._hosts = dict(hosts or {})
         self._auth = None if auth is None else "Basic " + base64.b64encode(auth.encode()).decode()
@@ -68,7 +68,7 @@ class LoopbackProxy:
 
     @property
     def address(self) -> str:
-        """Host and port."""
+        """The host and port."""
         assert self._server is not None
         return f"{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
 
@@ -78,7 +78,7 @@ class LoopbackProxy:
         return f"http{'s' if self._context else ''}://{self.address}"
 
     def url_with(self, userinfo: str) -> str:
-        """The same with a user and a password."""
+        """Return `url` with a user and a password."""
         return self.url.replace("://", f"://{userinfo}@")
 
     async def __aenter__(self) -> Self:
@@ -171,7 +171,7 @@ async def pump_both(
     onward_writer: _Writable,
     seen: bytearray | None = None,
 ) -> None:
-    """Copy bytes both ways until one side ends; bytes to the target are also kept in `seen`."""
+    """Copy bytes both ways until one side ends. Bytes to the target are also added to `seen`."""
     ways = [
         asyncio.ensure_future(_pump(reader, onward_writer, seen)),
         asyncio.ensure_future(_pump(onward_reader, writer)),
@@ -193,7 +193,7 @@ async def _pump(reader: _Readable, writer: _Writable, seen: bytearray | None = N
 
 
 async def close_writer(writer: asyncio.StreamWriter) -> None:
-    """Close a connection in any state."""
+    """Close a connection, whatever its state."""
     writer.close()
     with contextlib.suppress(OSError, asyncio.CancelledError):
         await writer.wait_closed()

@@ -1,6 +1,6 @@
 """A company's network: a provider behind TLS with its own authority, and a proxy.
 
-Only the proxy knows the provider's name, so every request at the provider came through it.
+Only the proxy can resolve the provider's name, so every request to the provider passes through it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tests.fakes.tls_front import Authority, TlsFront
 
 HOST = "provider.test"
 PLAIN_HOST = "plain.test"
-"""The same provider without TLS."""
+"""The host of the same provider without TLS."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """The parts. `table` has the keys that a provider's table needs."""
+    """The parts of the network. `table` returns the keys that a provider's table needs."""
 
     authority: Authority
     upstream: FakeUpstream
@@ -31,11 +31,11 @@ class Network:
 
     @property
     def url(self) -> str:
-        """A base URL of the provider."""
+        """The base URL of the provider."""
         return f"https://{HOST}/v1"
 
     def table(self, **more: Any) -> dict[str, Any]:
-        """`proxy` and `ca_file`, unless they are given; None leaves one out."""
+        """Return `proxy` and `ca_file`, unless `more` has them. None leaves one out."""
         table = {"ca_file": str(self.authority.file), **more}
         if "proxy" not in table:
             table["proxy"] = self.proxy.url
@@ -50,7 +50,14 @@ async def running_network(
     outside: ssl.SSLContext | None = None,
     auth: str | None = None,
 ) -> AsyncIterator[Network]:
-    """The network: the provider's TLS is `inside`, the proxy's own `outside`. It answers anything."""
+    """Run the network.
+
+    Args:
+        authority: the certificate authority of the provider, which answers every request.
+        inside: the TLS context of the provider; None for one with a certificate for `HOST`.
+        outside: the TLS context of the proxy; None for plain HTTP.
+        auth: the `user:password` that the proxy requires.
+    """
     async with contextlib.AsyncExitStack() as stack:
         upstream = await stack.enter_async_context(FakeUpstream())
         upstream.default(Reply.json({"ok": True}))

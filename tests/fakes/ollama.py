@@ -1,9 +1,9 @@
 """A scripted Ollama server on top of the fake upstream.
 
-Owns the bytes of its API apart from chats (`/api/tags`, `/api/show`, `/api/ps` and `/api/version`) and its
-refusals. Shapes: Ollama's API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` checks them
-with the official Python client. Chats are scripted with the builders of `jumpseat.testing`; the rest
-follows from the installed models.
+It writes the errors, and the answers of `/api/tags`, `/api/show`, `/api/ps` and `/api/version` according to
+the installed models. Chats are scripted with the builders in `jumpseat.testing`. The shapes follow Ollama's
+API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` checks them with the official Python
+client.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 @dataclass(frozen=True, slots=True)
 class FakeModel:
-    """An installed model. `capabilities` None is an old server, which does not report them."""
+    """An installed model. Old servers do not report capabilities: `capabilities` is None."""
 
     name: str = "qwen3:4b"
     family: str = "qwen3"
@@ -29,7 +29,7 @@ class FakeModel:
 
     @property
     def details(self) -> dict[str, Any]:
-        """The fields of both lists."""
+        """The fields that /api/tags and /api/show share."""
         return {
             "parent_model": "",
             "format": "gguf",
@@ -40,7 +40,7 @@ class FakeModel:
         }
 
     def row(self) -> dict[str, Any]:
-        """Its row in /api/tags."""
+        """Return the model's row in /api/tags."""
         row = {
             "name": self.name,
             "model": self.name,
@@ -52,7 +52,7 @@ class FakeModel:
         return row | ({"remote_host": self.remote_host} if self.remote_host else {})
 
     def shown(self) -> dict[str, Any]:
-        """Its answer of /api/show."""
+        """Return the answer of /api/show for the model."""
         info: dict[str, Any] = {"general.architecture": self.family, "general.parameter_count": 4_022_468_096}
         if self.context_length is not None:
             info[f"{self.family}.context_length"] = self.context_length
@@ -74,12 +74,12 @@ class FakeModel:
 
 @dataclass
 class FakeOllama:
-    """The server. Chats are answered from `script`, everything else from `models`."""
+    """The server. It answers chats from `script` and everything else from `models`."""
 
     upstream: FakeUpstream
     models: list[FakeModel] = field(default_factory=lambda: [FakeModel()])
     loaded: dict[str, int] = field(default_factory=dict)
-    """The rows of /api/ps: the context of each loaded model."""
+    """The context length of each loaded model, for the rows of /api/ps."""
 
     def __post_init__(self) -> None:
         self.upstream.default(self._tags, path="/api/tags")
@@ -99,7 +99,7 @@ class FakeOllama:
         return [each.json for each in self.upstream.requests if each.path == "/api/chat"]
 
     def script(self, *replies: Reply) -> None:
-        """Script the next chats; a missing model or capability is refused first."""
+        """Script the next chats. Requests for a missing model or capability are refused first."""
         self.upstream.script(*(self._checked(reply) for reply in replies), path="/api/chat")
 
     def _checked(self, reply: Reply) -> Any:
@@ -124,7 +124,7 @@ class FakeOllama:
         return error("no chat is scripted", 500)
 
     def _refusal(self, asked: Mapping[str, Any]) -> Reply | None:
-        """The server's own checks, in their order. Source: `ChatHandler` in server/routes.go."""
+        """Apply the server's own checks, in the order of `ChatHandler` in server/routes.go."""
         model = self._find(asked.get("model"))
         if model is None:
             return error(f"model '{asked.get('model')}' not found", 404)

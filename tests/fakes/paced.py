@@ -1,4 +1,4 @@
-"""A provider that sends deltas at a fixed rate, each with the time of its sending, for benchmarks."""
+"""A provider for benchmarks that sends deltas at a fixed rate, each with the time at which it was sent."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import time
 from jumpseat.testing.answers.chat_completions import completion_stream
 
 STAMP = re.compile(rb"(\d{12,}) ")
-"""A time in a delta's text: nanoseconds of the monotonic clock, which all processes share."""
+"""Matches the time in a delta's text, in nanoseconds of the monotonic clock, which all processes share."""
 
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 class PacedUpstream:
-    """The provider. The last message of a chat is `DELTAS PER_SECOND`."""
+    """The provider. The last message of a chat must be `DELTAS PER_SECOND`."""
 
     async def start(self) -> str:
-        """Listen; returns the base URL."""
+        """Listen and return the base URL."""
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self._server = server
         return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"

@@ -1,4 +1,4 @@
-"""An address that refuses connections, reserved for as long as a test needs it."""
+"""An address that refuses connections, reserved as long as a test needs it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def refusing_address() -> Iterator[str]:
-    """Host and port that refuse every connection.
+    """Yield a host and port that refuse every connection.
 
-    The port is bound without listening. Otherwise a concurrent test's server might get it.
+    The port is bound without listening. Otherwise, the server of a concurrent test might get it.
     """
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

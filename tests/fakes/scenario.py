@@ -12,7 +12,7 @@ DAEMON = Path(__file__).with_name("daemon.py")
 
 
 def answer_steps(*texts: str, stop_reason: str = "end_turn") -> list[dict[str, Any]]:
-    """The steps of a chat that answers with these pieces of text."""
+    """Return the steps of a chat that answers with these pieces of text."""
     block = {"type": "text", "text": "".join(texts)}
     usage = {"inputTokens": 3, "outputTokens": len(texts), "cacheReadTokens": 0, "cacheCreationTokens": 0}
     return [
@@ -37,7 +37,7 @@ def answer_steps(*texts: str, stop_reason: str = "end_turn") -> list[dict[str, A
 
 
 class Scenario:
-    """One scripted daemon: the command that starts it, and the messages that it received."""
+    """A scripted daemon, with the command that starts it and the messages that it received."""
 
     def __init__(self, folder: Path, **scenario: Any) -> None:
         self.log = folder / "messages.jsonl"
@@ -46,16 +46,16 @@ class Scenario:
 
     @classmethod
     def chat(cls, folder: Path, *chats: Sequence[dict[str, Any]], **more: Any) -> Scenario:
-        """A daemon with these chats, one after the other."""
+        """Write a scenario with these chats, one after the other."""
         return cls(folder, chats=[list(steps) for steps in chats], **more)
 
     @property
     def command(self) -> list[str]:
-        """Starts it."""
+        """The command that starts the daemon."""
         return [sys.executable, str(DAEMON), "--scenario", str(self.file)]
 
     def received(self, method: str | None = None) -> list[dict[str, Any]]:
-        """The messages that it received so far; an incomplete last line is skipped."""
+        """Return the messages received so far, without an incomplete last line."""
         if not self.log.exists():
             return []
         whole = self.log.read_bytes().rpartition(b"\n")[0]

@@ -1,4 +1,4 @@
-"""The screen of a resized terminal: pyte's, which cuts long rows, and one that wraps them."""
+"""The screens of resizable terminals, which wrap or cut long rows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pyte
 
 
 class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
-    """A terminal with its scrollback. Long rows are wrapped when it gets narrower.
+    """A terminal with its scrollback, which wraps long rows when it becomes narrower.
 
-    pyte loses the cursor position when it gets fewer rows.
+    pyte itself cuts long rows, and loses the cursor position when there are fewer rows.
     """
 
     wraps = True
@@ -25,8 +25,8 @@ class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
         self._stream.feed(output)
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Keep the scrolled rows, as terminals do."""
-        if not hasattr(self, "_stream"):  # pyte's constructor
+        """Resize the screen without losing scrolled rows, as terminals do."""
+        if not hasattr(self, "_stream"):  # pyte's constructor calls this.
             return super().resize(lines, columns)
         assert lines is not None
         assert columns is not None

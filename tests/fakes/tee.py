@@ -1,7 +1,7 @@
 """Starts a program and keeps a copy of its input: `tee.py FILE PROGRAM ...`.
 
-It replaces npm's entry of the Copilot language server, or a user's own wrapper script: a process between the
-daemon and the program. Imports only the standard library.
+It stands for npm's entry point of the Copilot language server, or for a user's wrapper script: a process
+between the daemon and the program. It imports only the standard library.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main(copy: str, *command: str) -> int:
-    """Run the command until it ends; its exit code is this program's."""
+    """Run the command until it ends, and return its exit code."""
     child = subprocess.Popen(command, stdin=subprocess.PIPE)
     assert child.stdin is not None
     with Path(copy).open("ab", buffering=0) as file, contextlib.suppress(BrokenPipeError):

@@ -1,4 +1,4 @@
-"""A real command on a real terminal, POSIX only: its output, and keys for it."""
+"""Runs a command on a real terminal, types keys and reads its output. POSIX only."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.processes import take_interrupts
 REPOSITORY = Path(__file__).parents[2]
 
 LIMIT_SECONDS = 50.0
-"""The time after which a test stops reading from a command, on a busy machine."""
+"""The time limit for reading from a command on a busy machine."""
 
 _PIECE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)")
 
 
 class Terminal:
-    """A command on a terminal, of 80 by 24 at first."""
+    """A command on a terminal, which is 80 by 24 at first."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Terminal:
     ) -> None:
         self.screen, near = pty.openpty()
         termios.tcsetwinsize(near, size)
-        if env is None:  # pytest's workers have a COLUMNS of their own.
+        if env is None:  # pytest's workers have their own COLUMNS.
             env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         environment = {**env, "TERM": "xterm-256color", "CONTROLLING_TTY": "1"}
         environment.pop("NO_COLOR", None)
@@ -52,49 +52,48 @@ class Terminal:
         self._deadline = time.monotonic() + LIMIT_SECONDS
 
     def read_until(self, done: Callable[[bytes], bool]) -> None:
-        """Read until the output meets the condition."""
         while not done(self.output):
             piece = self.read()
             assert piece, self.output
             self.output += piece
 
     def type(self, keys: bytes) -> None:
-        """Press keys."""
         os.write(self.screen, keys)
 
     def wait_for_echo(self, *, on: bool) -> None:
         """Wait until the command has switched the echo of keys on or off."""
         while bool(termios.tcgetattr(self.screen)[3] & termios.ECHO) is not on:
             assert time.monotonic() < self._deadline, f"The echo is not {'on' if on else 'off'}."
-            time.sleep(0.01)  # No event reports such a change.
+            time.sleep(0.01)  # Poll, because no event reports the change.
 
     def resize(self, rows: int, columns: int) -> None:
-        """Resize the window; the command gets SIGWINCH."""
+        """Resize the window, which sends SIGWINCH to the command."""
         termios.tcsetwinsize(self.screen, (rows, columns))
 
     def finish(self) -> tuple[int, str]:
-        """Wait for the end, and return the exit code and the whole output."""
+        """Wait for the end and return the exit code and the whole output."""
         while piece := self.read():
             self.output += piece
         os.close(self.screen)
         return self.process.wait(20), self.output.decode()
 
     def read(self) -> bytes:
-        """The next piece of output; empty at the end."""
+        """Return the next piece of output, or nothing at the end."""
         left = self._deadline - time.monotonic()
         if left <= 0 or not select.select([self.screen], [], [], left)[0]:
             self.process.kill()
             raise AssertionError(f"The command has not ended after {LIMIT_SECONDS} s: {self.output!r}")
         try:
             return os.read(self.screen, 65_536)
-        except OSError:  # Linux reports a closed other end like this
+        except OSError:  # Linux reports a closed other end like this.
             return b""
 
 
 def left_standing(output: str) -> list[str]:
-    """The lines that a reader sees in the end, without erased ones.
+    """Return the lines that a reader sees in the end, without erased ones.
 
-    It knows the few sequences that our commands send: a line up, a line erased, colours, the cursor's look.
+    It supports the few sequences that our commands send: to move up or erase a line, and to change colours or
+    the look of the cursor.
     """
     lines, row, column = [""], 0, 0
     for piece in _PIECE.split(output):

@@ -1,4 +1,4 @@
-"""TLS in front of a plain HTTP server, with certificates of its own authority."""
+"""Adds TLS to a plain HTTP server, with certificates of its own authority."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LOOPBACK = "127.0.0.1"
 
 
 class Authority:
-    """A certificate authority that exists for one test, and its files in a directory.
+    """A certificate authority for one test, with its files in a directory.
 
     Args:
-        directory: where files are written.
-        above: the authority that signed its certificate; None for a root.
+        directory: the directory for its files.
+        above: the authority that signs its certificate; None for a root.
     """
 
     def __init__(self, directory: Path, *, above: Authority | None = None) -> None:
@@ -32,13 +32,13 @@ class Authority:
 
     @property
     def file(self) -> Path:
-        """Its own certificate."""
+        """The file with the authority's own certificate."""
         return self._written("ca.pem", self._ca.cert_pem.bytes())
 
     def server(
         self, *names: str, expired: bool = False, client_ca: Authority | None = None, tls12: bool = False
     ) -> ssl.SSLContext:
-        """The TLS context of a server with these names; `client_ca` requires a client certificate of that."""
+        """Return the TLS context of a server with these names. `client_ca` requires a client certificate."""
         ended = {"not_after": datetime.now(UTC) - timedelta(days=1)} if expired else {}
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert(*names, **ended).configure_cert(context)
@@ -50,18 +50,18 @@ class Authority:
         return context
 
     def self_signed(self) -> ssl.SSLContext:
-        """The TLS context of a server that presents this authority's own certificate."""
+        """Return the TLS context of a server that presents this authority's own certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         pem = self._ca.private_key_pem.bytes() + self._ca.cert_pem.bytes()
         context.load_cert_chain(self._written("self-signed.pem", pem))
         return context
 
     def client(self, name: str = "me@example.test") -> Path:
-        """A client's certificate and its key in one file."""
+        """Write a client's certificate and its key to one file."""
         return self._written("client.pem", self._ca.issue_cert(name).private_key_and_cert_chain_pem.bytes())
 
     def client_in_two_files(self, password: str | None = None) -> tuple[Path, Path]:
-        """The same as a certificate and a key, which is encrypted if there is a password."""
+        """Write a client's certificate and its key, which is encrypted if there is a password."""
         from cryptography.hazmat.primitives import serialization as forms
 
         issued = self._ca.issue_cert("me@example.test")
@@ -80,16 +80,16 @@ class Authority:
 
 
 class TlsFront:
-    """Terminates TLS and forwards to a port on loopback; an async context manager."""
+    """An async context manager that terminates TLS and forwards to a port on loopback."""
 
     def __init__(self, context: ssl.SSLContext, origin: str) -> None:
         """
         Args:
-            context: one of `Authority.server`.
-            origin: of the plain server: `http://127.0.0.1:1234`.
+            context: a context from `Authority.server`.
+            origin: the origin of the plain server, such as `http://127.0.0.1:1234`.
         """
         self.peers: list[Mapping[str, Any]] = []
-        """The client certificate of each successful handshake; empty without one."""
+        """The client certificate of each successful handshake; empty for a client without one."""
 
         self._context = context
         self._behind = int(origin.rpartition(":")[2])
@@ -98,7 +98,7 @@ class TlsFront:
 
     @property
     def port(self) -> int:
-        """On 127.0.0.1."""
+        """The port on 127.0.0.1."""
         assert self._server is not None
         port: int = self._server.sockets[0].getsockname()[1]
         return port
@@ -136,7 +136,7 @@ class TlsFront:
 
 
 class _Tls:
-    """The server's side of TLS. asyncio's own drops the alert with the reason of a failed handshake."""
+    """The server's end of TLS. asyncio's own drops the alert with the reason for a failed handshake."""
 
     def __init__(
         self, context: ssl.SSLContext, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -148,7 +148,7 @@ class _Tls:
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     async def handshake(self) -> Mapping[str, Any]:
-        """The client's certificate; empty without one."""
+        """Perform the handshake and return the client's certificate, which is empty if it has none."""
         while True:
             try:
                 self._tls.do_handshake()
@@ -158,7 +158,7 @@ class _Tls:
                 await self._feed()
             except ssl.SSLError:
                 self._flush()
-                # A close with unread bytes is a reset, which would overtake the alert.
+                # Closing with unread bytes would send a reset, which would overtake the alert.
                 self._writer.write_eof()
                 while await self._reader.read(1 << 16):
                     pass

@@ -1,4 +1,4 @@
-"""Types at a conversation and reads its screen, POSIX only."""
+"""Types into a conversation and reads its screen. POSIX only."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.fakes.terminal import Terminal
 ATTACH = [sys.executable, "-P", "-m", "jumpseat", "attach"]
 UP, ALT_ENTER, CTRL_C, CTRL_D, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\t"
 
-# Some shells export the size, which does not follow a resize.
+# Some shells export the size, but do not update it on a resize.
 SIZE_VARIABLES = ("COLUMNS", "LINES", "TMUX")
 
 
 @contextmanager
 def typists() -> Iterator[Callable[..., Typist]]:
-    """Starts typists, and ends the programs that a failed test leaves."""
+    """Yield a function that starts typists, and end the programs that a failed test leaves running."""
     started: list[Typist] = []
 
     def start(*arguments: str, **more: Any) -> Typist:
@@ -38,7 +38,7 @@ def typists() -> Iterator[Callable[..., Typist]]:
 
 
 class Typist:
-    """A person at `jumpseat ARGUMENTS` with a real daemon, which is the shared one by default."""
+    """A user of `jumpseat ARGUMENTS` with a real daemon, which is the shared one by default."""
 
     def __init__(
         self,
@@ -49,36 +49,33 @@ class Typist:
     ) -> None:
         environment = {key: value for key, value in os.environ.items() if key not in SIZE_VARIABLES}
         command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(list(daemon)), *arguments]
-        # By `env`, because `Terminal` sets some variables itself.
+        # Set variables with `env`, because `Terminal` sets some itself.
         given = [f"{key}={value}" for key, value in variables.items()]
         self.terminal = Terminal(["env", *given, *command], environment, size)
         self.screen = Screen(*size)
-        # Answers the question where the cursor is.
+        # This answers requests for the cursor position.
         self.screen.write_process_input = lambda answer: self.terminal.type(answer.encode())
 
     def type(self, text: str) -> None:
-        """Press keys."""
         self.terminal.type(text.encode())
 
     def enter(self, text: str) -> None:
-        """Type a text and Enter."""
+        """Type a text and press Enter."""
         self.type(f"{text}\r")
 
     def paste(self, text: str) -> None:
-        """Paste a text, as terminals with bracketed paste do."""
+        """Paste a text as terminals with bracketed paste do."""
         self.type(f"\x1b[200~{text}\x1b[201~")
 
     def resize(self, rows: int, columns: int) -> None:
-        """Resize the window."""
         self.terminal.resize(rows, columns)
         self.screen.resize(rows, columns)
 
     def see(self, text: str, *, times: int = 1) -> None:
-        """Read until the screen, with its scrollback, has the text so many times; rows are joined."""
+        """Read until the text is on the screen or in the scrollback this many times, with rows joined."""
         self.read_until(lambda: self.text.count(text) >= times, text)
 
     def read_until(self, done: Callable[[], bool], what: object = "") -> None:
-        """Read until the condition holds."""
         while not done():
             try:
                 piece = self.terminal.read()
@@ -88,12 +85,12 @@ class Typist:
             self._show(piece)
 
     def leave(self) -> str:
-        """Press Ctrl-D, wait for the end with exit code 0, and return all rows."""
+        """Press Ctrl-D, wait for exit code 0 and return all rows."""
         self.type(CTRL_D)
         return self.finish()
 
     def finish(self, code: int = 0) -> str:
-        """Wait for the end, and return all rows."""
+        """Wait for this exit code and return all rows."""
         while piece := self.terminal.read():
             self._show(piece)
         os.close(self.terminal.screen)
@@ -112,12 +109,11 @@ class Typist:
 
     @property
     def text(self) -> str:
-        """All rows as one line: a terminal wraps between any two characters."""
+        """All rows as one line, because a terminal wraps between any two characters."""
         return "".join(self.screen.rows)
 
     @property
     def output(self) -> bytes:
-        """Everything that the command wrote."""
         return self.terminal.output
 
     def _show(self, piece: bytes) -> None:
