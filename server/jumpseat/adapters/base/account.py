@@ -37,7 +37,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthStatus:
-    """Whether a provider can be used, with which account, and the next step if not."""
+    """The state of a provider's sign-in, its account, and the next step if it cannot be used."""
 
     provider: str
     state: AuthState
@@ -76,7 +76,7 @@ class Account:
     """How the provider authenticates its users. Clients offer `sign_in` only for `device_code`."""
 
     on_auth_change: OnAuthChange | None = None
-    """Called after a change of the credential's state. Set by the registry."""
+    """A callback for changes of the credential's state, set by the registry."""
 
     def __init__(self, provider: str) -> None:
         """

@@ -19,23 +19,23 @@ class ClientInfo:
 
 @runtime_checkable
 class IdentifiesClient(Protocol):
-    """Sends the client's name to its provider."""
+    """An adapter that sends the client's name to its provider."""
 
     client_info: ClientInfo | None
-    """Set by the registry before the adapter's first use."""
+    """The attached client, set by the registry before the adapter's first use."""
 
 
 @runtime_checkable
 class ChangesCapabilities(Protocol):
-    """Has capabilities that change at run time."""
+    """An adapter whose capabilities change at run time."""
 
     on_capabilities_change: Callable[[], None] | None
-    """Set by the registry; the adapter calls it after a change of `capabilities`."""
+    """A callback set by the registry, which the adapter calls after a change of `capabilities`."""
 
 
 @runtime_checkable
 class KnowsModels(Protocol):
-    """Reads the account's list of models, with its default model, for its own chats."""
+    """An adapter that reads the account's models, including the default one, for its own chats."""
 
     def heard_models(self) -> Sequence[ModelInfo]:
         """Return the list as last read, the same object until the next read; empty before the first."""
@@ -52,10 +52,10 @@ class KnowsModels(Protocol):
 
 @runtime_checkable
 class SharesModels(Protocol):
-    """Requests the list of models once for all sessions of a daemon."""
+    """An adapter that requests the list of models once for all sessions of a daemon."""
 
     on_models_change: Callable[[], None] | None
-    """Set by the registry; the adapter calls it when another session has received a changed list."""
+    """A callback set by the registry, to be called when another session has received a changed list."""
 
     async def recent_models(self) -> list[ModelInfo]:
         """Like `list_models`, but reuse responses that any session received in the last minutes.
@@ -68,7 +68,7 @@ class SharesModels(Protocol):
 
 @runtime_checkable
 class EditsInline(Protocol):
-    """Finds the replacement in the answer to an edit."""
+    """An adapter that extracts the replacement from the answer to an edit."""
 
     def inline_output(self, text: str) -> str | None:
         """Return the replacement, which may be empty; None to let the daemon find it."""
@@ -77,7 +77,7 @@ class EditsInline(Protocol):
 
 @runtime_checkable
 class ChecksSetup(Protocol):
-    """Needs programs or files on this machine."""
+    """An adapter that needs programs or files on this machine."""
 
     def check(self) -> Sequence[str]:
         """Return a sentence for each key of the table that has no effect.
@@ -93,7 +93,7 @@ class ChecksSetup(Protocol):
 
 @runtime_checkable
 class ChecksHosts(Protocol):
-    """Can name in advance the hosts that it sends requests to."""
+    """An adapter that can name in advance the hosts that it sends requests to."""
 
     async def check_hosts(self) -> Sequence[Check]:
         """Check whether its hosts can be reached, with `jumpseat.http.diagnosis.check_hosts`.

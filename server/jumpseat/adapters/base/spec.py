@@ -27,7 +27,7 @@ class ProviderSpec:
     """The settings that a chat may set, by name; rows of the user's configuration take precedence."""
 
     options: type[BaseModel] | None = None
-    """A model of the kind's own keys, like `Adapter.options` of a plug-in."""
+    """The pydantic model of the kind's own keys, like `Adapter.options` of a plug-in."""
 
     source_keys: Sequence[str] = ()
     """The kind's own keys whose value is a value source."""

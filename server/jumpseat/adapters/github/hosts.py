@@ -33,7 +33,7 @@ class GitHubHosts:
 
     provider: str
     authority: str
-    """The host that issues the credentials for these planes, with its port if it has one: `github.com`."""
+    """The host whose credentials these planes accept, with its port if it has one: `github.com`."""
 
     github: str
     """The base URL for the web pages and OAuth."""

@@ -41,10 +41,10 @@ __all__ = ["HttpAdapter", "Outcome"]
 logger = logging.getLogger(__name__)
 
 TURN_WAITS_SECONDS = 1.0
-"""How long a turn waits for its tear-down, which may continue after that."""
+"""The time that a turn waits for its tear-down, which may continue after that."""
 
 CLOSING_WAITS_SECONDS = 0.25
-"""How long the daemon's shutdown waits for tear-downs, as a part of its time for all adapters."""
+"""The time that the daemon's shutdown waits for tear-downs, part of its time for all adapters."""
 
 TEAR_DOWN_SECONDS = 10.0
 """The time after which a tear-down is cancelled."""
@@ -52,10 +52,10 @@ TEAR_DOWN_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an attempt ended, for its tear-down."""
+    """The outcome of an attempt, for its tear-down."""
 
     stop_reason: StopReason
-    """Why the model stopped; `cancelled` if the turn was cancelled first, `error` if the attempt failed."""
+    """The model's reason to stop; `cancelled` if the turn was cancelled first, `error` if it failed."""
 
     usage: Usage | None = None
     error: Exception | None = None

@@ -36,7 +36,7 @@ from jumpseat.chat import ChatError, ConfigError, ConnectionError, ProtocolError
 from jumpseat.system.environment import Environment
 
 Report: TypeAlias = Callable[[str], None]
-"""Called with one sentence about the current step."""
+"""A callback for a sentence about the current step."""
 
 REPORT_EVERY_SECONDS = 2.0
 """The interval at which a running download reports its progress."""

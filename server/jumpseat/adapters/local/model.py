@@ -45,7 +45,7 @@ class LocalModel:
     """The context length; None for a user's file, until it is loaded."""
 
     takes_tools: bool = True
-    """False if the model's template is known to ignore tools."""
+    """Whether the model uses tools; False if its template is known to ignore them."""
 
     max_tokens: int = DEFAULT_MAX_TOKENS
     """The default limit of an answer, in output tokens."""

@@ -15,7 +15,7 @@ from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 from jumpseat.system.watch import stamp_of
 
 LINGER_SECONDS = 300.0
-"""How long the model stays loaded after its last session.
+"""The time that the model stays loaded after its last session.
 
 The next `jumpseat chat` mostly comes within minutes, and a load may take as long; but a loaded model uses
 about as much memory as its file.

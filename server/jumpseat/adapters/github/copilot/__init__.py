@@ -1,1 +1,1 @@
-"""GitHub Copilot by its own HTTP API."""
+"""GitHub Copilot through its own HTTP API."""

@@ -35,7 +35,7 @@ from jumpseat.system.single_flight import WorkCancelled
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
-"""How long a sign-in's account is remembered after its last session, for the next `jumpseat chat`."""
+"""The time that a sign-in's account is cached after its last session, for the next `jumpseat chat`."""
 
 NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
 """Sources that the user chose for Copilot. Falling back to another sign-in would surprise them."""

@@ -23,7 +23,7 @@ from jumpseat.system.secrets import Secret, hidden
 logger = logging.getLogger(__name__)
 
 FRESH_SECONDS = 600.0
-"""How long a list is fresh. The service allows hours, but policies change."""
+"""The time that a list is fresh. The service allows hours, but policies change."""
 
 LIST = "/models"
 
@@ -31,10 +31,10 @@ AUTO = "auto"
 """The model name with which the service chooses the model."""
 
 LIST_SECONDS = 10.0
-"""How long a chat waits for the list, which is not essential."""
+"""The time that a chat waits for the list, which is not essential."""
 
 AUTO_MARGIN_SECONDS = 300.0
-"""How long before its expiry an `auto` session is replaced."""
+"""The time before its expiry at which an `auto` session is replaced."""
 
 Ask = Callable[[str, str, Any], Coroutine[Any, Any, Any]]
 """`(method, path, body)` → the JSON of the data plane's response; raises the errors of `get_json`."""
@@ -48,7 +48,7 @@ class AutoSession:
     token: Secret
     started: Moment
     seconds: float
-    """How long the session is used."""
+    """The time that the session is used."""
 
 
 class CopilotCatalogue:

@@ -45,7 +45,7 @@ FIRST_BACKOFF_SECONDS = 0.25
 
 LONGEST_BACKOFF_SECONDS = 60.0
 FINAL_SECONDS = 30.0
-"""How long a non-retryable failure is cached. The user may fix its cause in the meantime."""
+"""The time that a non-retryable failure is cached. The user may fix its cause in the meantime."""
 
 _MOST_DOUBLINGS = 16
 

@@ -67,7 +67,7 @@ class Place:
     """The web host of the GitHub instance, without a trailing slash: `https://github.com`."""
 
     model: str | None = None
-    """None if the request was not a chat."""
+    """The requested model; None if the request was not a chat."""
 
     policy: str | None = None
     """The model's policy in the list."""

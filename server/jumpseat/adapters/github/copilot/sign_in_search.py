@@ -76,7 +76,7 @@ class SignInSearch:
         return found.best is not None and found.best.is_for_copilot
 
     async def best_has_changed(self) -> bool:
-        """Whether the best sign-in differs from that at the last call; searches again if it was ever used.
+        """Whether the best sign-in has changed since the last call; searches again if it was ever used.
 
         Raises:
             ChatError: see `search`.

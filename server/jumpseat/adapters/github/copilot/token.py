@@ -14,10 +14,10 @@ from jumpseat.system.clock import Clock
 from jumpseat.system.secrets import Secret, hidden
 
 MARGIN_SECONDS = 300.0
-"""How long before its expiry a token is replaced, because a chat that starts now may run for minutes."""
+"""The time before its expiry at which a token is replaced: a chat that starts now may run for minutes."""
 
 JITTER_SECONDS = 60.0
-"""The longest random advance of a replacement, so that not all daemons replace their token at once."""
+"""The longest random time by which a token is replaced early, so that daemons do so at different times."""
 
 GRACE_SECONDS = 60.0
 """The time by which a token is assumed to outlive `refresh_in`, as in GitHub's own client."""

@@ -37,7 +37,7 @@ REFRESH_SECONDS = 30.0
 """The time limit of a request for which the server may have to reach GitHub."""
 
 CANCEL_SECONDS = 0.5
-"""How long a new sign-in waits for a cancelled one to end."""
+"""The time that a new sign-in waits for a cancelled one to end."""
 
 SOURCE = "language server"
 NOT_AUTHENTICATED = "1000"

@@ -33,7 +33,7 @@ DEFAULT_INTERVAL_SECONDS = 5.0
 """The interval of RFC 8628 section 3.2, used if the server does not send one."""
 
 MARGIN_SECONDS = 30.0
-"""The delay after which the server may report that a code has expired: only its next poll reveals that."""
+"""The delay with which the server may report an expired code: only its next poll reveals the expiry."""
 
 _USER_CODE = re.compile(r"[A-Za-z0-9-]{1,32}")
 _PAGE = re.compile(r"[\x21-\x7e]{1,300}")
