@@ -1,4 +1,4 @@
-"""Conversations for property tests: their texts hold what is special in a transcript."""
+"""Strategies for conversations whose texts contain the special characters and lines of transcripts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PIECES = (
 )  # fmt: skip
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
-"""Those of texts in the daemon, which reads U+0000 as U+FFFD."""
+"""The characters of texts in the daemon, which replaces U+0000 by U+FFFD."""
 
 texts = st.one_of(
     st.lists(st.sampled_from((*PIECES, "\n", "\n", "\n")), max_size=12).map("".join),
@@ -56,7 +56,7 @@ argument_objects = st.dictionaries(
 
 
 def called(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any]) -> ToolUseBlock:
-    """A call whose raw text has one of several layouts."""
+    """Return a tool call whose raw text has one of several layouts."""
     raw = json.dumps(arguments, **layout)
     return ToolUseBlock(id_, name, json.loads(raw), raw)
 
@@ -64,7 +64,7 @@ def called(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any
 def result_with_media(
     id_: str, text: str, files: list[ImageBlock | DocumentBlock], is_error: bool
 ) -> ToolResultBlock:
-    """A result of a text, which may be empty, and files."""
+    """Return a tool result that consists of a text, unless it is empty, and files."""
     return ToolResultBlock(id_, (*([TextBlock(text)] if text else []), *files), is_error)
 
 

@@ -1,4 +1,4 @@
-"""The scans of Vim and Emacs for settings in a file, written after their manuals."""
+"""The searches of Vim and Emacs for settings in a file, implemented from their manuals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def settings_in(text: str) -> list[str]:
 
 
 def _lower(text: str) -> str:
-    # Emacs compares ASCII letters without case, and no other character is equal to one of them.
+    # Emacs ignores the case of ASCII letters, but does not match other characters to them.
     return "".join(each.lower() if each.isascii() else each for each in text)
 
 

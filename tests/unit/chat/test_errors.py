@@ -1,4 +1,4 @@
-"""The error tree: its shape, the facts of each class, and which errors are retryable."""
+"""The hierarchy of errors: its shape, the attributes of each class, and retryable errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_handler_of_the_base_class_catches_the_special_case(error: type, base:
 
 
 def test_each_class_except_an_unknown_model_has_its_own_kind() -> None:
-    """An unknown model is a request error on the wire; its own class serves to suggest other names."""
+    """On the wire, an unknown model is a request error. Its class exists to suggest other names."""
     kinds = [each.kind for each in classes() if each is not UnknownModelError]
 
     assert len(set(kinds)) == len(kinds)

@@ -1,4 +1,4 @@
-"""The fold from events to a response, whole and partial."""
+"""Folding events into complete and partial responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversations are long."""
+"""Conversations that count as long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes instead of files that a model cannot read, and results with files in stored and shown forms."""
+"""Notes that replace unreadable files, and the JSON and text forms of results with files."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Joining neighbouring deltas loses nothing and keeps the order."""
+"""Joining adjacent deltas loses no text and preserves the order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ streams = st.lists(
 
 
 def key(event: StreamEvent) -> tuple[type, int] | None:
-    """What deltas that may be joined have in common; None for any other event."""
+    """Return a key that is equal for deltas that may be joined; None for other events."""
     return (type(event), event.block) if isinstance(event, DELTAS) else None
 
 
@@ -47,7 +47,7 @@ def piece(event: StreamEvent) -> str:
 
 
 def joined(stream: list[StreamEvent]) -> list[object]:
-    """The stream in a form in which joining makes no difference: runs of deltas, and the rest as it is."""
+    """Normalise a stream: join each run of deltas, and copy all other events."""
     found: list[object] = []
     for same, run in itertools.groupby(stream, key):
         events = list(run)

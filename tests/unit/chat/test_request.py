@@ -1,4 +1,4 @@
-"""The initiator of a request, and tools in both of their forms."""
+"""The initiator of a request, and both forms of tools."""
 
 from __future__ import annotations
 

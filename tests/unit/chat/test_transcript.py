@@ -1,4 +1,4 @@
-"""A conversation as a text and back: no content is lost."""
+"""Conversations survive rendering and parsing without loss."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "transcripts.json"
 ROLES = (RoleNames(), RoleNames("Ich", "KI (v2.*)"), RoleNames("Me", "Me too"))
 BIG = 1_000_000
 SLOWEST = 10.0
-"""CPU seconds for 1 MB. It needs half a second; a quadratic algorithm needs many minutes."""
+"""The limit in CPU seconds for 1 MB, which takes half a second. Quadratic time would be many minutes."""
 
 any_size = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
@@ -88,7 +88,7 @@ def test_a_written_conversation_is_read_back_unchanged(
 
     assert list(read.messages) == messages
     assert (read.system, read.model, read.conversation) == (system, model, conversation)
-    # 1 is not 1.0, and true is not 1.
+    # In Python, 1 == 1.0 and True == 1, so compare the JSON.
     assert json.dumps(read.settings, sort_keys=True) == json.dumps(values, sort_keys=True)
     assert [turn.message for turn in read.turns] == list(range(len(messages)))
     assert [turn.role for turn in read.turns] == [message.role for message in messages]
@@ -226,7 +226,7 @@ def test_trimmed_answers_differ_only_in_white_space_at_their_ends(messages: list
 
 
 def stripped(message: Message) -> Any:
-    """Return the message without carriage returns, white space around texts, and blank texts."""
+    """Remove carriage returns, white space around texts, and blank texts from a message."""
     blocks = [
         {
             key: value.replace("\r", "").strip() if key in ("text", "thinking") else value
@@ -251,7 +251,7 @@ def test_a_trimmed_answer_has_no_lines_with_a_backslash() -> None:
 
 
 def skeleton(message: Message) -> Any:
-    """The message without white space between the marks of the format."""
+    """Return the message's wire form without any white space in its texts."""
     between = ("text", "thinking", "content", "raw", "source", "data")
 
     def packed(block: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Front matter: a subset of YAML, and plain sentences for its faults."""
+"""Front matter: a subset of YAML, with plain sentences as error messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.chat import conversations
 pytestmark = pytest.mark.slow
 
 SLOWEST = 30.0
-"""CPU seconds for the largest front matter, which takes about one."""
+"""The limit in CPU seconds for the largest front matter, which takes about one second."""
 
 
 def settings_of(front: str) -> Any:
@@ -89,7 +89,7 @@ def test_an_error_names_its_line(front: str, line: int, words: str) -> None:
     (problem,) = caught.value.problems
     assert problem.path == "text"
     reported = int(problem.message.removeprefix("line ").partition(":")[0])
-    # A value without an end is noticed at the end of the text, one or two lines further down.
+    # An unterminated value is reported at the end of the text, one or two lines further down.
     assert line <= reported <= line + 2
 
 

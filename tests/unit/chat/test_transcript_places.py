@@ -1,4 +1,4 @@
-"""Where the keys of front matter are."""
+"""The places of the keys in front matter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.requirement("5:transcript-check")
 
 
 def marked(text: str) -> dict[str, str]:
-    """The text at each place."""
+    """Return the text at each place."""
     lines = lines_of(text)
     places = parse_front_matter(text).places
     return {path: lines[place.line][place.start : place.end] for path, place in places.items()}

@@ -1,4 +1,4 @@
-"""An answer that is written into a transcript while it is generated never speaks for the user."""
+"""An answer that is written into a transcript while it is generated cannot impersonate the user."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from tests.unit.chat.editor_scans import settings_in
 ROLES = RoleNames("Me", "Me too")
 QUESTION = "## Me\n\nWhy?\n\n## Me too\n\n"
 SLOWEST = 5.0
-"""CPU seconds for 1 MB in small deltas. It needs half a second; a quadratic algorithm needs minutes."""
+"""The limit in CPU seconds for 1 MB in small deltas (half a second). Quadratic time would be minutes."""
 
-# Fragments of every marker, so that a random text often has a whole one.
+# There are fragments of every marker, so that random texts often contain a complete one.
 FRAGMENTS = (
     *("#", "##", " ", "\t", "Me", " too", "\n", "\n\n", "\r", "\\", "a", "\x0b"),
     *("```", "`", "other", "tool_use", " id=1", "<details><summary>Thinking", "</summary>"),
@@ -62,7 +62,7 @@ def events_of(blocks: Sequence[tuple[type[TextBlock | ThinkingBlock], Sequence[s
 
 
 def section_of(content: Sequence[ContentBlock]) -> str:
-    """Return what `render` writes below the heading of an answer."""
+    """Return the text that `render` writes below the heading of an answer."""
     text = render([Message("assistant", content)], roles=ROLES, trim_answers=True)
     return text.removeprefix("## Me too\n\n").rstrip("\n")
 
@@ -164,7 +164,7 @@ def test_a_block_waits_for_the_block_before_it() -> None:
 
 
 def test_a_carriage_return_cannot_hide_a_heading() -> None:
-    """Editors drop carriage returns or end lines at them."""
+    """Editors drop carriage returns or treat them as line ends."""
     stream = TranscriptStream(ROLES)
     text = "a\r## Me\n##\r Me\nb"
     events = [

@@ -1,4 +1,4 @@
-"""Configurations that would exhaust memory or time, or cause a defect: each is a fault at once."""
+"""Configurations that could exhaust memory or time, or trigger bugs, are rejected immediately."""
 
 from __future__ import annotations
 

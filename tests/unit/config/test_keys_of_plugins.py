@@ -1,4 +1,4 @@
-"""Keys of a provider's table that only its plug-in knows."""
+"""Keys of a provider's table that only its plug-in defines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_keys_of_a_plug_ins_kind_are_left_to_the_plug_in(
     assert config.providers["theirs"].model_extra == {"region": "eu"}
     assert "providers.ours.region" in caplog.text
     assert "providers.theirs.region" not in caplog.text
-    # The keys of the common tables are known.
+    # The keys of tables that all kinds share are checked.
     assert "providers.theirs.capabilities.flight" in caplog.text
 
 

@@ -1,4 +1,4 @@
-"""Reading the configuration file: its place, and the errors of a wrong file."""
+"""Loading the configuration file: its path, and the errors for invalid files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line of a key in a TOML text."""
+"""Finding the line of a key in a TOML text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ n = 2
         (("providers", "x", "list", 0, "sub", "m"), 19),
         (("providers", "x", "list", 1, "n"), 21),
         (("providers", "y"), 22),
-        # A missing key is at the line of its table.
+        # A missing key is reported at the line of its table.
         (("providers", "x", "absent"), 4),
         (("providers", "x", "list", 1, "absent"), 20),
         (("providers", "nothing"), 4),

@@ -1,4 +1,4 @@
-"""The tables `[prompts.NAME]`: their text, their faults, and what an overlay may add."""
+"""The tables `[prompts.NAME]`: their texts, their faults, and prompts in an overlay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`roles` of a provider's table: which names are headings, which are sent, and the errors of both."""
+"""The table `roles` of a provider: names in headings, names in requests, and errors."""
 
 from __future__ import annotations
 

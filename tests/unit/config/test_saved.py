@@ -1,4 +1,4 @@
-"""Saved settings: what may be saved, how it merges, what is kept, and who is notified."""
+"""Saved settings: validation, merging, persistence and notifications."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def put(file: Path, text: str) -> None:
 
 
 def lay(file: Path, settings: Any, **beside: Any) -> None:
-    """Write the file as an earlier run or another process does."""
+    """Write the file as an earlier run or another process would."""
     put(file, json.dumps({"version": 1, "settings": settings, **beside}))
 
 
@@ -59,7 +59,7 @@ def take_away(file: Path) -> None:
 
 
 def make_unreadable(file: Path) -> None:
-    """Put a directory there, which cannot be opened as a file, not even as root."""
+    """Create a directory in its place, which not even root can open as a file."""
     file.mkdir(parents=True)
 
 
@@ -263,7 +263,7 @@ async def test_settings_that_are_not_an_object_are_not_overwritten(file: Path) -
 async def test_a_broken_file_is_set_aside_reported_and_replaced(
     file: Path, body: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Not being written.
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
     put(file, body)
     saved = SavedSettings(file)
     await saved.loaded()

@@ -1,4 +1,4 @@
-"""Saved settings with several processes at once, and with one that is killed during a save."""
+"""Saved settings shared by several processes, and by one that is killed during a save."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def main(path, me, saves):
 asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
 """
 
-# Saves in a loop and prints after each save, so that the kill hits a save.
+# The process saves in a loop and prints after each save, so that it is killed during a save.
 ENDLESS = """\
 import asyncio, sys
 from pathlib import Path
@@ -100,7 +100,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_file(tmp_path: P
     assert settings["max_tokens"] >= after
     assert settings["default_model"] == "m" * 5000
 
-    # Nothing that the killed process left delays the next one.
+    # Nothing left by the killed process delays the next one.
     saved = SavedSettings(file)
     asyncio.run(saved.save({"max_tokens": 1}, {}))
     assert saved.max_tokens == 1

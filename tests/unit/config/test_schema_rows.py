@@ -1,4 +1,4 @@
-"""Settings rows of the file: faults that are found when it is read, and where values are sent."""
+"""Settings rows in the file: faults when it is read, and the place of values in requests."""
 
 from __future__ import annotations
 

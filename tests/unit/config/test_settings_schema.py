@@ -1,4 +1,4 @@
-"""Rows of a settings schema: the values that each accepts, and the errors for others."""
+"""Rows of a settings schema: the values that they accept, and the errors for other values."""
 
 from __future__ import annotations
 

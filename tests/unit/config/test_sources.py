@@ -1,4 +1,4 @@
-"""Value sources: each kind, and the error of one without a value."""
+"""Value sources: each kind, and the error for a source without a value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = "sk-test-hunter2-4711"
 
 
 def table_of(directory: Path, text: str, overlay: Any = None) -> ProviderConfig:
-    """The table `x` of a file that lies in the directory."""
+    """Return the provider's table from a file in this directory."""
     file = directory / "config.toml"
     file.write_text(f'[providers.x]\nkind = "openai"\n{text}\n', "utf-8")
     return load_config(file, overlay).providers["x"]
@@ -96,7 +96,7 @@ async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch:
     assert (await values.resolve("api_key", "TEST_KEY")).reveal() == "TEST_KEY"
     assert await values.headers() == {"x-a": "TEST_KEY"}
     assert resolve("new", "api_key", "TEST_KEY", config.providers["new"]).reveal() == "TEST_KEY"
-    # Second line of defence: even unchecked, an overlay's values are neither read nor replaced.
+    # This is a second line of defence: even unchecked values of an overlay are neither read nor replaced.
     with pytest.raises(ConfigError, match="may not use the source env:"):
         await values.resolve("api_key", "env:TEST_KEY")
     assert await values.filled("base_url", "http://h/${a}") == "http://h/${a}"
@@ -205,7 +205,7 @@ async def test_without_the_package_the_error_says_how_to_install_it(
 @pytest.mark.requirement("7:keyring-source")
 async def test_a_keyring_that_is_locked_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources_module, "system_keyring", BrokenKeyring)
-    monkeypatch.setattr(sources_module, "find_spec", lambda name: object())  # The extra may not be installed.
+    monkeypatch.setattr(sources_module, "find_spec", lambda name: object())  # Pretend that it is installed.
 
     assert "cannot be used: PermissionError" in (await failure("keyring:svc/me")).message
 
@@ -228,7 +228,7 @@ async def later(): return "{SECRET}"
 
 @pytest.fixture
 def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package that can be imported, and a module that cannot."""
+    """Create a package that can be imported, and a module that cannot."""
     (tmp_path / "value_functions.py").write_text(FUNCTIONS, "utf-8")
     (tmp_path / "broken_functions.py").write_text(f"raise OSError('{SECRET}')", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -309,6 +309,7 @@ async def test_a_blocking_caller_can_resolve_any_source(tmp_path: Path) -> None:
     table = table_of(tmp_path, "")
     (tmp_path / "key").write_text(SECRET, "utf-8")
 
-    assert resolve("x", "api_key", "file:key", table).reveal() == SECRET  # On the loop's own thread, too.
+    # This runs on the event loop's thread.
+    assert resolve("x", "api_key", "file:key", table).reveal() == SECRET
     with pytest.raises(ConfigError, match="does not exist"):
         resolve("x", "api_key", "file:other", table)

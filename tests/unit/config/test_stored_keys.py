@@ -1,4 +1,4 @@
-"""Keys are stored in the keyring or in private files, and removed with the source that they replaced."""
+"""Keys are stored in the keyring or in private files. Deleting a key returns the source that it replaced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_key_goes_to_the_keyring_if_there_is_one_that_works(
 async def test_the_replaced_source_is_known_until_a_key_of_that_name_is_stored(home: Path) -> None:
     environment = environment_of_process()
     stored = await stored_keys.store_key(KEY, "a", environment, before="env:MINE", in_file=True)
-    for _ in range(2):  # The configuration file may be impossible to change the first time.
+    for _ in range(2):  # Deleting twice works: changing the configuration may have failed.
         assert await stored_keys.delete_key(stored.source, environment) == "env:MINE"
     again = await stored_keys.store_key(KEY, "a", environment, in_file=True)
     assert again == stored

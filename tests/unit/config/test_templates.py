@@ -1,4 +1,4 @@
-"""`${name}`: how a text is split, and how a value is encoded in each part of a URL."""
+"""Templates with `${name}`: splitting the text, and encoding values for each part of a URL."""
 
 from __future__ import annotations
 

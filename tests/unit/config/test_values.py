@@ -1,4 +1,4 @@
-"""A table's values: names replaced, slow sources read once, and read again after a refusal."""
+"""A table's values: names are replaced; slow sources are read once, and again after a rejection."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def test_a_refused_value_is_read_again_once_for_all_refused_requests(funct
     since = of_x.readings
     assert await asyncio.gather(*(of_x.renewed(since) for _ in range(50))) == [True] * 50
     assert function.calls == 3
-    assert await of_x.renewed(since)  # A refusal from before, reported late.
+    assert await of_x.renewed(since)  # This rejection is older than the last read.
     assert function.calls == 3
     assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
 

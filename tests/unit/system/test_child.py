@@ -28,11 +28,11 @@ held = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sl
     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(held.pid, flush=True)
 """
-"""Starts a process in its own group and prints its pid."""
+"""A program that starts a process in its own group and prints the process id."""
 
 
 class Recorded(Child):
-    """Records the calls of its hooks."""
+    """A child process that records the calls of its hooks."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
@@ -55,7 +55,7 @@ class Recorded(Child):
         self.calls.append("ended")
 
     async def number(self) -> int:
-        """The printed number."""
+        """Wait for the number that the process prints, and return it."""
         async with asyncio.timeout(WAIT_SECONDS):
             await self.printed.wait()
         return int(self.output)

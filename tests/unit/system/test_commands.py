@@ -1,4 +1,4 @@
-"""Commands as sources: no shell, no foreign keys, bounded time and output, ended with their children."""
+"""Commands as value sources: no shell, no keys of others, limited time and output, no leftovers."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ pytestmark = pytest.mark.requirement("7:cmd-source")
 
 
 def python(program: str, *arguments: str) -> str:
-    """A command line that runs a Python program."""
+    """Return a command line that runs a Python program."""
     return shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
 
 
 async def output(line: str, directory: Path) -> str:
-    """What the command writes, in the environment of this process."""
+    """Run the command in the environment of this process, and return its output."""
     return await output_of(line, directory, environment_of_process())
 
 
@@ -134,7 +134,7 @@ async def test_the_variables_of_providers_keys_are_removed(
     kept_back |= {
         "PHRASE_OF_A_CERTIFICATE",
         "PHRASE_OF_ANOTHER",
-    }  # By their use in the configuration, not by their names.
+    }  # The configuration uses them; their names are inconspicuous.
     for name in (*kept_back, "NONE_OF_THEM"):
         monkeypatch.setenv(name, f"value-of-{name}")
     (home / "config.toml").write_text(
@@ -166,7 +166,7 @@ child.wait()
 
 
 class Watch:
-    """A server that a child of a command connects to when it runs; the connection closes when it ends."""
+    """A server that a command's child connects to when it starts. Its end closes the connection."""
 
     def __init__(self) -> None:
         self._calls: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
@@ -222,7 +222,7 @@ async def test_a_command_that_takes_too_long_ends_with_its_children(
         timeout = asyncio.timeout
 
         def held(seconds: float | None) -> asyncio.Timeout:
-            """Its timeout passes once its child runs, even if a busy machine is slow to start both."""
+            """Delay the command's timeout until its child runs, even on a busy machine."""
             if seconds == 60.0:
                 timeouts.append(timeout(None))
                 return timeouts[-1]

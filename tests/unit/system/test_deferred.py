@@ -1,4 +1,4 @@
-"""Packages that import their modules at the first use of a name."""
+"""Packages that import a module when one of its names is first used."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ async def test_a_hanging_keyring_is_not_awaited() -> None:
         with pytest.raises(KeyringError, match=r"did not answer in 0\.2 s"):
             await BoundedKeyring(lambda: ring, seconds=0.2).get("a")
         assert time.monotonic() - began < 5
-        # Such a thread delays nothing, not even the interpreter's exit.
+        # A daemon thread does not delay the interpreter's exit.
         assert [thread.daemon for thread in threading.enumerate() if thread.name == "limited"] == [True]
     finally:
         ring.answer.set()

@@ -1,4 +1,4 @@
-"""Log files stay short."""
+"""Log files do not grow without bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`system/logs.py`: several logs in one process, and sinks that are never waited for."""
+"""Several logs in one process, and sinks that never block it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAIT_SECONDS = 30
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait, bounded, for what another thread does."""
+    """Wait until another thread fulfils the condition, with a time limit."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not condition():
         assert time.monotonic() < deadline
@@ -37,7 +37,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 class Output:
-    """The far end of a sink, which a test reads."""
+    """The reading end of a sink."""
 
     def __init__(self, kind: str) -> None:
         if kind == "pipe":
@@ -49,7 +49,7 @@ class Output:
             self.far, near = pty.openpty()
             tty.setraw(near)
         self.near = near
-        # As another holder of the same open file, such as a shell.
+        # Another process, such as a shell, may have the same open file.
         self.other_holder = os.dup(near)
         self.text = ""
 
@@ -78,7 +78,7 @@ def file_log(path: Path, level: str = "info", *, of_process: bool = False) -> Lo
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Path]:
-    """The file of the process's own log."""
+    """Open the log of the process, and return its file."""
     path = tmp_path / "own"
     log = file_log(path, "warning", of_process=True)
     yield path
@@ -156,7 +156,7 @@ def test_a_sink_that_is_not_read_delays_nothing_and_loses_lines_with_their_count
     with log_to(log):
         for number in range(count):
             logger.info("line %06d %s", number, "x" * 100)
-    # 2 ms for each line, many times what a busy machine takes; a blocked sink is tried again every 20 ms.
+    # This allows 2 ms per line, far more than a busy machine needs. A retry of a blocked sink takes 20 ms.
     assert time.monotonic() - began < 10
     logger.warning("of the process")
     wait_until(lambda: "of the process" in own.read_text())

@@ -1,4 +1,4 @@
-"""Special files: a pipe is not awaited, a device is not read, and a large file is refused."""
+"""Special files: pipes do not block, devices are not read, and large files are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets: never shown, and removed from other texts and logs."""
+"""Secrets are never shown, and are removed from texts and logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET = "sk-test-hunter2-4711"
 
 @pytest.fixture
 def log() -> tuple[logging.Logger, io.StringIO]:
-    """A logger whose one handler removes secrets."""
+    """Create a logger whose only handler removes secrets."""
     text = io.StringIO()
     handler = logging.StreamHandler(text)
     handler.addFilter(SecretFilter())

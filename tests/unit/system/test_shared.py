@@ -1,4 +1,4 @@
-"""Shared values: one per key, for as long as it has a holder."""
+"""Shared values: one per key, as long as it has a holder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run of a task at a time: shared results, and the effect of a cancel."""
+"""Running a task only once at a time: shared results, and cancellation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WAIT_SECONDS = 10.0
 
 
 class Work:
-    """Runs until the test lets it end."""
+    """Work that runs until the test ends it."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -27,7 +27,7 @@ class Work:
 
 
 async def callers(flight: SingleFlight[int], work: Work, count: int) -> list[asyncio.Task[int]]:
-    """Callers that wait for the work."""
+    """Start callers that wait for the work."""
     tasks = [asyncio.create_task(flight.run(work)) for _ in range(count)]
     await asyncio.wait_for(work.began.wait(), WAIT_SECONDS)
     return tasks

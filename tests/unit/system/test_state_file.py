@@ -166,7 +166,7 @@ def test_a_broken_file_that_another_process_completes_is_not_set_aside(
 def test_a_broken_file_is_set_aside_whole_and_counts_as_empty(
     file: StateFile, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Not being written.
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
     file.path.parent.mkdir()
     file.path.write_text(broken, "utf-8")
 
@@ -222,7 +222,7 @@ def test_a_process_killed_while_it_writes_leaves_a_whole_file(file: StateFile) -
         with process.stdout as output:
             assert output.readline() == b"ready\n"
         before = file.stamp()
-        while file.stamp() == before:  # Kill it during a write; the process writes in a loop.
+        while file.stamp() == before:  # The process writes in a loop. Kill it during a write.
             assert process.poll() is None
         process.kill()
         process.wait(timeout=10)

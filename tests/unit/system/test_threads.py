@@ -1,4 +1,4 @@
-"""Leaving the event loop: waiting for the system, and long computations."""
+"""Running functions outside the event loop: waiting for the system, and long computations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gate() -> Iterator[threading.Event]:
 
 
 async def session(*work: object) -> None:
-    """Start all computations of a session at once."""
+    """Start all computations of a session concurrently."""
     with one_computation_at_a_time():
         async with asyncio.TaskGroup() as tasks:
             for each in work:

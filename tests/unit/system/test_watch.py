@@ -1,4 +1,4 @@
-"""The watch of files: every kind of change is reported once, and a cancel loses none."""
+"""Watching files: every kind of change is reported once, and none is lost on cancellation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAIT_SECONDS = 10
 
 
 class Ticks:
-    """Time controlled by the test; `reached` is set while the watcher waits for the next tick."""
+    """A clock controlled by the test. `reached` is set while the watcher waits for the next tick."""
 
     def __init__(self) -> None:
         self._given = asyncio.Semaphore(0)
@@ -27,11 +27,11 @@ class Ticks:
         self.reached.clear()
 
     def let_one_pass(self) -> None:
-        """Let one tick pass."""
+        """Trigger one tick."""
         self._given.release()
 
     async def pass_by(self, count: int) -> None:
-        """Let this many ticks pass, and wait for the check of each."""
+        """Trigger this many ticks, and wait until the watcher has handled each."""
         for _ in range(count):
             await asyncio.wait_for(self.reached.wait(), WAIT_SECONDS)
             self.reached.clear()
@@ -40,7 +40,7 @@ class Ticks:
 
 
 async def no_wait() -> None:
-    """A tick at once."""
+    """Tick immediately."""
 
 
 async def one(watcher: Watcher) -> frozenset[Path]:
@@ -49,7 +49,7 @@ async def one(watcher: Watcher) -> frozenset[Path]:
 
 
 def replace(path: Path) -> None:
-    """Replace the file by one of the same size and time, as an atomic write may."""
+    """Replace the file by one of the same size and time, which may happen in an atomic write."""
     old = path.stat()
     other = path.with_name("other")
     other.write_bytes(path.read_bytes())
@@ -178,7 +178,7 @@ async def test_an_unsettled_change_is_returned_at_every_poll_while_it_is_recent(
     await ticks.pass_by(2)
     assert not waiting.done()
 
-    path.write_text("b")  # Another write in the same tick of the clock leaves the same time.
+    path.write_text("b")  # Another write in the same tick of the clock does not change the time.
     for _ in range(2):
         ticks.let_one_pass()
         assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
