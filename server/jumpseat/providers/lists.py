@@ -68,7 +68,7 @@ class ModelLists:
         self._fetches: dict[str, _Fetch] = {}
         self._failures: dict[str, tuple[Exception, Moment]] = {}
         self._forgotten: set[str] = set()
-        """Providers whose next list must be requested, not shared from another session."""
+        """Providers whose next list must be requested, not reused from a recent response."""
 
         self._outdated: set[str] = set()
         """Providers whose list, or the one being fetched, is out of date."""
