@@ -1,4 +1,4 @@
-;;; jumpseat-account.el --- Signing in, quotas and status  -*- lexical-binding: t; -*-
+;;; jumpseat-account.el --- Sign-in, quotas and status  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 
@@ -19,7 +19,7 @@
 (defvar jumpseat-account--count 0 "The number of sign-ins so far.")
 (defvar jumpseat-account--states nil "An alist of providers and account states.")
 (defvar jumpseat-account--leaving nil "Whether this Emacs is signing out.")
-;;; Signing in
+;;; Sign-in
 
 (defun jumpseat-account--over ()
   "End the running sign-in, and close its window."

@@ -1,4 +1,4 @@
-;;; jumpseat-answer.el --- The deltas of an answer as text  -*- lexical-binding: t; -*-
+;;; jumpseat-answer.el --- Write answers into chats  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

@@ -65,7 +65,7 @@ An empty question only puts the region, from BEG to END, into the chat."
                   (set-window-point window (point-max)))
                 (unless (string-empty-p question) (jumpseat-send)))))))))))
 
-;;; Code of a chat
+;;; Code blocks
 
 (defun jumpseat-ask--block ()
   "Return the bounds of the code block at point, or else of the last one."

@@ -1,4 +1,4 @@
-;;; jumpseat-chat.el --- Buffers that are conversations  -*- lexical-binding: t; -*-
+;;; jumpseat-chat.el --- The minor mode for chats  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

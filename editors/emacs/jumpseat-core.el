@@ -85,7 +85,7 @@ The oldest lines are removed."
 (defface jumpseat-error '((t :inherit error))
   "Errors below a question or an answer.")
 
-;;; Values of JSON
+;;; JSON values
 
 (defun jumpseat-true-p (value)
   "Whether VALUE of a decoded message is true."
@@ -111,7 +111,7 @@ The oldest lines are removed."
         (message (plist-get err :message)))
     (if hint (concat message " " hint) message)))
 
-;;; The log, and messages
+;;; Log and messages
 
 (defconst jumpseat-log-buffer "*jumpseat log*" "The buffer of this package's own log.")
 

@@ -1,4 +1,4 @@
-;;; jumpseat-edit.el --- A text and the one that may replace it  -*- lexical-binding: t; -*-
+;;; jumpseat-edit.el --- The state of a rewrite  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

@@ -1,4 +1,4 @@
-;;; jumpseat-file.el --- Chats in files  -*- lexical-binding: t; -*-
+;;; jumpseat-file.el --- Open and save chats  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

@@ -1,4 +1,4 @@
-;;; jumpseat-garbage.el --- No garbage collection while answers come  -*- lexical-binding: t; -*-
+;;; jumpseat-garbage.el --- Defer garbage collection during answers  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

@@ -1,4 +1,4 @@
-;;; jumpseat-hunks.el --- Changes shown in a buffer  -*- lexical-binding: t; -*-
+;;; jumpseat-hunks.el --- Show changes in a buffer  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 
@@ -123,7 +123,7 @@ The number is nil for a new line."
       (setq number (1+ number)))
     (nreverse hunks)))
 
-;;; Showing it
+;;; Display
 
 (defun jumpseat-hunks--faces (beg end)
   "Return the text from BEG to END with only its faces as properties."

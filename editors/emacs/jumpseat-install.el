@@ -1,4 +1,4 @@
-;;; jumpseat-install.el --- Getting the jumpseat daemon  -*- lexical-binding: t; -*-
+;;; jumpseat-install.el --- Install the jumpseat daemon  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

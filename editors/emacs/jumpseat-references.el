@@ -1,4 +1,4 @@
-;;; jumpseat-references.el --- What @words and /prompts stand for  -*- lexical-binding: t; -*-
+;;; jumpseat-references.el --- Expand @references and /prompts  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

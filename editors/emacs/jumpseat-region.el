@@ -1,4 +1,4 @@
-;;; jumpseat-region.el --- Pieces of buffers as the daemon wants them  -*- lexical-binding: t; -*-
+;;; jumpseat-region.el --- Regions as context blocks  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

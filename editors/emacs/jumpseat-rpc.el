@@ -50,7 +50,7 @@ The crashes within `jumpseat-rpc--restart-seconds' count.")
 (defvar jumpseat-rpc--inbox nil "The queued callbacks, in order.")
 (defvar jumpseat-rpc--inbox-timer nil "The timer for the queued callbacks.")
 
-;;; Out of the filter
+;;; Queued callbacks
 
 (defun jumpseat-rpc--drain ()
   "Run the queued callbacks; an error in one does not stop the others."
@@ -87,7 +87,7 @@ the error after a process has ended."
   (dolist (listener (alist-get method jumpseat-rpc--listeners))
     (funcall listener params)))
 
-;;; Errors of the process
+;;; Process errors
 
 (defun jumpseat-rpc--missing ()
   "Create the error for a missing program."

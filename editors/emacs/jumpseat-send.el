@@ -1,4 +1,4 @@
-;;; jumpseat-send.el --- Sending a chat  -*- lexical-binding: t; -*-
+;;; jumpseat-send.el --- Send chats  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

@@ -1,4 +1,4 @@
-;;; jumpseat-stream.el --- Answers while they come  -*- lexical-binding: t; -*-
+;;; jumpseat-stream.el --- Write growing text into a buffer  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

@@ -1,4 +1,4 @@
-;;; jumpseat-ui.el --- Questions and windows of jumpseat  -*- lexical-binding: t; -*-
+;;; jumpseat-ui.el --- Prompts and windows of jumpseat  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

@@ -1,4 +1,4 @@
-;;; jumpseat-view.el --- What is shown of a chat beside its text  -*- lexical-binding: t; -*-
+;;; jumpseat-view.el --- Display the state of a chat  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

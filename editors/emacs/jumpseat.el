@@ -11,29 +11,30 @@
 
 ;;; Commentary:
 
-;; Chats with language models in Markdown buffers, and regions rewritten in place.  The package
-;; has no HTTP, no keys and no provider of its own: it talks to the jumpseat daemon, which all
-;; editors of a user share.
+;; Chats with language models in Markdown buffers, and regions rewritten in
+;; place.  The package only talks to the jumpseat daemon, which handles HTTP,
+;; keys and providers for all your editors.
 ;;
-;; `M-x jumpseat-install' installs the daemon if the program `jumpseat' is not there, and
+;; `M-x jumpseat-install' installs the daemon if you do not have it, and
 ;; `M-x jumpseat-login' signs in.  Then:
 ;;
-;;   M-x jumpseat           open the last chat; with a prefix argument a new one
+;;   M-x jumpseat           open the last chat; with a prefix argument, a new one
 ;;   M-x jumpseat-open      open a saved chat
 ;;   M-x jumpseat-ask       ask in the last chat, about the region
 ;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
-;;   M-x jumpseat-model     choose the model of the chat, or the default of all clients
+;;   M-x jumpseat-model     choose the chat's model, or elsewhere the default model
 ;;   M-x jumpseat-settings  choose settings of the chat
 ;;   M-x jumpseat-history   pick a kept conversation: continue, preview, fork, rename, delete
-;;   M-x jumpseat-status    providers, accounts and quotas
+;;   M-x jumpseat-status    show providers, accounts and quotas
 ;;   M-x jumpseat-doctor    check what a provider needs
-;;   M-x jumpseat-log       the logs
+;;   M-x jumpseat-log       show the logs
 ;;
-;; A chat is text: write under the last heading, and send with C-c C-c.  Everything above may be
-;; edited, and is sent as it then is.  C-c C-k stops an answer; the partial answer stays.
-;; Emacs never waits for an answer.
+;; A chat is text: write under the last heading, and send it with C-c C-c.  You
+;; can edit everything above; the current text is sent.  C-c C-k stops an answer
+;; and keeps the text received so far.  Emacs stays responsive while it waits.
 ;;
-;; No key is taken outside of chats.  `jumpseat-command-map' has the commands for a prefix:
+;; The package does not bind keys outside of chats.  To put the commands on a
+;; prefix key, use `jumpseat-command-map':
 ;;
 ;;   (global-set-key (kbd "C-c j") 'jumpseat-command-map)
 

@@ -87,7 +87,7 @@ local function window_of_chats()
   )
 end
 
---- Show a buffer in its own window (preferably on this tab page), or else in that of another chat or in a new one.
+--- Show a buffer in its own window (preferably on this tab page), or else in another chat's window or a new one.
 ---@param buf integer
 local function show(buf)
   local here = vim.fn.bufwinid(buf)

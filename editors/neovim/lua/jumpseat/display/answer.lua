@@ -59,7 +59,7 @@ function Answer:_fold_thinking()
   self.thinking = nil
 end
 
---- Write a batch of deltas as one change of the buffer. Thinking needs a change of its own, because it is folded.
+--- Write a batch of deltas as one change of the buffer. Thinking is a separate change, because it is folded.
 ---@param deltas table[]
 function Answer:write(deltas)
   if not self.writer:is_valid() then return end

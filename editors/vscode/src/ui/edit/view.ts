@@ -90,7 +90,7 @@ export async function showProposal(
   );
 }
 
-/** Show the document on the right side of the diff, where it can be edited and take over changes from the left. */
+/** Show the document on the right side of the diff, where the user can edit it and copy changes from the left. */
 export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
   const before = tabOf(proposed, 'modified');
   const title = `${nameOf(document)}: new text ↔ your text`;
