@@ -34,7 +34,7 @@ def mark_part(message: MutableMapping[str, Any], key: str = "content") -> None:
 
 
 def mark_last(rows: MutableSequence[dict[str, Any]]) -> None:
-    """Mark the last tool, apart from tools with deferred loading, which cannot be marked."""
+    """Mark the last tool that can be marked, which excludes tools with deferred loading."""
     for index in reversed(range(len(rows))):
         if not rows[index].get("defer_loading"):
             rows[index] = {**rows[index], NAME: MARK}

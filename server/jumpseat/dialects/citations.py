@@ -8,7 +8,7 @@ from typing import Any
 from jumpseat.chat import CitationEvent
 from jumpseat.dialects.loose_values import count_in, text_in
 
-# The members of Anthropic's locations with the start and the end of the cited passage, by unit.
+# These members of Anthropic's locations contain the start and the end of the cited passage, by unit.
 _PLACES = {
     "character": ("start_char_index", "end_char_index"),
     "page": ("start_page_number", "end_page_number"),

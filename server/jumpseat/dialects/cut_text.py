@@ -43,7 +43,7 @@ def halves_of(piece: str) -> str:
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Join the pieces to one text, which may be a `CutText` itself."""
+    """Join the pieces into one text, which may be a `CutText` itself."""
     return _text(_PAIR.sub(_whole, "".join(map(halves_of, pieces))))
 
 

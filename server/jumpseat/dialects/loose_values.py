@@ -35,7 +35,7 @@ def mappings_in(value: Any) -> list[Mapping[str, Any]]:
 
 
 def number_in(value: Any) -> float | None:
-    """Return the number, or None, which includes NaN and infinity (`1e999`)."""
+    """Return the number; None for anything else, including NaN and infinity (`1e999`)."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_COUNT
     return value if is_number else None
 

@@ -72,7 +72,7 @@ class Body:
                         yield piece
             self._ended = True
         except httpcore2.RemoteProtocolError:
-            # The length differs from `content-length`. The decoder determines whether the answer is complete.
+            # The body is shorter or longer than announced. The decoder determines whether it is complete.
             return
         except connection_failures() as failure:
             raise self._error_of(failure) from failure

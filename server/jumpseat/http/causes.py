@@ -24,7 +24,7 @@ class Cause:
     """Whether to retry; None if the error's class decides."""
 
 
-# X509_V_ERR_* (OpenSSL, x509_vfy.h); the ssl module has no names for them.
+# These are X509_V_ERR_* codes (OpenSSL, x509_vfy.h), which the ssl module does not name.
 _WRONG_TIME = (9, 10)
 _WRONG_HOST = (62, 64)
 

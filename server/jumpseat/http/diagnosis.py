@@ -143,7 +143,7 @@ def _is_of_tls(error: BaseException | None) -> bool:
 
 
 def _clock_check(host: str, headers: Mapping[str, str], now: float) -> Check | None:
-    from email.utils import parsedate_to_datetime  # Deferred: a heavy import.
+    from email.utils import parsedate_to_datetime  # This heavy import is deferred.
 
     try:
         moment = parsedate_to_datetime(headers.get("date", ""))

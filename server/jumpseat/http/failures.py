@@ -137,7 +137,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     if seconds is not None:
         return seconds
     if header:
-        from email.utils import parsedate_to_datetime  # Deferred: a heavy import for a rare header.
+        from email.utils import parsedate_to_datetime  # The header is rare and the import heavy.
 
         try:
             moment = parsedate_to_datetime(header)
@@ -249,7 +249,7 @@ def error_from_exception(
         EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS
     )
     host = host_of(url)
-    if passage is not None and type(failure) is TimeoutError:  # Raised by the passage, not by httpcore2.
+    if passage is not None and type(failure) is TimeoutError:  # The passage raised it, not httpcore2.
         sentence = "{host} did not connect in time"
     if passage is not None and type(failure).__name__ == "ProxyError":
         return refused_by_proxy(passage.proxy, _leading_status(failure), provider=provider, host=host)

@@ -137,7 +137,7 @@ def check_proxy(provider: str, table: ProviderConfig) -> None:
 
 
 def check_certificates(provider: str, table: ProviderConfig) -> None:
-    """Check the certificate files of a table, except for an encrypted key. Blocks for about 100 ms.
+    """Check the certificate files of a table, except for an encrypted key. This blocks for about 100 ms.
 
     Raises:
         ConfigError: a file cannot be read or used; the message names the configuration key.

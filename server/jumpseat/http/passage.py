@@ -67,7 +67,7 @@ class Passage:
             )
 
     async def __call__(self, step: str, info: dict[str, Any]) -> None:
-        """Take one step of the request, as httpcore2 reports it."""
+        """Handle one step of the request, as httpcore2 reports it."""
         if step == "connection.connect_tcp.started":
             self.at_proxy = True
             self._end_in(self._seconds)
@@ -104,7 +104,7 @@ class HeadLimit:
         self._passage = passage
 
     async def __call__(self, step: str, info: dict[str, Any]) -> None:
-        """Take one step of the request, as httpcore2 reports it."""
+        """Handle one step of the request, as httpcore2 reports it."""
         if self._passage is not None:
             await self._passage(step, info)
             if self._passage.at_proxy:

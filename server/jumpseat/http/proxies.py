@@ -138,7 +138,7 @@ def _variable(environment: Environment, key: str) -> tuple[str, str] | None:
 def _proxy_of_the_system(scheme: str, host: str) -> Proxy | None:
     if sys.platform not in _SYSTEM_SETTINGS:
         return None
-    import urllib.request  # Deferred: it imports http.client and email.
+    import urllib.request  # This is deferred because it imports http.client and email.
 
     # `getproxies` and `proxy_bypass` are not used, because they read the variables of this process first.
     read, bypasses = (getattr(urllib.request, name) for name in _SYSTEM_SETTINGS[sys.platform])

@@ -79,7 +79,7 @@ class MessageReader:
         self._header_at = 0
         self._line_at = 0
         self._scanned = 0
-        # True while the input is out of sync and this has been reported.
+        # This is true while the input is out of sync and the error has been reported.
         self._reported = False
         self._out: list[Any] = []
         self._start_header()

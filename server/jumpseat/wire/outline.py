@@ -32,7 +32,7 @@ _STRING = rb'(?:[^"\\]++|\\.)*+'
 _TOKEN = re.compile(rb'"' + _STRING + rb'("?)|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
 _WHOLE_STRING = re.compile(rb'"' + _STRING + rb'"', re.DOTALL)
 _REST_OF_STRING = re.compile(_STRING, re.DOTALL)
-# The most bytes of a key or an id: real ones are shorter.
+# Keys and ids in use are not longer than this.
 _SHORT = 1024
 
 # This matches an id that is one of the last members of the outermost object, followed only by strings such as

@@ -53,7 +53,7 @@ async def text_of(http, upstream, reply, **call):
         async with asyncio.timeout(WAIT):
             call = HttpCall("POST", upstream.origin, **{"body": {}, **call})
             async for event in stream_events(http, call, EchoDecoder(), provider="acme"):
-                events.append(event)  # noqa: PERF401 - what came before a failure must not be lost
+                events.append(event)  # noqa: PERF401 - the events before a failure must not be lost
     except ChatError as failure:
         error = failure
     return "".join(event.text for event in events if isinstance(event, TextDeltaEvent)), error

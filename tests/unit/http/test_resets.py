@@ -116,7 +116,7 @@ async def test_a_reset_after_any_byte_gives_one_end_and_a_prefix_of_the_text(nam
             call = HttpCall("POST", upstream.origin, body={})
             try:
                 async for event in stream_events(http, call, answer.decoder("acme", "m"), provider="acme"):
-                    got.append(event)  # noqa: PERF401 - what came before a failure must not be lost
+                    got.append(event)  # noqa: PERF401 - the events before a failure must not be lost
             except ChatError as error:
                 return got, error
             return got, None

@@ -242,7 +242,7 @@ class AnthropicMessagesDecoder:
         self._send_citations(opened)
 
     def _send_citations(self, opened: _Open, *, at_end: bool = False) -> None:
-        # A block gets its number with its first text.
+        # A block is numbered when its first text arrives.
         if self._blocks.text_block is None and not at_end:
             return
         for citation in map(mapping_in, opened.citations[opened.citations_sent :]):

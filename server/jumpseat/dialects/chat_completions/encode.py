@@ -215,7 +215,7 @@ def _user(run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool
     if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and takes_text_parts):
         yield {"role": "user", "content": parts}
     elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
-        # A plain string if possible, because every server accepts it.
+        # Send a plain string if possible, because every server accepts it.
         yield {"role": "user", "content": "\n\n".join(part["text"] for part in parts)}
 
 

@@ -30,7 +30,7 @@ from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
 
-# The rows by event: the kind of item, its field, and the members with the part's number and the whole text.
+# A row names the kind of the item, its field, and the members with the part's number and the whole text.
 _TEXTS: dict[str, tuple[str, str, str, str]] = {
     "output_text": ("message", "text", "content_index", "text"),
     "refusal": ("message", "refusal", "content_index", "refusal"),

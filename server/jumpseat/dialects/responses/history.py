@@ -141,7 +141,7 @@ def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> I
     if len(parts) > 1 or any(part["type"] != "input_text" for part in parts):
         yield {"role": "user", "content": parts}
     elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
-        # A plain string if possible, because every compatible server accepts it.
+        # Send a plain string if possible, because every compatible server accepts it.
         yield {"role": "user", "content": parts[0]["text"] if parts else ""}
 
 

@@ -104,7 +104,7 @@ class OutputItems:
             item.whole.add(slot)
 
     def cite(self, item: Item, annotation: Any) -> None:
-        """Emit the citation in an annotation of a text, once."""
+        """Emit the citation in an annotation, unless it was already emitted."""
         if not isinstance(annotation, dict) or item.done:
             return
         nested = annotation.get("url_citation")
