@@ -11,7 +11,6 @@ def fence_for(text: str, *, shortest: int = SHORTEST_FENCE) -> str:
     """Return a fence of backticks that is longer than any run of backticks in the text.
 
     Args:
-        text: the content.
         shortest: the minimum length.
     """
     return "`" * max(shortest, 1 + max(map(len, re.findall("`+", text)), default=0))

@@ -107,12 +107,7 @@ class Fold:
                 assert_never(event)
 
     def restart(self, provider: str, model: str) -> None:
-        """Start another attempt: discard everything except the warnings.
-
-        Args:
-            provider: the provider of the new attempt.
-            model: the requested model of the new attempt.
-        """
+        """Start another attempt with this provider and model. Discards everything except the warnings."""
         fresh = Fold(provider, model, _warnings=self._warnings)
         for each in fields(self):
             setattr(self, each.name, getattr(fresh, each.name))
@@ -137,7 +132,7 @@ class Fold:
         return self._build([self._done_blocks[number] for number in sorted(self._done_blocks)])
 
     def partial(self) -> Response:
-        """Return the answer so far. Omits unsigned thinking and unfinished calls: replaying them fails."""
+        """Return the answer so far, safe to replay: without unsigned thinking and unfinished tool calls."""
         blocks = dict(self._done_blocks)
         for number, pieces in self._open_text.items():
             if pieces:

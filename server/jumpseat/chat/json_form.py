@@ -65,7 +65,6 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
     """Convert any value of the vocabulary to JSON values.
 
     Args:
-        value: the value.
         other: converts values of other types.
 
     Raises:

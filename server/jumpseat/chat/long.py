@@ -14,7 +14,7 @@ LONG_CHARACTERS = 2 * 1024 * 1024
 
 
 def is_long(messages: Sequence[Message]) -> bool:
-    """Whether a conversation exceeds a limit. The check takes a short time for any conversation."""
+    """Whether a conversation exceeds a limit. The check is fast even for long conversations."""
     if len(messages) > LONG_MESSAGES:
         return True
     blocks = sum(len(message.content) for message in messages)

@@ -38,7 +38,7 @@ class ModelInfo:
     max_prompt_images: int | None = None
     supports_vision: bool | None = None
     """Whether the model accepts images. None if the provider does not report it, in which case the provider's
-    capabilities apply. This is also true for the next fields."""
+    capabilities apply. The same applies to the fields below."""
 
     supports_tool_use: bool | None = None
     supports_parallel_tool_calls: bool | None = None

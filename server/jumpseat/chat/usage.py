@@ -30,7 +30,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one turn. `input_tokens` includes cached tokens, `output_tokens` includes thinking."""
+    """The tokens of one turn. `input_tokens` includes cached tokens, `output_tokens` includes reasoning."""
 
     input_tokens: int = 0
     output_tokens: int = 0

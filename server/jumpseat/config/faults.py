@@ -37,7 +37,7 @@ FaultsByTable: TypeAlias = Mapping[str, Mapping[str, tuple[Fault, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class UnknownKey:
-    """A key that has no meaning in its table."""
+    """An unknown key in a table, which is ignored."""
 
     path: KeyPath
     known: tuple[str, ...]

@@ -111,7 +111,6 @@ def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None =
     """Yield warnings about unknown keys, and about role names that are also sent to the server.
 
     Args:
-        config: the configuration.
         own: the file's configuration without the overlay.
         file: the file's tables.
         kinds: see `load_config`.

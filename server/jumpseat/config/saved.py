@@ -75,7 +75,7 @@ class SavedSettings:
         return found if isinstance(found, str) else None
 
     def default_model(self, providers: Collection[str]) -> str | None:
-        """Return the saved model; None if the provider it names is no longer one of `providers`."""
+        """Return the saved model; None if its provider is no longer one of `providers`."""
         found = self._settings.get("default_model")
         owner = self._content.get(_MODELS_PROVIDER)
         if not isinstance(found, str) or (owner is not None and owner not in providers):
@@ -124,9 +124,8 @@ class SavedSettings:
         send back a key of a newer version, or a provider that does not exist, if it was saved that way.
 
         Args:
-            patch: the settings to change.
             schemas: the settings rows of each provider.
-            model_fault: why a chat would refuse the patch's `default_model`, if it would.
+            model_fault: the reason if a chat would reject the patch's `default_model`.
 
         Raises:
             InvalidRequestError: a value breaks its rule.
@@ -158,7 +157,6 @@ class SavedSettings:
         """Save the default provider that the daemon chose, unless the user saved one. Failures are logged.
 
         Args:
-            provider: the new default.
             providers: all existing providers. An earlier choice of the daemon is replaced if it is gone.
         """
         current = self.default_provider

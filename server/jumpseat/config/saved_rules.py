@@ -114,7 +114,7 @@ def problems_of(
         patch: the settings to save.
         saved: the settings saved so far.
         schemas: the settings rows of each provider.
-        model_fault: why a chat would refuse the patch's `default_model`, if it would.
+        model_fault: the reason if a chat would reject the patch's `default_model`.
     """
     problems = []
     for key, value in _news(patch, saved).items():

@@ -178,7 +178,7 @@ class TableOrigin:
     """The origin of a provider's table."""
 
     file: Path | None = None
-    """The configuration file; paths in the table are relative to its directory."""
+    """The configuration file; relative paths in the table start at its directory."""
 
     table: Mapping[str, Any] | None = field(default=None, repr=False)
     """The table as written in the file, without the client's overlay; None if it is not from a file."""

@@ -50,7 +50,6 @@ async def store_key(
     """Store a key in the keyring or, if it cannot be used, in a file that only the user can read.
 
     Args:
-        key: the key.
         provider: the provider's id.
         environment: the user's environment.
         before: the previous value of `api_key`, which `delete_key` will return.
@@ -100,7 +99,6 @@ def has_key(provider: str, table: Mapping[str, Any], file: Path, environment: En
     Args:
         provider: the provider's id.
         table: the provider's table in the file.
-        file: the configuration file.
         environment: the user's environment.
     """
     value = table.get("api_key")

@@ -15,8 +15,6 @@ def nearest(name: str, known: Iterable[str], *, most: int = 1, close: float = CL
     Ignores case and treats `-` as `_`.
 
     Args:
-        name: the unknown name.
-        known: the names that exist.
         most: the maximum number of results.
         close: the minimum similarity; see `CLOSE`.
     """

@@ -104,7 +104,7 @@ def in_url(before: str, name: str, value: str) -> str:
 
     Args:
         before: the encoded URL up to the value.
-        name: the name of the value.
+        name: the name in the template, for errors.
         value: the value to encode.
 
     Raises:

@@ -59,8 +59,7 @@ class Values:
         """
         Args:
             provider: the provider's id, for errors.
-            table: the provider's table.
-            source_keys: keys of this kind of provider whose values are value sources, as for `api_key`.
+            source_keys: the kind's own keys that may refer to a value source, as `api_key` does.
             cache: a cache for slow sources; None for the table's own, which all its readers share.
             may_be_costly: whether to read costly sources. If False, only cached values of them are available.
         """
@@ -126,7 +125,7 @@ class Values:
         """Return the value if it can be resolved without blocking, else None. Works like `resolve` otherwise.
 
         Raises:
-            ConfigError: as for `resolve`.
+            ConfigError: see `resolve`.
         """
         source = source_of(value)
         if self._table.is_from_client:
@@ -164,7 +163,7 @@ class Values:
         """Return the URL with each `${name}` replaced, percent-encoding each value as its place requires.
 
         Raises:
-            ConfigError: as for `filled`, or the result is not an http or https address.
+            ConfigError: see `filled`. Also raised if the result is not an http or https address.
         """
         url = await self._filled(key, text, model, (key,), {}, is_url=True)
         scheme, _, rest = url.partition("://")
@@ -178,7 +177,7 @@ class Values:
         """Return a TOML value with each `Template` replaced, at any depth.
 
         Raises:
-            ConfigError: as for `filled`.
+            ConfigError: see `filled`.
         """
         if isinstance(value, Template):
             return await self.filled(key, value, model)
@@ -194,7 +193,7 @@ class Values:
         If `model` is None, headers that use `${model}` are omitted.
 
         Raises:
-            ConfigError: as for `filled`.
+            ConfigError: see `filled`.
         """
         headers = {}
         for name, value in self._table.headers.items():
@@ -211,7 +210,7 @@ class Values:
         If `model` is None, parameters that use `${model}` are omitted.
 
         Raises:
-            ConfigError: as for `filled`.
+            ConfigError: see `filled`.
         """
         query = {}
         for name, value in self._table.query.items():
@@ -225,7 +224,7 @@ class Values:
         """Return a request's body with each `${name}` from the table's parameters replaced.
 
         Raises:
-            ConfigError: as for `filled`.
+            ConfigError: see `filled`.
         """
         if not has_templates(self._table.parameters):
             return body
@@ -370,7 +369,7 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
         provider: the provider's id, for the error.
         key: the key of the text, for the error: `api_key`.
         value: a source with its prefix, the name of a set environment variable, or the value itself.
-        table: the provider's table.
+        table: the table that contains the text.
 
     Raises:
         ConfigError: the source has no value; names provider, key and source, never a value.
@@ -379,7 +378,7 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
     known = values.at_once(key, value)
     if known is not None:
         return known
-    from concurrent.futures import ThreadPoolExecutor  # Deferred: rarely needed.
+    from concurrent.futures import ThreadPoolExecutor  # Imported late because it is rarely needed.
 
     # Run it in a new thread: this one may already have a running event loop.
     with ThreadPoolExecutor(1, "value source") as pool:

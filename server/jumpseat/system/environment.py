@@ -100,5 +100,5 @@ def environment_of_process() -> Environment:
 
 
 def empty_environment() -> Environment:
-    """Return the default for `ProviderConfig`: no variables, and directories that cannot exist."""
+    """Return the default for `ProviderConfig`: no variables, and no place to read or create files."""
     return Environment({}, _ROOT, _NOWHERE)

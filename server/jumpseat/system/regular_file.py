@@ -29,7 +29,6 @@ def read_regular(
     """Return the content of a regular file.
 
     Args:
-        path: the file.
         most_bytes: the maximum size of the file.
         follow: whether `path` may be a symbolic link.
         check: called with the status of the opened file, before it is read.

@@ -74,8 +74,8 @@ class KnownSecrets:
 
         Args:
             secret: the secret. A text of fewer than `SHORTEST_HIDDEN` characters is not redacted.
-            short_lived: whether the value is replaced after some time. It is then dropped once no `Secret`
-                object has the value any more and `RECENT` others have been added since.
+            short_lived: whether the value is replaced after some time. It is then dropped once it is not in
+                any `Secret` object and `RECENT` other values have been added since.
 
         Returns:
             An existing `Secret` with this value, or this one.

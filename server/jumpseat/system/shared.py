@@ -73,7 +73,6 @@ class Shared:
         Args:
             key: the key, which begins with the kind of the value, as in `("pool", proxy, tls)`.
             make: creates the value without blocking.
-            close: closes the value.
             linger: seconds that the value stays open after its last release, if `lingering` is set.
             most: the maximum number of values of this kind. Surplus ones without a holder are closed, the
                 oldest first.

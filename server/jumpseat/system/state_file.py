@@ -180,7 +180,7 @@ class StateFile:
             lock.release()
 
     def stamp(self) -> tuple[int, int, int] | None:
-        """Return a value that changes when the file is replaced; None if there is no file."""
+        """Return a value that differs once the file is replaced; None without a file. Costs one `stat`."""
         return stamp_of(self.path)
 
     def _replace(self, body: bytes) -> None:

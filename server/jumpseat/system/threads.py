@@ -40,8 +40,6 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
     after the limit or when the caller is cancelled. Nothing waits for that thread.
 
     Args:
-        function: the function to call.
-        args: its arguments.
         within: the time limit in seconds.
 
     Raises:
@@ -82,9 +80,7 @@ async def compute(is_long: bool, function: Callable[P, T], /, *args: P.args, **k
 
     Args:
         is_long: whether the function takes more than a few milliseconds.
-        function: the function to call, which may run concurrently with the event loop.
-        args: its arguments.
-        kwargs: its keyword arguments.
+        function: the function, which may run concurrently with the event loop.
     """
     if not is_long:
         return function(*args, **kwargs)

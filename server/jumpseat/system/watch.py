@@ -24,7 +24,7 @@ Stamp: TypeAlias = tuple[int, int, int]
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Return a value that changes when the file is written or replaced; None if there is no file."""
+    """Return a value that differs once the file is written or replaced; None without a file."""
     try:
         status = path.stat()
     except OSError:

@@ -48,7 +48,6 @@ def info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, s
     """Return the info string and the content, which is None for a block without text.
 
     Args:
-        block: the block.
         result: the id of the tool call whose result contains this image or document.
     """
     match block:

@@ -50,7 +50,6 @@ def render(
 
     Args:
         messages: the conversation, oldest first.
-        system: the system prompt.
         model: the model's name as the user wrote it.
         settings: JSON values by the names of the settings.
         conversation: the conversation's id.
@@ -130,7 +129,6 @@ def fenced_lines(
     """Return the lines of a fenced block.
 
     Args:
-        block: the block.
         form: the form, which determines the escapes.
         drop_returns: whether to omit carriage returns from the block's text.
         result: see `info_and_text`.

@@ -1,4 +1,4 @@
-"""`file:path`: the content of a file. Paths are relative to the directory of the configuration file."""
+"""`file:path`: the content of a file. Relative paths start at the configuration file's directory."""
 
 from __future__ import annotations
 
