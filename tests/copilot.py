@@ -56,7 +56,7 @@ def ask(text: str = "Hello", **params: Any) -> dict[str, Any]:
 
 
 async def next_notification(daemon: Daemon, method: str) -> Any:
-    """Return the params of the next notification of this method, and skip those of other methods."""
+    """Return the params of the next notification of this method, and skip other notifications."""
     while (message := await daemon.read()).get("method") != method:
         assert "method" in message, message
     return message["params"]

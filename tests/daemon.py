@@ -171,7 +171,7 @@ def frame(message: Any) -> bytes:
 
 
 def environment_of(home: Path | str) -> dict[str, str]:
-    """Return the variables for a daemon that uses this directory and no sign-in of the developer."""
+    """Return the variables for a daemon that uses this directory and ignores the developer's sign-ins."""
     directories = {
         "JUMPSEAT_HOME": "",
         "XDG_CONFIG_HOME": "xdg",

@@ -16,12 +16,12 @@ WAIT_SECONDS = 20.0
 
 
 def take_interrupts() -> None:
-    """Let SIGINT end a child process, as a `preexec_fn`. Otherwise it inherits an ignored SIGINT."""
+    """Restore the default action of SIGINT, as a `preexec_fn`: children inherit it if it is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def runs(pid: int) -> bool:
-    """Whether the process exists and is not a zombie, as an orphan may remain one in a container."""
+    """Whether the process exists and is not a zombie. In a container, orphans may remain zombies."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):  # It may end between opening and reading.

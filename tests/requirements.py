@@ -1,8 +1,8 @@
 """The promises of the contract, each in a row with the place where it is written.
 
 Tests name the rows that they verify with `@pytest.mark.requirement("id", …)`.
-`tests/unit/test_requirements.py` checks that every row has a test and that every named row exists. `deferred`
-gives the reason if a row has no test yet.
+`tests/unit/test_requirements.py` checks that every row has a test and that every named row exists. If a row
+does not have a test yet, `deferred` states the reason.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model
 def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -> dict[str, str]:
     """Charge the request. Return the quota headers of its answer, which do not include it yet.
 
-    Only requests that the user initiated are charged. This is the default initiator.
+    Only requests with the initiator `user`, which is the default, are charged.
 
     Raises:
         Refused: the quota is used up (402).

@@ -202,7 +202,7 @@ def _gemini() -> list[Model]:
 
 def _others() -> list[Model]:
     return [
-        # This row has no limits and no endpoints, and is not for chats.
+        # This row has neither limits nor endpoints, and is not for chats.
         Model(
             "text-embedding-ada-002",
             "Embedding V2 Ada",
@@ -244,5 +244,5 @@ def _others() -> list[Model]:
 BROKEN_ROW = Model("broken-row", "", "", broken={"id": "broken-row", "object": "model", "capabilities": None})
 """A row that matches no schema. A client must drop only this row.
 
-It is not a built-in model because it makes the official language server list no models at all.
+It is not among the built-in models because the official language server does not list any models with it.
 """

@@ -76,7 +76,7 @@ def check_refused_fields(body: dict[str, Any], model: Model) -> None:
     """Refuse fields that the model does not support.
 
     Raises:
-        Refused: the body has such a field; the message is the vendor's.
+        Refused: the body has such a field; the message is worded as by the vendor.
     """
     for name in sorted(model.refuses):
         if body.get(name) is not None:

@@ -25,7 +25,7 @@ _SAFE = {
 }
 _CALL_IDS = {"azure": "call_", "claude": "tooluse_", "gemini": "call_"}
 _ARGUMENT_PIECE = 7
-"""The number of characters in a piece of a call's arguments, so that no piece is valid JSON."""
+"""The number of characters in a piece of a call's arguments, so few that a piece is not valid JSON."""
 
 Delta = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Error answers, in JSON from GitHub's REST host, and in JSON or plain text from the data plane.
 
-The data plane sends its errors as text/plain even if they are JSON. The messages are those of the service.
+The data plane sends its errors as text/plain even if they are JSON. The messages are copied from the service.
 """
 
 from __future__ import annotations

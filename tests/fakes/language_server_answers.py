@@ -94,12 +94,12 @@ def begin(conversation: str = "conversation-1", turn: str = "turn-1") -> dict[st
 
 
 def reply(text: str, **more: Any) -> dict[str, Any]:
-    """Return a piece of the answer in the place where older servers put it."""
+    """Return a piece of the answer in the form of older servers."""
     return {"kind": "report", "conversationId": "conversation-1", "turnId": "turn-1", "reply": text, **more}
 
 
 def round_reply(text: str, round_id: int = 1, **more: Any) -> dict[str, Any]:
-    """Return a piece of the answer in the place where Ask and Agent mode put it."""
+    """Return a piece of the answer in the form of Ask and Agent mode."""
     return report(editAgentRounds=[{"roundId": round_id, "reply": text, "toolCalls": []}], **more)
 
 

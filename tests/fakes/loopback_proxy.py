@@ -1,7 +1,7 @@
 """A proxy that connects only to loopback and refuses every other host.
 
-It prevents other programs from sending telemetry during a test. It also lets our programs run behind a proxy:
-it maps invented names to ports, can require a password and misbehaves on request.
+It prevents other programs from sending telemetry during a test. Our programs are tested behind it: it maps
+invented names to ports, can require a password and misbehaves on request.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Network:
         return f"https://{HOST}/v1"
 
     def table(self, **more: Any) -> dict[str, Any]:
-        """Return `proxy` and `ca_file`, unless `more` has them. None leaves one out."""
+        """Return `proxy` and `ca_file`, unless `more` replaces them. A value of None removes the key."""
         table = {"ca_file": str(self.authority.file), **more}
         if "proxy" not in table:
             table["proxy"] = self.proxy.url

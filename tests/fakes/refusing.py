@@ -11,7 +11,7 @@ from collections.abc import Iterator
 def refusing_address() -> Iterator[str]:
     """Yield a host and port that refuse every connection.
 
-    The port is bound without listening. Otherwise, the server of a concurrent test might get it.
+    The port is bound without listening, so that the server of a concurrent test cannot use it.
     """
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

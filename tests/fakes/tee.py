@@ -1,4 +1,4 @@
-"""Starts a program and keeps a copy of its input: `tee.py FILE PROGRAM ...`.
+"""Starts a program and copies its input to a file: `tee.py FILE PROGRAM ...`.
 
 It stands for npm's entry point of the Copilot language server, or for a user's wrapper script: a process
 between the daemon and the program. It imports only the standard library.

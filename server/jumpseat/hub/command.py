@@ -12,7 +12,7 @@ STOP_SECONDS = 15.0
 
 
 class NoAnswerError(Exception):
-    """An error that says, in a sentence, that a daemon does not answer."""
+    """A daemon exists but does not answer. The message is a sentence."""
 
 
 def daemon_status() -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class CannotShareError(Exception):
-    """An error that says, in a sentence without its full stop, why the daemon cannot be shared here."""
+    """The daemon cannot be shared here. The message is a sentence without its full stop."""
 
 
 class NoDaemonError(Exception):
-    """An error for a pointer at which no daemon answers, so that a client may start one."""
+    """No daemon answers at the pointer, so a client may start one."""

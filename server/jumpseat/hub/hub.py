@@ -104,7 +104,7 @@ class Hub:
                 await self._shared.aclose()
 
     def stop(self) -> None:
-        """Accept no more clients, cancel all turns and end every attached client with the exit code 1."""
+        """Stop accepting clients, cancel all turns and end every attached client with the exit code 1."""
         if not self._stopping:
             logger.info("the daemon is stopped, with %d clients", len(self._clients))
             self._stopping = True
@@ -214,7 +214,7 @@ class Hub:
         return not isinstance(installation, str) or installation == self._installation
 
     def _retire(self) -> None:
-        """Accept no new clients: they expect the code of a package that was installed or upgraded."""
+        """Stop accepting clients, which expect the code of a package that was installed or upgraded."""
         if not self._retired:
             logger.info("the installation has changed: the daemon takes no new clients")
             self._retired = True
@@ -297,7 +297,7 @@ class Hub:
 
 
 def memory_bytes() -> int:
-    """Return the resident memory of this process, or its peak if the system offers no cheap answer."""
+    """Return the resident memory of this process, or its peak on systems without /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return pages * resource.getpagesize()

@@ -43,7 +43,7 @@ class Idle:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, seconds: float) -> None:
-        """Restart the timer with this time. While paused, it takes effect with the next `resume`."""
+        """Restart the timer with this time, or, while it is paused, at the next `resume`."""
         self._at = time.monotonic() + seconds
         if self._task is not None:
             self.pause()

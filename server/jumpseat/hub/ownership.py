@@ -27,7 +27,7 @@ from jumpseat.system.state_file import StateFile
 BACKLOG = 512
 
 LOCK_SECONDS = 1.0
-"""How long a stopped daemon waits for the lock. If it does not get it, a stale pointer remains."""
+"""How long a stopped daemon waits for the lock. After that, a stale pointer remains."""
 
 _LOOK_SECONDS = 0.02
 
@@ -77,7 +77,7 @@ class Ownership:
         try:
             lock = try_lock(self._files.lock)
         except CannotShareError:
-            # If, for example, the state directory was removed, no other process can take the lock either.
+            # The state directory may have been removed. Other processes cannot take the lock either.
             yield True
             return
         try:

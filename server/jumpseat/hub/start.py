@@ -49,7 +49,7 @@ def start_daemon(
     try:
         log = open_log(files.log)
         try:
-            # The daemon holds the lock too until it listens, in case this process is killed before that.
+            # The daemon holds the lock too until it listens, in case this process is killed before then.
             started = subprocess.Popen(  # noqa: S603 - runs this interpreter with our own paths
                 [
                     *(sys.executable, "-P", "-m", "jumpseat.hub.daemon"),

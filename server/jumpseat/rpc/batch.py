@@ -38,7 +38,7 @@ class BatchResponse:
         self._send_if_complete()
 
     def _send_if_complete(self) -> None:
-        # JSON-RPC 2.0, section 6: a batch of notifications has no response, not an empty array.
+        # Do not answer a batch of notifications, not even with an empty array (JSON-RPC 2.0, section 6).
         if self._closed and self._owed == 0 and self._responses:
             self._outbox.send_body(b"[" + b",".join(self._responses) + b"]")
             self._responses.clear()

@@ -142,7 +142,7 @@ class ClientConnection:
     def _checked(self, message: Message) -> _Checked:
         if not isinstance(message, Request | Notification) or message.method not in self._methods:
             return message, None
-        # Drop the params as received: freeing those of a long message takes long.
+        # Drop the raw params here, because freeing the params of a long message is slow.
         bare = replace(message, params=None)
         try:
             return bare, self._methods[message.method].params.model_validate(message.params)
@@ -254,5 +254,5 @@ class ClientConnection:
 
 
 def _summary(outcome: HandlerOutcome) -> str:
-    # Leave out the contents: they may be private.
+    # Do not log contents: they may be private.
     return "answered" if outcome.error is None else f"error {outcome.error.code}"

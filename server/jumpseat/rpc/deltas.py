@@ -1,6 +1,6 @@
 """Sends the events of one turn as `chat/delta` notifications.
 
-With `coalesceMs`, adjacent deltas of a block are delayed and merged until any other event flushes them.
+`coalesceMs` delays and merges adjacent deltas of a block. Any other event flushes them immediately.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def model_to_wire(
     Args:
         model: the row from the provider.
         is_default: whether a chat that does not name a model uses this one.
-        capabilities: the capabilities that the provider states, used for those that the row leaves out; a
+        capabilities: the capabilities that the provider states, used for those missing from the row; a
             capability in neither is false.
     """
     assumed = {

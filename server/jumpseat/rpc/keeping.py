@@ -74,7 +74,7 @@ def workspace_of(params: InitializeParams) -> Path | None:
 
 @contextmanager
 def recorded_as_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
-    """When a kept turn ends, record its conversation as used and prune what exceeds the limits."""
+    """When a kept turn ends, record its conversation as used and prune the store."""
     try:
         yield
     finally:

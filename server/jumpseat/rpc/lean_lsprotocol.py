@@ -40,7 +40,7 @@ def import_lean() -> bool:
                 setattr(cls, name, value())
         return build(cls, **options)
 
-    # In a class that is not built, each field stays a partial that is never called.
+    # The fields of a class that is not built become partials that are never called.
     _import_with(define, partial(partial, attrs.field))
     return True
 

@@ -228,7 +228,7 @@ def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Messag
 
 def _plain_message(value: Any) -> Message | None:
     """Return the message if it has only a role and text, or None if its model must validate it."""
-    # Most messages of a long history are plain, and the models take five times as long.
+    # Most messages of a long history are plain, and the models are five times slower.
     if type(value) is not dict or len(value) != 2:
         return None
     role, content = value.get("role"), value.get("content")

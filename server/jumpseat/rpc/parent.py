@@ -1,6 +1,6 @@
 """Watches the process that started the daemon, because the daemon must not outlive it.
 
-stdin does not close when a parent dies if another process holds the other end of the pipe, so clients send
+stdin does not close when a parent dies if another process has the other end of the pipe, so clients send
 `processId`.
 """
 
@@ -28,7 +28,7 @@ def watch_process(process_id: int, on_gone: Callable[[], None]) -> Callable[[], 
         except (ProcessLookupError, OverflowError):
             return loop.call_soon(on_gone).cancel
         except OSError:
-            pass  # Old kernels and sandboxes refuse pidfds; polling works there.
+            pass  # Old kernels and sandboxes may refuse pidfds; polling works there.
         else:
             return _watch_descriptor(loop, descriptor, on_gone)
     polling = asyncio.ensure_future(_poll(process_id, on_gone))

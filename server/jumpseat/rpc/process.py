@@ -49,7 +49,7 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
 
 
 def _duplicate_of_stderr() -> int | None:
-    # The duplicate never gets a standard number: `claim_stdio` has opened 0 and 1.
+    # The duplicate is never 0 or 1: `claim_stdio` has opened both.
     try:
         return os.dup(2)
     except OSError:  # It is closed.
@@ -81,5 +81,5 @@ def call_on_signals(end: Callable[[], None]) -> None:
             continue
         try:
             loop.add_signal_handler(number, end)
-        except NotImplementedError:  # The loop on Windows has no signal handlers; use those of the process.
+        except NotImplementedError:  # The loop on Windows does not support signal handlers.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))

@@ -30,7 +30,7 @@ FLUSH_SECONDS = 0.3
 """The time limit for the client to read the last responses."""
 
 CLOSE_SECONDS = 0.5
-"""The time limit for providers to close their connections."""
+"""The time limit for providers to release their resources."""
 
 KEEP_SECONDS = 2.0
 """The time limit for a slow disk to write the ends of kept turns."""
@@ -63,7 +63,7 @@ class SessionOptions:
 
 
 class LogFileError(Exception):
-    """An error that says, in a sentence for the user, that the log file cannot be opened."""
+    """An error while opening the log file. Its message is a sentence for the user."""
 
 
 def open_session_log(

@@ -103,7 +103,7 @@ class Session:
     client_info: ClientInfoParam | None = None
     coalesce_ms: int = 0
     commands: Mapping[str, str] | None = None
-    """The client's commands, which hints name; None if hints name the command line's."""
+    """The client's commands, which replace those of the command line in hints; None to replace none."""
 
     overlay: Mapping[str, Any] | None = None
     """The client's own configuration that was last accepted."""

@@ -1,4 +1,4 @@
-"""The contract suite for every adapter, including those of plug-ins.
+"""The contract suite for all adapters, including adapters in plug-ins.
 
 To test a plug-in, subclass `AdapterContract`:
 

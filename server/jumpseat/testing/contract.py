@@ -24,6 +24,6 @@ class AdapterContract(
 ):
     """The base class of an adapter's tests. pytest collects the checks from a subclass named `Test…`.
 
-    Override the hooks of `ContractBase`. Only `make_adapter` is required; checks that need another hook which
-    is not defined are skipped with the reason.
+    Override the hooks of `ContractBase`. Only `make_adapter` is required; if another hook is missing, the
+    checks that need it are skipped with the reason.
     """

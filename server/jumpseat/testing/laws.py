@@ -162,7 +162,7 @@ def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
 
 
 def assert_usage(usage: Usage, at: str = "usage") -> None:
-    """Assert that no count is negative, input includes cached tokens, and output includes reasoning tokens.
+    """Assert that counts are not negative and include their parts: cached input, reasoning in the output.
 
     Raises:
         AssertionError: the counts contradict each other.

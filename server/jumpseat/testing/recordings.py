@@ -83,7 +83,7 @@ class Recording:
 
     @cached_property
     def request(self) -> ChatRequest | None:
-        """The recorded chat, with an empty `model` if it names none. None if no chat was recorded."""
+        """The recorded chat, or None. Its `model` is empty if the recording does not name one."""
         if not self.params:
             return None
         ask = ask_from_wire(ChatStartParams.model_validate(self.params))

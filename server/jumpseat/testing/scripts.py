@@ -17,13 +17,13 @@ class Answer:
     """The content of one answer: its thinking, its text, then its tool calls."""
 
     text: Sequence[str] = ()
-    """The pieces of one text block; if empty, there is no such block."""
+    """The pieces of the text block, which is left out if they are empty."""
 
     calls: Sequence[tuple[str, str, Sequence[str]]] = ()
     """The id, the name and the pieces of the arguments' JSON text of each tool call."""
 
     thinking: Sequence[str] = ()
-    """The pieces of one thinking block; if empty, there is no such block."""
+    """The pieces of the thinking block, which is left out if they are empty."""
 
     stop: str | None = None
     """The stop reason as the provider names it; None for the usual one."""

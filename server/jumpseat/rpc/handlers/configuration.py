@@ -40,7 +40,7 @@ def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> C
 
 
 def watcher_of(session: Session) -> Watcher:
-    """Return a watcher of the configuration file. Call this before reading the file to miss no change."""
+    """Return a watcher of the configuration file. Call this before reading the file to detect all changes."""
     environment = session.environment
     named = session.config_file
     return Watcher([environment.places.config_file if named is None else environment.directory / named])

@@ -45,7 +45,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
 
 
 def _claims_of(registry: Registry, provider: str) -> Capabilities:
-    """Return the capabilities from the configuration or a probe; those of the adapter are assumptions."""
+    """Return the capabilities from the configuration or a probe, without the adapter's assumptions."""
     values, sources = registry.capabilities(provider)
     stated = {name: getattr(values, name) and source != "static" for name, source in sources.items()}
     return Capabilities(**stated)

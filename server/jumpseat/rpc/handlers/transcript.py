@@ -18,7 +18,7 @@ from jumpseat.rpc.session import Session
 from jumpseat.system.threads import compute
 
 LONG_TEXT = 128 * 1024
-"""The length in characters from which parsing takes more than a few milliseconds."""
+"""The number of characters above which parsing needs more than a few milliseconds."""
 
 
 async def transcript_parse(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Checks of the adapter interface: the types of its results, and the methods that make no requests."""
+"""Checks of the adapter interface: the types of results, and the methods that must not send requests."""
 
 from __future__ import annotations
 
