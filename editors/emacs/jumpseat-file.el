@@ -56,7 +56,7 @@ heading in a file in `jumpseat-directory'."
                      'utf-8)))
 
 (defun jumpseat-file--note ()
-  "Record whether this buffer is a chat, to restore it in a new major mode."
+  "Record whether this buffer is a chat, even in another major mode later."
   (setq jumpseat-file-is-chat jumpseat-chat-mode))
 
 (add-hook 'jumpseat-chat-mode-hook #'jumpseat-file--note)

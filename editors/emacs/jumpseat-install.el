@@ -111,7 +111,7 @@ With a prefix argument AGAIN, also if this version is installed."
   (jumpseat-ui-offer prompt (append items '(("Not now" ignore))) #'funcall))
 
 (defun jumpseat-install--offer-after (err _reason)
-  "Offer the next step after ERR if no provider or no program is ready."
+  "Offer the next step after ERR if no provider is ready or no program found."
   (cond
    ((null err))
    (jumpseat-install--running

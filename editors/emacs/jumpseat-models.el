@@ -115,7 +115,7 @@ If there is none, request it for the next call: completion cannot wait."
      " · ")))
 
 (defun jumpseat-models--use (buffer id)
-  "Set the model ID in the chat in BUFFER, or as the default if it is no chat."
+  "Set the model ID in the chat in BUFFER, or the default outside of chats."
   (cond
    ((not (buffer-live-p buffer)))
    ((with-current-buffer buffer jumpseat-chat-mode)

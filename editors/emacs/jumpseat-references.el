@@ -107,7 +107,7 @@ Signal `jumpseat-references-missing' if one cannot be resolved."
     (nreverse blocks)))
 
 (defun jumpseat-references--same-p (a b)
-  "Whether the blocks A and B are equal."
+  "Whether the blocks A and B have the same type, text, file and label."
   (seq-every-p (lambda (key) (equal (plist-get a key) (plist-get b key)))
                '(:type :text :uri :label)))
 

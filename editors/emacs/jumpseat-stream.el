@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; A writer grows one piece of text in a buffer that the user may edit at the
-;; same time.  It does not move point, nor the windows that were not at the end.
-;; All its writes are one undo step.  The text is fontified once, when it is
+;; same time.  It moves point and windows only if they were at the end.  All its
+;; writes are one undo step.  The text is fontified once, when it is
 ;; complete: a major mode for Markdown may need more time for each piece than
 ;; the model does.
 

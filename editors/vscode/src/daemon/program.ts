@@ -21,7 +21,7 @@ export interface Found {
   env: NodeJS.ProcessEnv;
 }
 
-/** Extra directories, because a VS Code started from the desktop lacks the shell's PATH. */
+/** Extra directories for a VS Code that was started without the shell's PATH. */
 const USUAL = ['/opt/homebrew/bin', '/usr/local/bin'];
 
 /** Return the directories that are searched for programs: the PATH and the usual targets of installers. */
@@ -54,7 +54,7 @@ export async function findProgram(setting: string, around: Surroundings): Promis
   }
   const shell = await around.shell();
   const found = shell && (await inDirectories('jumpseat', directoriesOf(shell), around.platform));
-  // Use the shell's whole environment: the configuration may refer to its variables for keys and proxies.
+  // Pass on all variables of the shell, because the configuration may refer to them for keys and proxies.
   return found ? { program: found, env: { ...shell, ...env, PATH: shell.PATH } } : undefined;
 }
 

@@ -149,8 +149,8 @@ function resultBlocksOf(part: unknown, skipped: Skipped): (TextBlock | ImageBloc
 }
 
 /**
- * Return the text of parts. Thinking is left out because the daemon restores it, as are data of VS Code itself and of
- * other extensions.
+ * Return the text of parts, without thinking, which the daemon restores, and without data of VS Code itself and of other
+ * extensions.
  */
 function textOf(parts: readonly unknown[], skipped: Skipped): string {
   const texts = [];

@@ -65,7 +65,7 @@ function M.attach(buf)
     create.name_heading(buf)
   end)
   on({ 'TextChanged', 'InsertLeave' }, function() settings.check_later(buf) end)
-  -- The text disappears, or is replaced by the file's.
+  -- The text disappears, or is replaced with the text of the file.
   on({ 'BufReadPre', 'BufUnload' }, function() send.drop(chat) end)
   on('BufReadPost', function() begin_text(buf) end)
   on('BufWipeout', function()

@@ -34,7 +34,7 @@ export interface ImageBlock extends BlockBase {
 
 export interface DocumentBlock extends BlockBase {
   type: 'document';
-  /** Same formats as an image's. */
+  /** In the same formats as an image. */
   source: string;
   mediaType?: string;
   name?: string;

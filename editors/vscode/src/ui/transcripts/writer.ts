@@ -17,7 +17,7 @@ export class DocumentWriter implements vscode.Disposable {
   readonly #listener: vscode.Disposable;
   #span: Span;
   #isFirst = true;
-  /** The text that is being written, to distinguish this change from the user's. */
+  /** The text that is being written, to distinguish this change from changes by the user. */
   #writing: { text: string } | undefined;
   #waiting = '';
   /** The text that replaces the whole span, before `#waiting` is added. */
