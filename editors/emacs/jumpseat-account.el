@@ -19,6 +19,7 @@
 (defvar jumpseat-account--count 0 "The number of sign-ins so far.")
 (defvar jumpseat-account--states nil "An alist of providers and account states.")
 (defvar jumpseat-account--leaving nil "Whether this Emacs is signing out.")
+
 ;;; Sign-in
 
 (defun jumpseat-account--over ()
