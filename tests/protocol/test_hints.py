@@ -99,9 +99,12 @@ async def test_each_client_of_a_shared_daemon_gets_its_own_commands(
             hint = await hint_of(client, "chat/start", messages=[user("hi")], model="copilot:gpt-4.1")
             assert hint == f"Run `{command}`."
         await sign_in(shell, emulator)
-        own = (await shell.request("auth/signOut", {})).result
-        assert "un `jumpseat login`" in own["message"]
         async with asyncio.timeout(WAIT_SECONDS):
+            # A sign-out before the editor's session has noticed the sign-in would not be a change.
+            while (await next_notification(editor, "auth/didChange"))["state"] != "signed_in":
+                pass
+            own = (await shell.request("auth/signOut", {})).result
             while (status := await next_notification(editor, "auth/didChange"))["state"] != "signed_out":
                 pass
+        assert "un `jumpseat login`" in own["message"]
         assert "un `:Jumpseat login`" in status["message"]
