@@ -1,7 +1,6 @@
 """Resolves the values in one provider's table: reads value sources on first use, and replaces `${name}`.
 
-Values of slow sources are cached, and are read again after the provider rejects one. Concurrent callers share
-one read. Failures are not cached.
+Slow sources are read once for all callers, and again after the provider rejects a value or a read failed.
 """
 
 from __future__ import annotations
