@@ -3,264 +3,29 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
-from jumpseat.rpc.methods import METHODS
 from tests.unit import elisp_modules, lua_modules, typescript_modules
-from tests.unit.layers import find_cycle, find_layer_faults
-from tests.unit.package_rules import faults_of_package
-from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
-from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
-
-ROOT = Path(__file__).parents[2]
-SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client", "jumpseat_cli": ROOT / "client"}
-
-ORDER = (
-    "chat",
-    "system",
-    "config",
-    "wire",
-    "dialects",
-    "http",
-    "adapters",
-    "providers",
-    "conversations",
-    "engine",
-    "rpc",
-    "hub",
+from tests.unit.import_rules import (
+    ABOVE_ALL,
+    CLI_ROOMS,
+    ORDER,
+    SOURCES,
+    classes_of_one_name,
+    faults,
+    imported,
+    imports_of,
+    is_under,
+    layer_of,
+    modules,
 )
-"""Every package of the server, lowest first: one may import those before it, and itself."""
-
-INDEPENDENT = ("chat", "system")
-"""These packages import no other package of the server, not even a lower one."""
-
-ABOVE_ALL = ("__main__", "testing")
-LONGEST_MODULE = 400
-SHARED_BY_ADAPTERS = ("base", "http")
-"""The folders of `adapters/` that every provider may import; `http` may import `base`, `base` no other."""
-
-LEAVES_OF_GITHUB = ("copilot", "language_server")
-"""Two providers below `adapters/github/` that share the modules next to them, and nothing of each other."""
-
-CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
-"""It sends its own server the methods that an editor sends the daemon."""
-
-BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
-"""The methods of LSP's base protocol: any module that speaks it may name them."""
-
-LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
-USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.rpc.dispatcher"
-"""The one module that imports more of pygls than `pygls.uris`; `test_pygls_seams.py` tests the names."""
-
-CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
-CLI_ROOMS = {
-    "terminal": (),
-    "files": (),
-    "configuration": (
-        "jumpseat.adapters.local.install",
-        "jumpseat.adapters.local.model",
-        "jumpseat.chat",
-        "jumpseat.config.redaction",
-        "jumpseat.config.stored_keys",
-        "jumpseat.providers.checkup",
-        "jumpseat.providers.services",
-        "jumpseat.system.environment",
-    ),
-    "daemon": (),
-    "chat": (),
-    "repl": ("jumpseat.system.paths",),
-    "doctor": (
-        "jumpseat.chat",
-        "jumpseat.config.redaction",
-        "jumpseat.hub.command",
-        "jumpseat.providers.checkup",
-        "jumpseat.system.environment",
-        "jumpseat.system.keyring_storage",
-        "jumpseat.system.paths",
-        "jumpseat.system.secrets.redact",
-    ),
-    "command_line": (),
-    "commands": (
-        "jumpseat.hub.command",
-        "jumpseat.hub.programs",
-        "jumpseat.providers.services",
-        "jumpseat.rpc.flags",
-        "jumpseat.system.paths",
-    ),
-    "program": ("jumpseat.system.interrupts",),
-    "__main__": ("jumpseat.hub.programs", "jumpseat.system.interrupts", "jumpseat.system.paths"),
-}
-"""The parts of the command line, lowest first, with what each imports of the server beside the client's."""
+from tests.unit.layers import find_cycle, find_layer_faults
+from tests.unit.process_rules import EXCEPTIONS, reads_of_the_process
+from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
 
 EDITORS = {"emacs": elisp_modules, "neovim": lua_modules, "vscode": typescript_modules}
 """The readers of the editors' code."""
-
-_MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")
-
-
-def modules() -> Iterator[tuple[str, str]]:
-    """Every module of the three packages: its dotted name and its text."""
-    for package, directory in SOURCES.items():
-        for path in sorted((directory / package).rglob("*.py")):
-            parts = path.relative_to(directory).with_suffix("").parts
-            yield ".".join(part for part in parts if part != "__init__"), path.read_text("utf-8")
-
-
-def imported(name: str, tree: ast.Module) -> set[str]:
-    """Every import of the module, also inside functions; a dotted path in a string counts."""
-    found = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import():
-                found |= {alias.name for alias in node.names}
-            case ast.ImportFrom():
-                above = name.split(".")[: -node.level] if node.level else []
-                base = ".".join([*above, *([node.module] if node.module else [])])
-                found |= {f"{base}.{alias.name}" for alias in node.names}
-            case ast.Constant(value=str(text)) if _MODULE_IN_A_STRING.fullmatch(text):
-                found.add(text.replace(":", "."))
-    return found
-
-
-def faults(name: str, source: str) -> list[str]:
-    """Every rule that a module breaks."""
-    tree = ast.parse(source)
-    imports = imported(name, tree)
-    found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []
-    found += _foreign_libraries(name, imports)
-    if name != USES_PRIVATE_NAMES_OF_PYGLS:
-        found += [
-            f"imports {each} of pygls"
-            for each in sorted(imports)
-            if _is_under(each, "pygls") and not _is_under(each, "pygls.uris")
-        ]
-    if name not in MAY_MAKE_THREADS:
-        found += [f"makes threads: {each}" for each in dict.fromkeys(makes_threads(tree))]
-    if name.split(".")[0] != "jumpseat":
-        return found + _client_imports(name, imports)
-    layer = _layer(name)
-    if layer not in (*ORDER, *ABOVE_ALL, ""):
-        return [*found, f"belongs to {layer}, which has no place in the order"]
-    if layer in ORDER:
-        found += _arrows_that_go_up(layer, imports)
-        found += _method_names(name, tree, source) if layer != "rpc" else []
-    if layer == "adapters":
-        found += _other_adapters(name, imports)
-    if layer not in AT_THE_EDGE:
-        reads = dict.fromkeys(reads_of_the_process(tree))
-        found += [f"reads the process: {each}" for each in reads if (name, each) not in EXCEPTIONS]
-    return [*found, *faults_of_package(layer, tree, imports)]
-
-
-def _layer(name: str) -> str:
-    return f"{name}..".split(".")[1]
-
-
-def _is_under(name: str, package: str) -> bool:
-    return name == package or name.startswith(f"{package}.")
-
-
-def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
-    places = {
-        "httpx2": "jumpseat.http",
-        "click": "jumpseat_cli",
-        "rich": "jumpseat_cli",
-        "tomlkit": "jumpseat_cli",
-        "jsonschema": "jumpseat_cli",
-        "prompt_toolkit": "jumpseat_cli.repl",
-    }
-    return [
-        f"imports {library}, which only {place} may"
-        for library, place in places.items()
-        if any(_is_under(each, library) for each in imports) and not _is_under(name, place)
-    ]
-
-
-def _client_imports(name: str, imports: set[str]) -> list[str]:
-    room = _layer(name) if _is_under(name, "jumpseat_cli") else None
-    if room not in (*CLI_ROOMS, "", None):
-        return [f"belongs to {room}, which has no place in the order"]
-    allowed = (*CLIENT_MAY_IMPORT, *CLI_ROOMS.get(room or "", ()))
-    if room is not None:
-        allowed += ("jumpseat.system.threads",)
-    found = [
-        f"imports {each} of the server"
-        for each in sorted(imports)
-        if _is_under(each, "jumpseat") and each != "jumpseat" and not any(_is_under(each, a) for a in allowed)
-    ]
-    order = list(CLI_ROOMS)
-    lower = order[: order.index(room) + (room != "commands")] if room else []
-    return found + [
-        f"imports {each}, which is not below {room or name}"
-        for each in sorted(imports)
-        if _is_under(each, "jumpseat_cli") and _layer(each) not in lower
-    ]
-
-
-def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
-    lower = ORDER[: ORDER.index(layer)]
-    allowed = (*lower, layer, "__version__", "")
-    reached = {each for each in imports if _is_under(each, "jumpseat") and _layer(each) not in allowed}
-    reached |= {each for each in imports if each.startswith(("jumpseat_cli", "jumpseat_client"))}
-    found = [f"imports {each}, which is above {layer}" for each in sorted(reached)]
-    if layer in INDEPENDENT:
-        found += [
-            f"imports {each}, but {layer} is independent" for each in sorted(imports) if _layer(each) in lower
-        ]
-    return found
-
-
-def _other_adapters(name: str, imports: set[str]) -> list[str]:
-    own = _folder(name)
-    allowed = {own, *SHARED_BY_ADAPTERS} if own not in SHARED_BY_ADAPTERS else {own, "base"}
-    reached = {_folder(each) for each in imports if _is_under(each, "jumpseat.adapters")} - {""}
-    found = [f"imports the adapter {folder}" for folder in sorted(reached - allowed)]
-    if own == "github":
-        leaf = _folder(name, 3)
-        reached = {_folder(each, 3) for each in imports if _is_under(each, "jumpseat.adapters.github")}
-        found += [f"imports the adapter {each}" for each in LEAVES_OF_GITHUB if each in reached - {leaf}]
-    return found
-
-
-def _folder(name: str, depth: int = 2) -> str:
-    return f"{name}....".split(".")[depth]
-
-
-def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
-    spoken = {"wire": BASE_PROTOCOL}.get(_layer(name), frozenset())
-    if _is_under(name, CLIENT_OF_A_LANGUAGE_SERVER):
-        spoken = LSP
-    constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-    return [
-        f"knows the method {method}"
-        for method in METHODS
-        if method in constants or ("/" in method and method in source)
-        if method not in spoken
-    ]
-
-
-def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
-    """The modules that each module imports."""
-    return {
-        name: {
-            each if each in sources else each.rpartition(".")[0] for each in imported(name, ast.parse(source))
-        }
-        for name, source in sources.items()
-    }
-
-
-def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
-    """Public classes that share their name with another, with the modules that define them."""
-    places: dict[str, list[str]] = {}
-    for module, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(module)
-    return {name: modules for name, modules in places.items() if len(modules) > 1}
 
 
 @pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules()])
@@ -315,7 +80,7 @@ def test_two_public_classes_of_one_name_are_found() -> None:
 
 
 def test_every_package_of_the_server_is_checked() -> None:
-    seen = {_layer(name) for name, _ in modules() if name.startswith("jumpseat.")}
+    seen = {layer_of(name) for name, _ in modules() if name.startswith("jumpseat.")}
 
     assert seen - set(ABOVE_ALL) == set(ORDER)
 
@@ -324,12 +89,12 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
     used: dict[str, set[str]] = {room: set() for room in CLI_ROOMS}
     for name, source in modules():
         if name.startswith("jumpseat_cli."):
-            used[_layer(name)] |= imported(name, ast.parse(source))
+            used[layer_of(name)] |= imported(name, ast.parse(source))
     unused = [
         (room, each)
         for room, allowed in CLI_ROOMS.items()
         for each in allowed
-        if not any(_is_under(reached, each) for reached in used[room])
+        if not any(is_under(reached, each) for reached in used[room])
     ]
 
     assert unused == []
