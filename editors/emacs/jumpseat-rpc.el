@@ -20,8 +20,7 @@
 (require 'jumpseat-garbage)
 
 (defconst jumpseat-rpc--restarts 5
-  "A process that crashes more often than this is not restarted automatically.
-The crashes within `jumpseat-rpc--restart-seconds' count.")
+  "The most crashes within `jumpseat-rpc--restart-seconds' before it stays down.")
 (defconst jumpseat-rpc--restart-seconds 180 "See `jumpseat-rpc--restarts'.")
 (defconst jumpseat-rpc--initialize-seconds 20 "The time limit for `initialize'.")
 (defconst jumpseat-rpc--coalesce-ms 16
@@ -249,8 +248,7 @@ Messages are parsed by `jumpseat-rpc--read'."
                               "--log-file" (expand-file-name file))
                         jumpseat-arguments))
          (start (lambda ()
-                  ;; With adaptive buffering, Emacs 28 waits for more output
-                  ;; before it reads.
+                  ;; With adaptive buffering, Emacs 28 waits for more output first.
                   (let ((process-adaptive-read-buffering nil))
                     (setf (jumpseat-rpc--link-process link)
                           (make-process :name "jumpseat" :command words :connection-type 'pipe
@@ -351,8 +349,7 @@ Call ANSWERED with an error or nil, and the result."
   (jsonrpc-async-request
    (jumpseat-rpc--link-connection link) (intern method) params
    :success-fn (lambda (result) (funcall answered nil result))
-   ;; Ignore jsonrpc.el's own error for a process that has ended: handling the
-   ;; end itself reports more.
+   ;; Ignore jsonrpc.el's own error: handling the process's end reports more.
    :error-fn (lambda (err) (unless (eql (plist-get err :code) -1) (funcall answered err nil)))
    :timeout nil))
 
@@ -372,8 +369,7 @@ Call CALLBACK with an error or nil, and the result."
         (jumpseat-rpc--call link method (jumpseat-rpc--text params) answered)
       (error
        (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))
-       ;; If the process has ended without Emacs having handled that yet,
-       ;; handling it will answer the request.
+       ;; If the process has just ended, handling its end answers the request.
        (when (process-live-p (jumpseat-rpc--link-process link))
          (funcall answered
                   (jumpseat-failure "internal" (format "%s could not be sent: %s." method

@@ -22,7 +22,7 @@ from jumpseat_cli.terminal.text import clean, clean_line
 @click.option(
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
-@click.option("--again", is_flag=True, help="Sign in although an account is signed in.")
+@click.option("--again", is_flag=True, help="Sign in even if an account is signed in.")
 @daemon_options
 @json_option
 @run_async
@@ -60,7 +60,7 @@ async def login(
 @json_option
 @run_async
 async def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> int:
-    """Sign out of GitHub Copilot, or of PROVIDER; running editors are signed out at once.
+    """Sign out of GitHub Copilot, or of PROVIDER; running editors are signed out immediately.
 
     If no account is signed in, the exit code is 1.
 
@@ -93,12 +93,12 @@ async def logout(provider: str | None, daemon_command: list[str], as_json: bool)
 
 @click.command("accept-terms")
 @click.argument("model", shell_complete=complete_model_with_terms)
-@click.option("-y", "--yes", is_flag=True, help="Show the terms and accept them without a question.")
+@click.option("-y", "--yes", is_flag=True, help="Show the terms and accept them without asking.")
 @daemon_options
 @json_option
 @run_async
 async def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json: bool) -> int:
-    """Accept the terms of a model, for your account.
+    """Accept a model's terms for your account.
 
     Shows the terms and asks. Without a terminal --yes is required.
 

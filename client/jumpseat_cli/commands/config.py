@@ -21,7 +21,7 @@ new_config_option = click.option(
 
 @click.group("config", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
 def config_group() -> None:
-    """Begin, show, edit and check the configuration file.
+    """Create, show, edit and check the configuration file.
 
     \b
     Examples:
@@ -44,12 +44,12 @@ def _complete_service(context: click.Context, parameter: click.Parameter, incomp
     multiple=True,
     metavar="NAME",
     shell_complete=_complete_service,
-    help="Write the table of this provider, and ask nothing; may be repeated.",
+    help="Write the table of this provider without asking; repeatable.",
 )
 @new_config_option
 @json_option
 def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
-    """Ask which providers you use, and write a configuration file with comments.
+    """Ask which providers you use, and write a commented configuration file.
 
     An existing file is never changed. Without a terminal, and without --provider, the file has only comments.
 
@@ -88,7 +88,7 @@ def show(config: Path | None, as_json: bool) -> int:
 def edit(config: Path | None, as_json: bool) -> int:
     """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
 
-    A file that does not exist begins with comments, and is not kept if nothing was changed.
+    A new file starts with commented examples, and is deleted again if you change nothing.
 
     \b
     Examples:

@@ -43,7 +43,7 @@ _directory_option = click.option(
     "--directory",
     type=click.Path(file_okay=False, resolve_path=True, path_type=Path),
     metavar="DIR",
-    help="Only conversations of this directory and those below it.",
+    help="Only conversations from this directory and below.",
 )
 
 
@@ -75,7 +75,7 @@ def conversations() -> None:
 async def list_conversations(
     directory: Path | None, limit: int | None, daemon_command: list[str], as_json: bool
 ) -> int:
-    """List the conversations that changed last.
+    """List conversations, most recently changed first.
 
     In a pipe each line is a conversation: id, time of the last change, title, turns and directory, separated
     by tabs.
@@ -197,7 +197,7 @@ async def export(conversation: str, daemon_command: list[str], as_json: bool) ->
 @conversations.command("remove")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_conversation)
 @click.option("--search", "query", metavar="WORDS", help="Delete all conversations with these words.")
-@click.option("-y", "--yes", is_flag=True, help="Delete without a question.")
+@click.option("-y", "--yes", is_flag=True, help="Delete without asking.")
 @daemon_options
 @json_option
 @run_async
@@ -215,7 +215,7 @@ async def remove(
       jumpseat conversations remove --search "sqlite trigram"
       jumpseat conversations remove --yes --search secret
 
-    Exit codes: 0 deleted; 1 there is no such conversation, a failure, or no; 2 wrong usage.
+    Exit codes: 0 deleted; 1 there is no such conversation, a failure, or you answered no; 2 wrong usage.
     """
     if query is not None and not query.strip():
         raise click.UsageError("--search needs words.")

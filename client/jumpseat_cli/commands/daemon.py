@@ -71,7 +71,7 @@ attach = ParsedByTheDaemon(
 
 @click.group("daemon", cls=CommandGroup, no_args_is_help=True, context_settings=HELP)
 def daemon_group() -> None:
-    """The daemon that serves all attached clients.
+    """Show or stop the daemon that all clients share.
 
     \b
     Examples:
@@ -83,9 +83,9 @@ def daemon_group() -> None:
 @daemon_group.command("status")
 @json_option
 def daemon_status(as_json: bool) -> int:
-    """Show whether the daemon runs, and for which clients. Does not start one.
+    """Show whether the daemon runs, and for which clients, without starting it.
 
-    After an upgrade an older daemon goes on for its clients; it is listed too.
+    After an upgrade, an older daemon keeps serving its clients; it is listed too.
 
     \b
     Examples:
@@ -128,9 +128,9 @@ def _print_daemon(status: Mapping[str, Any]) -> None:
 @daemon_group.command("stop")
 @json_option
 def stop(as_json: bool) -> int:
-    """End the daemon: running turns are cancelled, and attached clients end.
+    """Stop the daemon, cancel running turns and disconnect all clients.
 
-    Daemons of other versions and installations end too.
+    This includes daemons of other versions and installations.
 
     \b
     Examples:

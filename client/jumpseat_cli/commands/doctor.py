@@ -18,12 +18,12 @@ from jumpseat_cli.terminal.running import run_work
 
 @click.command()
 @click.argument("provider", required=False, shell_complete=complete_provider)
-@click.option("--no-chat", is_flag=True, help="Send no chat, only requests that cost nothing.")
+@click.option("--no-chat", is_flag=True, help="Do not send chats, only free requests.")
 @config_option
 @own_option
 @json_option
 def doctor(provider: str | None, no_chat: bool, config: Path | None, own: bool, as_json: bool) -> int:
-    """Find out what does not work, and what to do about it.
+    """Find problems and suggest fixes.
 
     Checks installation, configuration and daemon, and each provider that is set up, or only PROVIDER:
     its key, the network, its models, and one short chat. The chat goes to the default model; of another

@@ -25,7 +25,7 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 
 @click.group("keys", cls=ListByDefault, context_settings=HELP)
 def keys() -> None:
-    """Store keys of providers outside of the configuration file.
+    """Store providers' keys outside the configuration file.
 
     A key goes to the system's keyring, or where there is none to a file that only you can read. The
     configuration file then only names the place.
@@ -45,7 +45,7 @@ def keys() -> None:
 @config_option
 @json_option
 def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | None, as_json: bool) -> int:
-    """Ask for the key of PROVIDER, store it, and name it in the configuration file.
+    """Ask for PROVIDER's key, store it, and refer to it in the configuration file.
 
     The key is typed without being shown, or read from a pipe; it is never an argument. The table of a
     well-known provider is added if it is missing. A key that the table has from elsewhere is not
@@ -73,7 +73,7 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
 @config_option
 @json_option
 def list_keys(config: Path | None, as_json: bool) -> int:
-    """Show where the key of each provider comes from. Shows no key, and reads none.
+    """Show where each provider's key comes from, without reading or showing keys.
 
     \b
     Examples:

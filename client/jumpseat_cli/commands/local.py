@@ -24,7 +24,7 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 
 @click.group("local", cls=ListByDefault, context_settings=HELP)
 def local() -> None:
-    """The models that run on this machine: no account, no network.
+    """Manage models that run on this machine, without an account or a network.
 
     llama.cpp runs any GGUF file. jumpseat fetches one small model, to try things out; a model that is of use
     is a file that you download yourself. One of 1 to 5 GB suits most machines: it needs its size and about
@@ -60,7 +60,7 @@ def list_models(config: Path | None, as_json: bool) -> int:
 @config_option
 @json_option
 def install(model: str | None, config: Path | None, as_json: bool) -> int:
-    """Install what runs models, and a small model file, downloaded once; or use a GGUF file of yours.
+    """Install llama.cpp and a small model, or use your own GGUF file.
 
     MODEL is a name of 'jumpseat local list', or the path of a GGUF file, which stays where it is: the
     configuration file then names it.
@@ -80,7 +80,7 @@ def install(model: str | None, config: Path | None, as_json: bool) -> int:
 @config_option
 @json_option
 def uninstall(model: str | None, config: Path | None, as_json: bool) -> int:
-    """Delete the installed model file; for a GGUF file of yours, only its name in the configuration.
+    """Delete the installed model, or stop using your own GGUF file.
 
     \b
     Examples:

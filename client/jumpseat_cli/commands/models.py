@@ -40,7 +40,7 @@ _STATUS_HINT = "'jumpseat status' shows what to do next."
 
 @click.group("models", cls=ListByDefault, context_settings=HELP)
 def models() -> None:
-    """List the models that can be used, or show and set the default one.
+    """List the available models, or show and set the default model.
 
     WORDS are searched in the names. Without a command it is 'jumpseat models list', with its options
     (--provider, --refresh, --json, --own, --config).
@@ -107,12 +107,12 @@ async def list_models(
 
 @models.command("default")
 @click.argument("model", required=False, shell_complete=complete_model)
-@click.option("--unset", is_flag=True, help="Forget the saved default model.")
+@click.option("--unset", is_flag=True, help="Delete the saved default model.")
 @daemon_options
 @json_option
 @run_async
 async def default(model: str | None, unset: bool, daemon_command: list[str], as_json: bool) -> int:
-    """Show the model of a chat that names none, or make MODEL that one; running editors use it at once.
+    """Show or set the default model; running editors use it immediately.
 
     \b
     Examples:

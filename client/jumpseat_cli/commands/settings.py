@@ -22,10 +22,10 @@ NAMES = ("default_provider", "default_model")
 
 @click.group("settings", cls=ListByDefault, context_settings=HELP)
 def settings() -> None:
-    """Show or change the saved settings; running editors use them at once.
+    """Show or change the saved settings; running editors use them immediately.
 
     The keys are default_provider, default_model, max_tokens, and providers.ID.KEY for a provider's settings.
-    Without a command it is 'jumpseat settings list'. The configuration file overrides saved settings.
+    Without a command, this is 'jumpseat settings list'. The configuration file overrides saved settings.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ BAR_CELLS = 20
 
 
 @click.command()
-@click.option("--probe", is_flag=True, help="Request each provider: is its key accepted, what can it do?")
+@click.option("--probe", is_flag=True, help="Send a request to each provider to check its key and abilities.")
 @daemon_options
 @json_option
 @run_async

@@ -33,7 +33,7 @@ HOW = {"provider": "counted by the provider", "estimate": "estimated"}
 )
 @click.option("-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model that counts.")
 @click.option("-s", "--system", metavar="TEXT", help="Count this system prompt too.")
-@click.option("--exact", is_flag=True, help="Fail if the provider does not count, instead of estimating.")
+@click.option("--exact", is_flag=True, help="Fail instead of estimating if the provider cannot count.")
 @daemon_options
 @json_option
 def tokens(
@@ -45,9 +45,9 @@ def tokens(
     daemon_command: list[str],
     as_json: bool,
 ) -> int:
-    """Count the tokens of TEXT, of files and of piped input, as a chat with them would have.
+    """Count the tokens that a chat with TEXT, files and piped input would use.
 
-    The provider counts where it can; else the number is estimated. In a pipe only the number is printed.
+    The provider counts if it can; otherwise the number is estimated. In a pipe only the number is printed.
 
     \b
     Examples:
