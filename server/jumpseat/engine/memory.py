@@ -182,7 +182,7 @@ class BlockMemory:
         while len(self._answers) > self._max_answers or self._size > self._max_bytes:
             self._forget_one()
 
-    def restored(self, messages: Sequence[Message], origin: Origin | None = None) -> Sequence[Message]:
+    def restore(self, messages: Sequence[Message], origin: Origin | None = None) -> Sequence[Message]:
         """Return the messages, one for one, with the blocks that the client dropped from remembered answers.
 
         A message that is not a remembered answer, or was edited, does not change. If a client split an answer
@@ -205,7 +205,9 @@ class BlockMemory:
                 for number in run
                 if (whole := self._whole(messages[number].content, places, number, origin)) is not None
             }
-            if len(run) > 1 and not found:
+            # A message without words is not a part of a divided answer.
+            parts = [number for number in run if places.words(number).digest] if len(run) > 1 else run
+            if len(parts) > 1 and not found:
                 joined = tuple(chain.from_iterable(messages[number].content for number in run))
                 whole = self._whole(joined, places, run[0], origin, words_of(joined))
                 if whole is not None:
@@ -238,7 +240,7 @@ class BlockMemory:
         with self._changing:
             alike = list(self._index.get(words.digest, ()))
         content = tuple(given)
-        if not alike or any(answer.content == content for answer in alike):
+        if all(answer.content == content for answer in alike):
             return None
         signs = places.before(number).signs(words)
         with self._changing:

@@ -73,7 +73,7 @@ def plan(
     if memory is None:
         conversation = Conversation(ask.messages, origin)
     else:
-        completed = memory.restored(ask.messages, origin)
+        completed = memory.restore(ask.messages, origin)
         conversation = Conversation(completed, origin, memory.refusals)
     _refuse_unsupported(ask, target, capabilities, conversation)
 

@@ -31,7 +31,7 @@ def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[M
     reduced = [_with_text_and_calls(each) if each.role == "assistant" else each for each in messages]
     return tuple(
         restored if restored is not without and _shown(restored) == _shown(message) else message
-        for message, without, restored in zip(messages, reduced, memory.restored(reduced), strict=True)
+        for message, without, restored in zip(messages, reduced, memory.restore(reduced), strict=True)
     )
 
 

@@ -90,7 +90,7 @@ def test_a_client_that_keeps_texts_and_calls_only_loses_no_id(dialect):
     memory.remember(response, [HI])
     bare = (replace(each, origin=None, opaque=None) for each in response.tool_calls)
     thin = Message("assistant", tuple(bare))
-    sent = memory.restored([HI, thin, results_of(response, "one", "two", "three")], Origin("acme", "asked"))
+    sent = memory.restore([HI, thin, results_of(response, "one", "two", "three")], Origin("acme", "asked"))
     names, texts = pairs_in(
         dialect.encode(ChatRequest(messages=Conversation(sent).arranged([]), model="asked")), response
     )

@@ -134,7 +134,7 @@ def test_a_conversation_that_was_remembered_is_restored_whole(messages: list[Mes
             answer = Response(provider=HERE.provider, model=HERE.model, content=message.content)
             memory.remember(answer, held[:index])
 
-    restored = memory.restored(held, HERE)
+    restored = memory.restore(held, HERE)
 
     for message, whole, kept in zip(messages, restored, held, strict=True):
         has_words = not all(map(is_blank, kept.content))

@@ -68,7 +68,7 @@ def test_a_client_that_keeps_only_text_gets_the_image_back() -> None:
     response = Response(provider="fake", model="m", content=[text, IMAGE])
     memory.remember(response, [user(TEXT)])
     given = [user(TEXT), Message.assistant("Here it is."), user(TEXT)]
-    assert [tuple(each.content) for each in memory.restored(given, HERE)] == [(TEXT,), (text, IMAGE), (TEXT,)]
+    assert [tuple(each.content) for each in memory.restore(given, HERE)] == [(TEXT,), (text, IMAGE), (TEXT,)]
 
 
 def test_a_client_that_drops_the_image_continues_the_same_conversation() -> None:

@@ -54,7 +54,7 @@ def content(
     memory: BlockMemory, *messages: Message, origin: Origin | None = HERE
 ) -> list[list[ContentBlock]]:
     """Return the content of the assistant messages after the restore."""
-    restored = list(memory.restored(messages, origin))
+    restored = list(memory.restore(messages, origin))
     assert [message.role for message in restored] == [message.role for message in messages]
     return [list(message.content) for message in restored if message.role == "assistant"]
 
@@ -293,7 +293,7 @@ def test_messages_are_not_read_for_a_client_that_sends_answers_back_whole(
     read: list[object] = []
     monkeypatch.setattr(memory_module, "words_of", read.append)
 
-    assert list(memory.restored([*history, HI], HERE)) == [*history, HI]
+    assert list(memory.restore([*history, HI], HERE)) == [*history, HI]
     assert not read
 
 
@@ -341,3 +341,18 @@ def test_half_of_a_surrogate_pair_is_remembered_like_any_text() -> None:
     assert content(memory, Message.user("\ud83d"), Message.assistant("\ude00")) == [
         [thought("s"), said("\ude00")]
     ]
+
+
+def test_an_equal_call_elsewhere_does_not_hide_the_thinking_of_an_answer() -> None:
+    # Some servers restart counting the ids of calls in every answer.
+    memory = BlockMemory()
+    call = ToolUseBlock("call_1", "list_files", {}, "{}")
+    answered = user(result("call_1"))
+    plain, sealed = [call], [RedactedThinkingBlock("sealed"), call]
+    history = [HI, Message("assistant", plain), answered]
+    for messages, content in ((history[:1], plain), (history, sealed)):
+        memory.remember(Response(provider=HERE.provider, model=HERE.model, content=content), messages)
+
+    restored = memory.restore([*history, Message("assistant", [call]), answered], HERE)
+
+    assert [list(each.content) for each in restored if each.role == "assistant"] == [plain, sealed]
