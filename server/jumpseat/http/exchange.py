@@ -135,10 +135,10 @@ async def stream_events(
     if (await client.for_url(call.url)).slots.locked():
         message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
         yield WarningEvent(WAITING_FOR_ROOM, message)
-    async with _opened(client, call, provider) as body:
+    async with _open_response(client, call, provider) as body:
         request_id = request_id_of(body.headers)
         if body.status >= 300:
-            raise await _refused(body, call, provider, refine)
+            raise await _rejection_error(body, call, provider, refine)
         if on_headers is not None:
             on_headers(body.headers)
         answer = decoded(body.pieces(), body.headers, decoder, provider)
@@ -161,9 +161,9 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     Raises:
         ChatError: the request failed, or the answer is not JSON (`ProtocolError`).
     """
-    async with _opened(client, call, provider) as body:
+    async with _open_response(client, call, provider) as body:
         if body.status >= 300:
-            raise await _refused(body, call, provider, refine)
+            raise await _rejection_error(body, call, provider, refine)
         content = await _whole_body(body, provider)
     try:
         return await run_decoding(len(content) > LARGE_JSON_BYTES, lambda: read_large_json(content))
@@ -181,9 +181,9 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
     Raises:
         ChatError: the request failed, or was redirected.
     """
-    async with _opened(client, call, provider) as body:
+    async with _open_response(client, call, provider) as body:
         if 300 <= body.status < 400:
-            raise await _refused(body, call, provider, None)
+            raise await _rejection_error(body, call, provider, None)
         content = await _whole_body(body, provider)
         return HttpAnswer(body.status, body.headers, content)
 
@@ -196,7 +196,7 @@ async def head_of(client: HttpClient, call: HttpCall, *, provider: str) -> tuple
     Raises:
         ChatError: the request failed.
     """
-    async with _opened(client, call, provider) as body:
+    async with _open_response(client, call, provider) as body:
         return body.status, body.headers, body.connection.get_extra_info("ssl_object")
 
 
@@ -211,7 +211,7 @@ async def _whole_body(body: Body, provider: str) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
+async def _open_response(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
     """Send the request and read the headers of the response; release its connection on exit."""
     destination = await client.for_url(call.url)
     connections, proxy = destination.held.value.connections, destination.proxy
@@ -301,7 +301,7 @@ def _names_in_url(url: str) -> list[str]:
     return [*names, "authorization"] if "@" in parts.netloc else names
 
 
-async def _refused(body: Body, call: HttpCall, provider: str, refine: Refine | None) -> Exception:
+async def _rejection_error(body: Body, call: HttpCall, provider: str, refine: Refine | None) -> Exception:
     content = b""
     # A body that fails or stalls must not hide the status or delay it.
     with contextlib.suppress(TimeoutError, ChatError):

@@ -26,7 +26,7 @@ from jumpseat.adapters.github.copilot.headers import (
     chat_headers,
     identity_headers,
     messages_headers,
-    signed,
+    with_bearer,
 )
 from jumpseat.adapters.github.copilot.models import (
     CHAT_COMPLETIONS,
@@ -167,7 +167,7 @@ class CopilotAdapter(Adapter):
             headers |= messages_headers(prepared.body, headers.get("anthropic-beta"))
         refine = self._refine(request, prepared, path)
         url = f"{bearer.data_host}{path}"
-        signed_headers = signed(headers, bearer, self._options)
+        signed_headers = with_bearer(headers, bearer, self._options)
         body = await self._values.body(prepared.body, request.model)
         call = HttpCall("POST", url, signed_headers, body, self._config.timeout)
         for warning in prepared.warnings:
@@ -178,7 +178,7 @@ class CopilotAdapter(Adapter):
             prepared.decoder,
             provider=self._provider,
             refine=refine,
-            on_headers=lambda headers: credential.served(quotas_from_headers(headers)),
+            on_headers=lambda headers: credential.record_served(quotas_from_headers(headers)),
         )
         try:
             async with aclosing(answer) as events:
@@ -340,7 +340,9 @@ class CopilotAdapter(Adapter):
             bearer, credential = await self.account.bearer()
             headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
             url = f"{bearer.data_host}{path}"
-            call = HttpCall(method, url, signed(headers, bearer, self._options), body, self._config.timeout)
+            call = HttpCall(
+                method, url, with_bearer(headers, bearer, self._options), body, self._config.timeout
+            )
             try:
                 answer = await get_json(
                     self._http,
@@ -358,7 +360,7 @@ class CopilotAdapter(Adapter):
                     await credential.forget()
                     raise Replan("wrong_host", error) from None
                 raise
-            credential.served(())
+            credential.record_served(())
             return answer
 
         return await repeat_once(attempt)

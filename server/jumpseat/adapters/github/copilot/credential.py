@@ -20,7 +20,7 @@ from typing import TypeVar
 from jumpseat.adapters.base.account import Quota
 from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merged_quotas
 from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
-from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile, locked
+from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile, exchange_lock
 from jumpseat.adapters.github.copilot.token import CopilotToken, exchange
 from jumpseat.adapters.github.errors import ExchangeClosedError
 from jumpseat.adapters.github.hosts import GitHubHosts
@@ -203,7 +203,7 @@ class CopilotCredential:
         await self.recheck()
         self.note(failure=self.failure, denial=error)
 
-    def served(self, quotas: Sequence[Quota]) -> None:
+    def record_served(self, quotas: Sequence[Quota]) -> None:
         """Record that the data plane serves the account, and announce a quota that crosses a threshold."""
         self.note(failure=self.failure)
         if not quotas:
@@ -284,7 +284,7 @@ class CopilotCredential:
         return await self._ask("exchange", self._exchanging, self._obtain, insist=insist)
 
     async def _obtain(self) -> CopilotToken:
-        async with locked(self._file.lock_path):
+        async with exchange_lock(self._file.lock_path):
             stored = await self._file.read()
             if stored is not None and self._is_newer(stored, self._token):
                 token = stored

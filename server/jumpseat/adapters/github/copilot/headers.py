@@ -65,7 +65,7 @@ def editor_version(client: ClientInfo | None) -> str:
     return f"{name}/{version}"
 
 
-def signed(headers: Mapping[str, str], bearer: Bearer, options: CopilotOptions) -> dict[str, str]:
+def with_bearer(headers: Mapping[str, str], bearer: Bearer, options: CopilotOptions) -> dict[str, str]:
     """Return the headers with a bearer added. They may be sent only to the bearer's data host."""
     token = bearer.token.reveal()
     result = {**headers, "authorization": f"Bearer {token}", "x-request-id": str(uuid.uuid4())}

@@ -56,7 +56,7 @@ class SharedTokenFile:
         self._clock = clock
         self._file = StateFile(directory / f"{name}.json", private=True)
         self.lock_path = directory / f"{name}{LOCK_SUFFIX}"
-        """The lock to acquire with `locked` around an exchange of this sign-in."""
+        """The lock to acquire with `exchange_lock` around an exchange of this sign-in."""
 
     async def read(self) -> CopilotToken | None:
         """Return the last token that a daemon has written, valid or not."""
@@ -116,14 +116,14 @@ async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
     prefix = _prefix(hosts)
     async with contextlib.AsyncExitStack() as stack:
         for path in await run_blocking(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
-            await stack.enter_async_context(locked(path))
+            await stack.enter_async_context(exchange_lock(path))
         left = await run_blocking(_erase, directory, prefix)
     if left:
         raise still_there(left, hosts)
 
 
 @contextlib.asynccontextmanager
-async def locked(path: Path) -> AsyncIterator[None]:
+async def exchange_lock(path: Path) -> AsyncIterator[None]:
     """Prevent other daemons from exchanging the same sign-in, if the lock can be acquired."""
     from filelock import AsyncFileLock  # Deferred: most calls find a fresh token in memory.
 

@@ -58,7 +58,7 @@ class SignInSearch:
         Raises:
             ChatError: a sign-in that the user chose for Copilot cannot be used, or the store cannot be read.
         """
-        found = await self._remembered(general=True)
+        found = await self._find_cached(general=True)
         usable = [each for each in found.sign_ins if each.token.reveal() not in self._rejected]
         # If all were rejected, include the last one so that its error is reported.
         found = replace(found, sign_ins=usable or list(self._rejected.values())[-1:])
@@ -72,7 +72,7 @@ class SignInSearch:
         Raises:
             ChatError: see `search`.
         """
-        found = self._found.get(True) or await self._remembered(general=False)
+        found = self._found.get(True) or await self._find_cached(general=False)
         return found.best is not None and found.best.is_for_copilot
 
     async def best_has_changed(self) -> bool:
@@ -108,7 +108,7 @@ class SignInSearch:
         self._rejected.clear()
         self._values.forget()  # It caches the output of each `cmd:`.
 
-    async def _remembered(self, *, general: bool) -> FoundSignIns:
+    async def _find_cached(self, *, general: bool) -> FoundSignIns:
         """Return the result of the last search, or search again if it is out of date."""
         async with self._one_at_a_time:
             stamp = await run_blocking(self._store.stamp)

@@ -385,7 +385,7 @@ async def test_a_quota_is_reported_when_it_crosses_a_threshold_and_not_with_ever
     account = person.account()
     _, tokens = await account.bearer()
     for left in (50.0, 30.0, 19.0, 18.0, 4.0):
-        tokens.served([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
+        tokens.record_served([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
 
     percents = [quota.percent_remaining for each in person.reported for quota in each.quotas or ()]
     assert percents == [19.0, 4.0]

@@ -14,7 +14,7 @@ from jumpseat.adapters.github.copilot.headers import (
     editor_version,
     identity_headers,
     messages_headers,
-    signed,
+    with_bearer,
 )
 from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.chat import (
@@ -113,7 +113,7 @@ def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_reveal
 def test_a_personal_token_is_sent_with_the_integration_id_that_accepts_it(token, options, expected):
     credential = Bearer(Secret(token), "https://api.githubcopilot.com")
 
-    headers = signed(identity_headers(options, None), credential, options)
+    headers = with_bearer(identity_headers(options, None), credential, options)
 
     assert headers["authorization"] == f"Bearer {token}"
     assert headers["copilot-integration-id"] == expected
