@@ -124,8 +124,8 @@ class Installer:
         failures = []
         for requirement in requirements:
             try:
-                # A path object would change the URL of a wheel.
-                self._run("Installing packages", [*install, os.path.expanduser(requirement)])  # noqa: PTH111
+                address = os.path.expanduser(requirement)  # noqa: PTH111 - a path object would change a URL
+                self._run("Installing packages", [*install, address])
             except InstallError as failure:
                 failures.append(failure)
             else:

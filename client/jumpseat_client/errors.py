@@ -21,7 +21,7 @@ class ClientError(Exception):
     """The base class. An error's text is one or more plain sentences."""
 
     hint: str | None = None
-    """What the user can do next, if that is known."""
+    """The next step for the user, if it is known."""
 
 
 class StartFailed(ClientError):  # noqa: N818 - reads as what happened

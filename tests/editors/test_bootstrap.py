@@ -34,8 +34,10 @@ if sys.argv[1] == "venv":
     (pathlib.Path(sys.argv[-1]) / "bin").mkdir(parents=True)
 else:
     requirement = sys.argv[-1]
-    while "gate" in requirement and not (here / "go").exists():
-        time.sleep(0.01)
+    for _ in range(6000 if "gate" in requirement else 0):
+        if (here / "go").exists():
+            break
+        time.sleep(0.01)  # Poll, because no event reports a new file.
     if "wrong" in requirement:
         print("error: No matching distribution for", requirement)
         sys.exit("See the documentation")
@@ -61,7 +63,7 @@ class Machine:
 
     @property
     def steps(self) -> list[str]:
-        """What uv was asked to do."""
+        """The commands that uv received."""
         file = self.root / "steps"
         return (
             [re.sub(r" /.*/", " ", line) for line in file.read_text().splitlines()] if file.exists() else []
@@ -115,7 +117,7 @@ def until(holds: Callable[[], object]) -> None:
     deadline = time.monotonic() + WAIT_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.01)
+        time.sleep(0.01)  # Poll, because files and processes report no events.
 
 
 @pytest.fixture

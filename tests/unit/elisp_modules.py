@@ -66,7 +66,7 @@ class Use(NamedTuple):
 
 
 class Source:
-    """What one file defines, requires and uses."""
+    """The definitions, requires and uses of one file."""
 
     def __init__(self, text: str) -> None:
         self.functions: set[str] = set()

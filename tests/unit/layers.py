@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 Imports = Mapping[str, Collection[str]]
-"""What each module imports. Names that are no keys, such as those of libraries, do not count."""
+"""The imports of each module. Names that are not keys, such as those of libraries, do not count."""
 
 
 def find_cycle(imports: Imports) -> list[str]:

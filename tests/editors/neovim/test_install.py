@@ -168,7 +168,7 @@ API_OF_0_10 = 12
 """The level of the API of Neovim 0.10; each function names the one that it came with."""
 
 NEWER = {"vim.fn.getregionpos": "region.lua", "vim.text.diff": "diff.lua"}
-"""What is newer than Neovim 0.10, and the module that uses it only where it is there."""
+"""Functions newer than Neovim 0.10, and the module that uses each only if it exists."""
 
 
 def test_only_functions_of_neovim_0_10_are_called(child):
