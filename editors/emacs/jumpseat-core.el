@@ -143,6 +143,14 @@ Never log the text of chats."
           (insert (format-time-string "%FT%T ") (apply #'format format arguments) "\n")
           (jumpseat-log--trim))))))
 
+(defun jumpseat-log-filter ()
+  "Return a process filter that logs each line once all of it has arrived."
+  (let ((rest ""))
+    (lambda (_process text)
+      (let ((lines (split-string (concat rest text) "\n")))
+        (setq rest (car (last lines)))
+        (dolist (line (butlast lines)) (jumpseat-log-write "%s" line))))))
+
 (defun jumpseat-say (format &rest arguments)
   "Show FORMAT with ARGUMENTS in the echo area, and log it."
   (let ((text (apply #'format-message format arguments)))

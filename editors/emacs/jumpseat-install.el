@@ -58,7 +58,7 @@ Their argument says whether it succeeded.")
        :name "jumpseat-install" :command command :noquery t :connection-type 'pipe
        :stderr (make-pipe-process
                 :name "jumpseat-install-log" :noquery t :sentinel #'ignore
-                :filter (lambda (_ text) (jumpseat-log-write "%s" (string-trim text))))
+                :filter (jumpseat-log-filter))
        :filter (lambda (_ text)
                  (setq output (concat output text)
                        last (car (last (split-string output "\n" t))))

@@ -11,7 +11,7 @@ import pytest
 import jumpseat
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import PACKAGE, running_emacs
-from tests.editors.programs import path_with_uv_that_says
+from tests.editors.programs import path_with_uv, path_with_uv_that_says
 from tests.editors.provider import WORDS
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -79,6 +79,18 @@ def test_without_a_python_that_can_install_the_message_says_what_is_needed(home,
     with running_emacs(home, package=package, env={"PATH": path}) as child:
         child.command("jumpseat-install")
         child.said("jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.")
+
+
+def test_each_line_of_the_installer_is_logged_as_one_line(home, package, tmp_path):
+    # Emacs reads a line of this length in several pieces.
+    path = path_with_uv(
+        tmp_path, "import sys\nprint('pip install ' * 8_000 + '.', file=sys.stderr)\nsys.exit(20)\n"
+    )
+    with running_emacs(home, package=package, env={"PATH": path}) as child:
+        child.command("jumpseat-install")
+        child.wait("""(with-current-buffer "*jumpseat log*"
+                        (string-search (concat (apply #'concat (make-list 8000 "pip install ")) ".\n")
+                                       (buffer-string)))""")
 
 
 def test_an_installed_version_is_installed_again_only_on_request(home, package, tmp_path):
