@@ -57,7 +57,7 @@ async def test_twenty_clients_at_once_start_one_daemon(hub: Hub) -> None:
         assert {client["pid"] for client in status["clients"]} == {each.process.pid for each in clients}
         assert hub.processes() == {status["pid"]}
     logs = "".join(client.log for client in clients if client.process.returncode != -signal.SIGKILL)
-    assert "daemon of its own" not in logs
+    assert "does not use the shared daemon" not in logs
 
 
 @pytest.mark.requirement("9:status")

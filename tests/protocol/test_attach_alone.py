@@ -19,7 +19,7 @@ from tests.hub import ATTACH, Hub
 
 pytestmark = [pytest.mark.requirement("9:fallback"), pytest.mark.slow]
 
-ALONE = "this client has a daemon of its own"
+ALONE = "this client does not use the shared daemon"
 
 
 async def serves_itself(hub: Hub, reason: str) -> None:

@@ -207,7 +207,7 @@ async def test_a_client_that_connects_while_the_daemon_ends_is_served_by_a_share
                 await client.initialize()
                 assert (await client.request("providers/list")).result["providers"]
                 await asyncio.sleep(delays.random() / 50)
-                assert "daemon of its own" not in await client.whole_log()
+                assert "does not use the shared daemon" not in await client.whole_log()
             assert client.process.returncode == 1
             # Sometimes before, sometimes after the daemon has noticed that it has no client.
             await asyncio.sleep(delays.choice((0, 0.001, 0.005, 0.02)))

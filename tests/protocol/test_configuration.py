@@ -159,7 +159,7 @@ async def test_a_broken_new_file_is_reported_and_keeps_the_old_configuration(
     rewrite(home, text)
     shown = await next_notification(daemon, SHOW)
     assert shown["type"] == 1
-    assert shown["message"].startswith("The configuration stays as it was. ")
+    assert shown["message"].startswith("The previous configuration stays in effect. ")
     assert str(file) in shown["message"]
     assert expected in shown["message"]
     assert (await chat(daemon, "one:m"))["result"]["text"] == "Hi"
@@ -167,7 +167,7 @@ async def test_a_broken_new_file_is_reported_and_keeps_the_old_configuration(
     rewrite(home, table("two", upstream))
     await next_notification(daemon, "providers/didChange")
     assert (await chat(daemon, "two:m"))["result"]["text"] == "Hi"
-    assert "the configuration stays as it was" in await daemon.whole_log()
+    assert "the previous configuration stays in effect" in await daemon.whole_log()
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ async def test_a_file_of_the_command_line_that_is_deleted_keeps_the_configuratio
         await daemon.initialize()
         file.unlink()
         shown = await next_notification(daemon, SHOW)
-        assert shown["message"].startswith("The configuration stays as it was. ")
+        assert shown["message"].startswith("The previous configuration stays in effect. ")
         assert "does not exist" in shown["message"]
         assert (await chat(daemon, "one:m"))["result"]["text"] == "Hi"
 

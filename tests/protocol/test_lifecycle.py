@@ -90,7 +90,7 @@ def test_a_closed_stdin_or_stdout_is_reported_in_one_sentence(home: Path, comman
         timeout=20,
     )
     assert done.returncode == 1
-    assert done.stderr == b"jumpseat: stdin or stdout is closed, and messages go through both\n"
+    assert done.stderr == b"jumpseat: stdin and stdout must be open, because messages go through both\n"
 
 
 @pytest.mark.requirement("1:stdin-eof", "1:exit-code")

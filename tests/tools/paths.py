@@ -26,9 +26,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from jumpseat.rpc.serve import import_the_daemon
+from jumpseat.rpc.serve import import_daemon
 
-import_the_daemon()
+import_daemon()
 
 from jumpseat.adapters.github.copilot.adapter import CopilotAdapter  # noqa: E402 - pygls comes lean
 from jumpseat.config import ProviderConfig, TableOrigin  # noqa: E402

@@ -171,7 +171,7 @@ class RecordingSink(Sink):
             if wanted(event):
                 seen.set()
 
-    async def ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         await self.gate.wait()
 
     async def until(self, kind: type[StreamEvent]) -> None:

@@ -197,7 +197,7 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
         ("jumpseat.providers.registry", "from jumpseat.http import HttpClient"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.process", "from jumpseat.system.child import Child"),
-        ("jumpseat_cli.commands.daemon", "import click\nfrom jumpseat.rpc.flags import parser_of"),
+        ("jumpseat_cli.commands.daemon", "import click\nfrom jumpseat.rpc.flags import build_parser"),
         ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
     ],
 )

@@ -11,7 +11,7 @@ from jumpseat import wire
 from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import BLOCK_CLASSES, StopReason
 from jumpseat.chat.warning import WAITING_FOR_ROOM
-from jumpseat.rpc.faults import CODES, RpcFault, wire_error
+from jumpseat.rpc.faults import CODES, RpcFault, to_wire_error
 from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
 from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT, REQUESTS_SENT
 from jumpseat.rpc.params import ChatStartParams, InitializationOptions
@@ -85,7 +85,7 @@ def test_the_warnings_are_those_of_the_code() -> None:
 
 def test_the_error_codes_and_kinds_are_the_codes() -> None:
     faults = [code for code in vars(wire).values() if type(code) is int and code < 0]
-    expected = {code: wire_error(RpcFault(code, "")).data["kind"] for code in faults}
+    expected = {code: to_wire_error(RpcFault(code, "")).data["kind"] for code in faults}
     expected |= {code: error.kind for error, code in CODES.items()}
 
     assert {int(row[0]): spans(row[1])[0] for row in table(PROTOCOL, "code")} == expected

@@ -40,11 +40,11 @@ class ParsedByTheDaemon(click.Command):
 def _complete_flags(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    from jumpseat.rpc.flags import parser_of
+    from jumpseat.rpc.flags import build_parser
 
     flags = {
         name: action
-        for action in parser_of(str(context.info_name))._actions
+        for action in build_parser(str(context.info_name))._actions
         for name in action.option_strings
     }
     before = (context.params.get("arguments") or [""])[-1]

@@ -52,5 +52,5 @@ class Sink:
     def send(self, event: StreamEvent) -> None:
         """Receive an event; never blocks and never raises."""
 
-    async def ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Wait until the sink accepts more events; the turn does not read from its provider until then."""

@@ -103,7 +103,7 @@ class Attempts:
                 self._has_begun = self._has_begun or isinstance(event, ResponseEvent)
                 self._sink.send(event)
                 # Apply backpressure: do not read from the provider while the client is not reading.
-                await self._sink.ready()
+                await self._sink.wait_until_ready()
         raise unfinished_answer(self._target.provider)
 
     def _warn(self, warning: WarningEvent) -> None:

@@ -48,21 +48,21 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     from jumpseat.hub.names import daemon_files, installation_stamp
 
     installation = installation_stamp()  # Read the stamp before importing the code it covers.
-    from jumpseat.rpc.serve import import_the_daemon
+    from jumpseat.rpc.serve import import_daemon
 
-    import_the_daemon()
+    import_daemon()
     import asyncio
 
     from jumpseat.hub.hub import Hub
     from jumpseat.hub.ownership import Ownership
-    from jumpseat.rpc.process import call_on_signals, raise_the_mmap_threshold
+    from jumpseat.rpc.process import call_on_signals, raise_mmap_threshold
     from jumpseat.system import logs
     from jumpseat.system.log_sink import LogSink
 
     files = daemon_files(state_dir)
     rotate(files.log)
     log = logs.open_log("info", LogSink(2), of_process=True)
-    raise_the_mmap_threshold()
+    raise_mmap_threshold()
     ownership = Ownership(files, directory)
     hub = Hub(ownership.take(), ownership, installation, tidy=lambda: rotate(files.log))
 

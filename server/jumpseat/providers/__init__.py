@@ -1,7 +1,7 @@
 """Providers, the default provider, and the resolution of model names."""
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
-from jumpseat.providers.commands import in_words_of_client
+from jumpseat.providers.commands import use_client_commands
 from jumpseat.providers.default_choice import ensure_default_provider, no_default, save_default_provider
 from jumpseat.providers.descriptions import ProviderDescription, describe
 from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
@@ -26,9 +26,9 @@ __all__ = [
     "ensure_default_provider",
     "fault_of_model",
     "fault_of_new_default",
-    "in_words_of_client",
     "list_all_models",
     "no_default",
     "resolve_model",
     "save_default_provider",
+    "use_client_commands",
 ]

@@ -48,7 +48,7 @@ HINTED_COMMANDS = (
 )
 
 
-def in_words_of_client(text: str, commands: Mapping[str, str] | None) -> str:
+def use_client_commands(text: str, commands: Mapping[str, str] | None) -> str:
     """Replace the command-line commands in a text with the client's commands, or with plain words.
 
     Args:

@@ -25,7 +25,7 @@ class ClientRequests:
         self._numbers = itertools.count(1)
         self._pending: dict[RequestId, asyncio.Future[RpcResponse]] = {}
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def send(self, method: str, params: Mapping[str, Any]) -> Any:
         """Send a request and return its result, or None if the client refuses or does not answer in time."""
         # The prefix distinguishes these ids from the client's in logs.
         request_id = f"jumpseat-{next(self._numbers)}"
@@ -44,7 +44,7 @@ class ClientRequests:
             return None
         return response.result
 
-    def settle(self, response: RpcResponse) -> bool:
+    def resolve(self, response: RpcResponse) -> bool:
         """Pass a response to the request that awaits it. Return False if none does."""
         answer = self._pending.get(response.id) if response.id is not None else None
         if answer is None or answer.done():

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from jumpseat.rpc.batch import BatchResponse
 from jumpseat.rpc.dispatcher import Dispatcher
-from jumpseat.rpc.faults import RpcFault, WireError, wire_error
+from jumpseat.rpc.faults import RpcFault, WireError, to_wire_error
 from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.outbox import FrameWriter, Outbox
@@ -39,20 +39,20 @@ from jumpseat.wire import (
 logger = logging.getLogger(__name__)
 
 
-_Checked: TypeAlias = tuple[Message, Params | WireError | None]
+_Validated: TypeAlias = tuple[Message, Params | WireError | None]
 """A message with its params, or with the error in them; None if its method is unknown."""
 
-_Arrived: TypeAlias = Malformed | _Checked | list[_Checked]
+_Frame: TypeAlias = Malformed | _Validated | list[_Validated]
 """One frame; a list is a batch."""
 
 
 class Channel(FrameWriter, Protocol):
     """The transport of a connection."""
 
-    def hold_input(self) -> None:
-        """Stop reading until `release_input`. Data that was already read may still be passed on."""
+    def pause_input(self) -> None:
+        """Stop reading until `resume_input`. Data that was already read may still be passed on."""
 
-    def release_input(self) -> None:
+    def resume_input(self) -> None:
         """Resume reading."""
 
 
@@ -93,7 +93,7 @@ class ClientConnection:
             watch_parent=watch_parent,
             method_names=[name for name, method in methods.items() if not method.lifecycle],
         )
-        self._dispatcher = Dispatcher(self.session, methods.values(), self._answer)
+        self._dispatcher = Dispatcher(self.session, methods.values(), self._send_outcome)
 
     def receive(self, data: bytes) -> None:
         """Handle the next bytes from the client without blocking. A long message is read in a thread."""
@@ -101,10 +101,10 @@ class ClientConnection:
             # Queue it behind the long message so that messages take effect in order.
             self._unread.append(data)
         elif self._reader.is_long(len(data)):
-            self._channel.hold_input()
-            self._reading = asyncio.create_task(self._read_long(data))
+            self._channel.pause_input()
+            self._reading = asyncio.create_task(self._parse_long(data))
         else:
-            self._take(self._read(data))
+            self._handle_frames(self._parse(data))
 
     async def close(self) -> None:
         """Stop handling messages."""
@@ -112,10 +112,10 @@ class ClientConnection:
             self._reading.cancel()
             await asyncio.wait([self._reading])
 
-    async def _read_long(self, data: bytes) -> None:
+    async def _parse_long(self, data: bytes) -> None:
         """Read a long message in a thread, and only then the data after it, to preserve the order."""
         try:
-            self._take(await compute(True, self._read, data))
+            self._handle_frames(await compute(True, self._parse, data))
         except Exception:
             logger.exception("a long message could not be read")
         self._reading = None
@@ -123,23 +123,23 @@ class ClientConnection:
         for piece in unread:
             self.receive(piece)
         if self._reading is None:
-            self._channel.release_input()
+            self._channel.resume_input()
 
-    def _read(self, data: bytes) -> list[_Arrived]:
+    def _parse(self, data: bytes) -> list[_Frame]:
         """Parse and check the messages that the next bytes complete. Any thread may call this."""
-        arrived: list[_Arrived] = []
+        frames: list[_Frame] = []
         for value in self._reader.feed(data):
             if isinstance(value, Malformed):
-                arrived.append(value)
+                frames.append(value)
                 continue
             message = classify(value)
             if isinstance(message, Batch):
-                arrived.append([self._checked(each) for each in message.items])
+                frames.append([self._validate(each) for each in message.items])
             else:
-                arrived.append(self._checked(message))
-        return arrived
+                frames.append(self._validate(message))
+        return frames
 
-    def _checked(self, message: Message) -> _Checked:
+    def _validate(self, message: Message) -> _Validated:
         if not isinstance(message, Request | Notification) or message.method not in self._methods:
             return message, None
         # Drop the raw params here, because freeing the params of a long message is slow.
@@ -147,25 +147,25 @@ class ClientConnection:
         try:
             return bare, self._methods[message.method].params.model_validate(message.params)
         except Exception as error:
-            return bare, wire_error(error)
+            return bare, to_wire_error(error)
 
     def _cancel(self, request_id: RequestId) -> bool:
         return self._dispatcher.cancel(request_id)
 
-    def _take(self, arrived: Sequence[_Arrived]) -> None:
-        for each in arrived:
+    def _handle_frames(self, frames: Sequence[_Frame]) -> None:
+        for each in frames:
             if isinstance(each, Malformed):
                 logger.warning("a malformed frame: %s", each.reason)
-                self._refuse(None, RpcFault(PARSE_ERROR, each.reason), None)
+                self._respond_with_error(None, RpcFault(PARSE_ERROR, each.reason), None)
             elif isinstance(each, list):
                 batch = BatchResponse(self._outbox)
                 for message, params in each:
-                    self._take_one(message, params, batch)
+                    self._handle_message(message, params, batch)
                 batch.close()
             else:
-                self._take_one(*each, None)
+                self._handle_message(*each, None)
 
-    def _take_one(
+    def _handle_message(
         self, message: Message, params: Params | WireError | None, batch: BatchResponse | None
     ) -> None:
         match message:
@@ -173,20 +173,20 @@ class ClientConnection:
                 if batch is not None:
                     batch.expect()
                 try:
-                    self._request(message, params, batch)
+                    self._handle_request(message, params, batch)
                 except Exception as error:
-                    self._refuse(message.id, error, batch)
+                    self._respond_with_error(message.id, error, batch)
             case Notification():
-                self._notification(message, params)
+                self._handle_notification(message, params)
             case Invalid():
                 if batch is not None:
                     batch.expect()
-                self._refuse(message.id, RpcFault(INVALID_REQUEST, message.reason), batch)
+                self._respond_with_error(message.id, RpcFault(INVALID_REQUEST, message.reason), batch)
             case RpcResponse():
-                if not self.session.client_requests.settle(message):
+                if not self.session.client_requests.resolve(message):
                     logger.warning("a response to an unknown request, with the id %r", message.id)
 
-    def _request(
+    def _handle_request(
         self, message: Request, params: Params | WireError | None, batch: BatchResponse | None
     ) -> None:
         session = self.session
@@ -202,7 +202,7 @@ class ClientConnection:
             return
         # Do not await before the task exists: a cancel in the same read must find the request and its turn.
         entry = session.admit(message.id, message.method, batch)
-        session.line_up(entry, changes=method.changes)
+        session.record_order(entry, changes=method.changes)
         call = MethodCall(params, message.id, entry)
         try:
             if method.admit is not None:
@@ -210,9 +210,9 @@ class ClientConnection:
         except Exception:
             session.release(message.id)
             raise
-        self._dispatcher.request(message.id, message.method, call)
+        self._dispatcher.run_request(message.id, message.method, call)
 
-    def _notification(self, message: Notification, params: Params | WireError | None) -> None:
+    def _handle_notification(self, message: Notification, params: Params | WireError | None) -> None:
         method = self._methods.get(message.method)
         if method is None or method.kind != "notification" or params is None:
             logger.debug("an unknown notification: %.100r", message.method)
@@ -223,14 +223,14 @@ class ClientConnection:
             logger.warning("the notification %s is ignored: %s", message.method, params.message)
             return
         entry = InFlight(message.method)
-        self.session.line_up(entry, changes=method.changes)
-        self._dispatcher.notification(message.method, MethodCall(params, entry=entry))
+        self.session.record_order(entry, changes=method.changes)
+        self._dispatcher.run_notification(message.method, MethodCall(params, entry=entry))
 
-    def _answer(self, request_id: RequestId, outcome: HandlerOutcome) -> None:
+    def _send_outcome(self, request_id: RequestId, outcome: HandlerOutcome) -> None:
         entry = self.session.release(request_id)
         if entry is None:
             return  # It was already answered.
-        logger.debug("%s %r: %s", entry.method, request_id, _summary(outcome))
+        logger.debug("%s %r: %s", entry.method, request_id, _summarize(outcome))
         if outcome.error is not None:
             self._respond(request_id, "error", outcome.error.as_dict(), entry.batch)
             return
@@ -238,10 +238,12 @@ class ClientConnection:
             self._respond(request_id, "result", outcome.result, entry.batch)
         # A result that JSON cannot express is a bug in the handler. The client still needs a response.
         except ValueError as error:
-            self._refuse(request_id, error, entry.batch)
+            self._respond_with_error(request_id, error, entry.batch)
 
-    def _refuse(self, request_id: RequestId | None, error: Exception, batch: BatchResponse | None) -> None:
-        self._respond(request_id, "error", wire_error(error).as_dict(), batch)
+    def _respond_with_error(
+        self, request_id: RequestId | None, error: Exception, batch: BatchResponse | None
+    ) -> None:
+        self._respond(request_id, "error", to_wire_error(error).as_dict(), batch)
 
     def _respond(
         self, request_id: RequestId | None, member: str, value: Any, batch: BatchResponse | None
@@ -253,6 +255,6 @@ class ClientConnection:
             self._outbox.send(response)
 
 
-def _summary(outcome: HandlerOutcome) -> str:
+def _summarize(outcome: HandlerOutcome) -> str:
     # Do not log contents: they may be private.
     return "answered" if outcome.error is None else f"error {outcome.error.code}"

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from jumpseat.chat import ContextBlock, JsonSchemaOutput, Message, NamedTool, ToolDefinition, WarningEvent
 from jumpseat.engine import ShownPaths, TurnAsk
 from jumpseat.rpc import params as wire
-from jumpseat.rpc.message_params import context_block
-from jumpseat.rpc.unknown_keys import warnings_of_unknown
+from jumpseat.rpc.message_params import to_context_block
+from jumpseat.rpc.unknown_keys import warn_about_unknown_keys
 
 
-def ask_from_wire(params: wire.ChatStartParams, paths: ShownPaths | None = None) -> TurnAsk:
+def turn_from_wire(params: wire.ChatStartParams, paths: ShownPaths | None = None) -> TurnAsk:
     """Return the turn that a `chat/start` requests."""
-    return _turn(params, params.messages, paths)
+    return _decode_turn(params, params.messages, paths)
 
 
 def edit_from_wire(
     params: wire.EditStartParams, paths: ShownPaths | None = None
 ) -> tuple[TurnAsk, ContextBlock]:
     """Return the turn that an `edit/start` requests, without messages, and the text to rewrite."""
-    return _turn(params, (), paths), context_block(params.target)
+    return _decode_turn(params, (), paths), to_context_block(params.target)
 
 
-def _turn(params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None) -> TurnAsk:
+def _decode_turn(params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None) -> TurnAsk:
     choice, output = params.tool_choice, params.output_mode
     return TurnAsk(
         messages=messages,
@@ -44,10 +44,10 @@ def _turn(params: wire.TurnParams, messages: Sequence[Message], paths: ShownPath
         conversation_id=params.conversation_id,
         initiator=params.initiator,
         paths=paths,
-        warnings=tuple(_warnings(params)),
+        warnings=tuple(_warn_about_unknown_keys(params)),
     )
 
 
-def _warnings(params: wire.TurnParams) -> list[WarningEvent]:
+def _warn_about_unknown_keys(params: wire.TurnParams) -> list[WarningEvent]:
     names = [field.alias or name for name, field in type(params).model_fields.items()]
-    return warnings_of_unknown(params.model_extra, names) if params.model_extra else []
+    return warn_about_unknown_keys(params.model_extra, names) if params.model_extra else []

@@ -97,7 +97,7 @@ class DeltaSink(Sink):
         self._seq = 0
         identity = write_json({"requestId": request_id, "turnId": turn_id})[1:-1]
         self._head = b'{"jsonrpc":"2.0","method":"chat/delta","params":{' + identity + b',"seq":'
-        self._held: list[StreamEvent] = []
+        self._delayed: list[StreamEvent] = []
         self._timer: asyncio.TimerHandle | None = None
         self._last_sent = float("-inf")
 
@@ -116,41 +116,41 @@ class DeltaSink(Sink):
         if not self._stream:
             return
         if self._interval and isinstance(event, DELTA_EVENTS):
-            self._held.append(event)
-            self._schedule_release()
+            self._delayed.append(event)
+            self._schedule_flush()
             return
-        if self._held:
-            self._release()  # Flush first: the order of events never changes.
+        if self._delayed:
+            self._flush()  # Flush first: the order of events never changes.
         self._write(event)
         if isinstance(event, DoneEvent):
             self._stream = False  # `done` is always the last delta.
 
-    def ready(self) -> Coroutine[Any, Any, None]:
+    def wait_until_ready(self) -> Coroutine[Any, Any, None]:
         """Wait until the client has read enough."""
-        return self._outbox.ready()
+        return self._outbox.wait_until_ready()
 
-    def _schedule_release(self) -> None:
+    def _schedule_flush(self) -> None:
         if self._timer is not None:
             return
         loop = asyncio.get_running_loop()
         due = self._last_sent + self._interval
         if due <= loop.time():
-            self._release()
+            self._flush()
         else:
-            self._timer = loop.call_at(due, self._release)
+            self._timer = loop.call_at(due, self._flush)
 
-    def _release(self) -> None:
+    def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        held, self._held = merge_deltas(self._held), []
-        for event in held:
+        delayed, self._delayed = merge_deltas(self._delayed), []
+        for event in delayed:
             self._write(event)
         self._last_sent = asyncio.get_running_loop().time()
 
     def _write(self, event: StreamEvent) -> None:
         if self._transcript is not None:
-            delta = self._delta_with_transcript(event, self._transcript)
+            delta = self._encode_with_transcript(event, self._transcript)
         # Most events are text, so build their frames from bytes, which is faster than from objects.
         elif type(event) is TextDeltaEvent:
             delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, write_json(event.text))
@@ -165,7 +165,7 @@ class DeltaSink(Sink):
             delta["error"] = name_commands(delta["error"], self._commands)
         return delta
 
-    def _delta_with_transcript(self, event: StreamEvent, transcript: TranscriptStream) -> bytes:
+    def _encode_with_transcript(self, event: StreamEvent, transcript: TranscriptStream) -> bytes:
         delta = self._to_wire(event)
         if piece := transcript.add(event):
             delta["transcript"] = piece

@@ -54,21 +54,21 @@ class Dispatcher:
         self._protocol = server.protocol
         assert isinstance(self._protocol, _Protocol)  # noqa: S101 - narrows pygls's declared type
         self._protocol.answer = answer
-        self._notified: dict[str, Callable[[MethodCall[Any]], Any]] = {}
+        self._notification_handlers: dict[str, Callable[[MethodCall[Any]], Any]] = {}
         for method in methods:
             if method.kind == "request":
-                server.feature(method.name)(_guarded(method, session))
+                server.feature(method.name)(_wrap_handler(method, session))
             else:
-                self._notified[method.name] = _guarded(method, session)
+                self._notification_handlers[method.name] = _wrap_handler(method, session)
 
-    def request(self, request_id: RequestId, method: str, call: MethodCall[Any]) -> None:
+    def run_request(self, request_id: RequestId, method: str, call: MethodCall[Any]) -> None:
         """Run a request's handler: a plain function immediately, a coroutine function as a task."""
         self._protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", call))
 
-    def notification(self, method: str, call: MethodCall[Any]) -> None:
+    def run_notification(self, method: str, call: MethodCall[Any]) -> None:
         """Run a notification's handler: a plain function immediately, a coroutine in the background."""
         # Bypass pygls, which has its own handler for `$/cancelRequest`.
-        handler = self._notified[method]
+        handler = self._notification_handlers[method]
         if not inspect.iscoroutinefunction(handler):
             handler(call)
             return
@@ -91,7 +91,7 @@ class Dispatcher:
         return True
 
 
-def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], Any]:
+def _wrap_handler(method: Method, session: Session) -> Callable[[MethodCall[Any]], Any]:
     """Wrap a handler for pygls. The wrapper never raises, so exception texts never reach the client."""
     handler = method.handler
     # `shutdown` cancels the requests that wait, so it must not wait itself.
@@ -99,34 +99,34 @@ def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], An
 
     if inspect.iscoroutinefunction(handler):
 
-        def place(call: MethodCall[Any]) -> contextlib.AbstractAsyncContextManager[None]:
+        def reserve_slot(call: MethodCall[Any]) -> contextlib.AbstractAsyncContextManager[None]:
             # A thousand concurrent requests would delay all clients of the daemon.
             if method.lifecycle:
                 return contextlib.nullcontext()
             # A turn counts only while it begins: it runs as long as its provider answers.
-            return session.slots if method.admit is None else session.beginning(call.entry)
+            return session.slots if method.admit is None else session.begin_turn(call.entry)
 
         async def run(call: MethodCall[Any]) -> HandlerOutcome:
             try:
                 if in_order:
-                    await session.wait_for_its_turn(call.entry)
-                async with place(call):
-                    return _outcome(await handler(session, call))
+                    await session.wait_for_earlier_messages(call.entry)
+                async with reserve_slot(call):
+                    return _to_outcome(await handler(session, call))
             except asyncio.CancelledError:
                 return HandlerOutcome(error=CANCELLED)
             except Exception as error:
-                return HandlerOutcome(error=session.error_of(error))
+                return HandlerOutcome(error=session.encode_error(error))
 
         return run
 
-    def run_now(call: MethodCall[Any]) -> HandlerOutcome:
+    def run_immediately(call: MethodCall[Any]) -> HandlerOutcome:
         try:
-            return _outcome(handler(session, call))
+            return _to_outcome(handler(session, call))
         except Exception as error:
-            return HandlerOutcome(error=session.error_of(error))
+            return HandlerOutcome(error=session.encode_error(error))
 
-    return run_now
+    return run_immediately
 
 
-def _outcome(result: Any) -> HandlerOutcome:
+def _to_outcome(result: Any) -> HandlerOutcome:
     return result if isinstance(result, HandlerOutcome) else HandlerOutcome(result)

@@ -10,7 +10,7 @@ from jumpseat.chat import THINKING_ROOM, ChatError, ModelInfo, Response
 from jumpseat.chat.json_form import camel, to_json_form
 from jumpseat.config import SettingRow
 from jumpseat.providers import ProviderDescription
-from jumpseat.rpc.faults import wire_error
+from jumpseat.rpc.faults import to_wire_error
 
 
 def to_wire(value: Any) -> Any:
@@ -24,7 +24,7 @@ def to_wire(value: Any) -> Any:
 
 def _error_to_wire(value: Any) -> dict[str, Any]:
     if isinstance(value, ChatError):
-        return wire_error(value).as_dict()
+        return to_wire_error(value).as_dict()
     raise TypeError(f"{type(value).__name__} has no wire form")
 
 

@@ -109,37 +109,39 @@ CANCELLED = WireError(
 )
 
 
-def wire_error(exception: BaseException) -> WireError:
+def to_wire_error(exception: BaseException) -> WireError:
     """Return the wire error for any exception, without `data.partial`, which the caller adds."""
     match exception:
         case RpcFault():
-            return _fault(exception.code, exception.message, exception.problems)
+            return _make_error(exception.code, exception.message, exception.problems)
         case InvalidRequestError():
-            return _fault(INVALID_PARAMS, exception.message, exception.problems)
+            return _make_error(INVALID_PARAMS, exception.message, exception.problems)
         case ValidationError():
-            problems = _problems(exception)
+            problems = _list_problems(exception)
             first = problems[0]
-            return _fault(INVALID_PARAMS, f"{first.path or 'params'}: {first.message}", problems)
+            return _make_error(INVALID_PARAMS, f"{first.path or 'params'}: {first.message}", problems)
         case ChatError():
-            return _chat_error(exception)
+            return _encode_chat_error(exception)
         case _:
             logger.error("a defect of the daemon", exc_info=exception)
-            return _fault(INTERNAL_ERROR, "The daemon failed on this request; its log has the details.", ())
+            return _make_error(
+                INTERNAL_ERROR, "The daemon failed on this request; its log has the details.", ()
+            )
 
 
-def _fault(code: int, message: str, problems: Sequence[Problem]) -> WireError:
+def _make_error(code: int, message: str, problems: Sequence[Problem]) -> WireError:
     data: dict[str, Any] = {"kind": _KINDS[code], "retryable": False}
     if problems:
         data["errors"] = [{"path": problem.path, "message": problem.message} for problem in problems]
     return WireError(code, redact(message), data)
 
 
-def _problems(error: ValidationError) -> list[Problem]:
+def _list_problems(error: ValidationError) -> list[Problem]:
     """Return the problems in a pydantic error, one for each path, without input values."""
     problems: dict[str, Problem] = {}
     for each in error.errors(include_url=False, include_input=False):
-        path = _path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
-        problems.setdefault(path, Problem(path, _sentence(each)))
+        path = _format_path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
+        problems.setdefault(path, Problem(path, _describe_problem(each)))
     # If a value may have several shapes, report only the deepest problem: the others come from shapes that
     # the client did not mean.
     outer = {path[:at] for path in problems for at, character in enumerate(path) if character == "."}
@@ -150,7 +152,7 @@ _KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")
 _UNION_BRANCHES = frozenset({"str", "int", "bool", "list", "dict"})
 
 
-def _path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
+def _format_path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
     """Return the dotted path in the client's params, without the union branches that pydantic adds."""
     parts: list[str] = []
     for index, part in enumerate(location):
@@ -184,13 +186,13 @@ _SENTENCES = {
 }
 
 
-def _sentence(error: Mapping[str, Any]) -> str:
+def _describe_problem(error: Mapping[str, Any]) -> str:
     """Describe a pydantic error in JSON terms."""
     known = _SENTENCES.get(error["type"])
     return error["msg"] if known is None else known.format_map(error.get("ctx", {}))
 
 
-def _chat_error(error: ChatError) -> WireError:
+def _encode_chat_error(error: ChatError) -> WireError:
     code = next(CODES[base] for base in type(error).__mro__ if base in CODES)
     reset_at = error.reset_at.isoformat().replace("+00:00", "Z") if error.reset_at else None
     facts = {
@@ -202,7 +204,7 @@ def _chat_error(error: ChatError) -> WireError:
         "retryAfter": error.retry_after,
         "resetAt": reset_at,
         "providerRequestId": error.provider_request_id,
-        "hint": redact(hint) if (hint := _hint(error)) else None,
+        "hint": redact(hint) if (hint := _format_hint(error)) else None,
     }
     data = {key: value for key, value in facts.items() if value is not None}
     return WireError(code, redact(error.message), data)
@@ -215,7 +217,7 @@ _UNITS = (("second", 1, 90), ("minute", 60, 90 * 60), ("hour", 3600, 36 * 3600),
 """Each unit of time with its length in seconds and the longest wait in seconds that is stated in it."""
 
 
-def _hint(error: ChatError) -> str | None:
+def _format_hint(error: ChatError) -> str | None:
     """Return the error's hint, with the time to wait if the provider stated one."""
     seconds = error.retry_after
     if seconds is None and error.reset_at is not None:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 EXAMPLES = """\
 examples:
-  jumpseat {command}                                  started by an editor, speaks on stdin and stdout
+  jumpseat {command}                                  for an editor, which talks to it on stdin and stdout
   jumpseat {command} --log-level debug --log-file /tmp/jumpseat.log
-  jumpseat {command} --config ./jumpseat.toml         this configuration file and no other
+  jumpseat {command} --config ./jumpseat.toml         with this configuration file
 
-exit codes: 0 after shutdown and exit; 1 when the client left otherwise; 2 for wrong options."""
+exit codes: 0 after shutdown and exit; 1 if the client disconnected without them; 2 for invalid options."""
 
 DESCRIPTIONS = {
     "serve": "Run the daemon: JSON-RPC 2.0 in LSP frames on stdin and stdout.",
-    "attach": "Use the daemon that serves all of your clients, as 'jumpseat serve' on stdin and stdout.",
+    "attach": "Use the shared daemon, with the same messages on stdin and stdout as 'jumpseat serve'.",
 }
 
 
@@ -36,7 +36,7 @@ def parse_flags(argv: Sequence[str], command: str) -> Flags:
         argv: the arguments after the command's name.
         command: `serve` or `attach`.
     """
-    return parser_of(command).parse_args(argv, Flags())
+    return build_parser(command).parse_args(argv, Flags())
 
 
 def _process_id(text: str) -> int:
@@ -46,7 +46,7 @@ def _process_id(text: str) -> int:
     return number
 
 
-def parser_of(command: str) -> argparse.ArgumentParser:
+def build_parser(command: str) -> argparse.ArgumentParser:
     """Return the parser for `serve` or `attach`."""
     parser = argparse.ArgumentParser(
         prog=f"jumpseat {command}",
@@ -62,7 +62,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
         type=str.lower,
         choices=("debug", "info", "warning", "error"),
         default="warning",
-        help="what is logged (default: warning)",
+        help="the lowest level to log (default: warning)",
     )
     parser.add_argument("--log-file", type=Path, metavar="FILE", help="log to this file, not to stderr")
     parser.add_argument(
@@ -71,6 +71,6 @@ def parser_of(command: str) -> argparse.ArgumentParser:
         dest="client_process_id",
         type=_process_id,
         metavar="PID",
-        help="end when this process is gone",
+        help="exit when this process has ended",
     )
     return parser

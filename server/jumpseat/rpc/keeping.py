@@ -17,7 +17,7 @@ from jumpseat.rpc.params import InitializeParams
 from jumpseat.rpc.session import Session
 from jumpseat.system.threads import run_blocking
 
-RULE_OF_IDS = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
+ID_RULE = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
 
 
 def can_be_kept(conversation_id: str) -> bool:
@@ -27,7 +27,7 @@ def can_be_kept(conversation_id: str) -> bool:
     return is_id(conversation_id)
 
 
-def keeper_of(
+def create_keeper(
     session: Session, ask: TurnAsk, turn_id: str, messages: Sequence[Message] | None = None
 ) -> Keeper:
     """Return the keeper for a turn that the client asked to keep.
@@ -57,7 +57,7 @@ def keeper_of(
     return keeper
 
 
-def workspace_of(params: InitializeParams) -> Path | None:
+def find_workspace(params: InitializeParams) -> Path | None:
     """Return the first workspace folder, else the root, or None if the client names neither."""
     folders: Any = params.workspace_folders
     first = folders[0] if isinstance(folders, list) and folders else None
@@ -73,7 +73,7 @@ def workspace_of(params: InitializeParams) -> Path | None:
 
 
 @contextmanager
-def recorded_as_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
+def recording_use(session: Session, keeper: Keeper | None) -> Iterator[None]:
     """When a kept turn ends, record its conversation as used and prune the store."""
     try:
         yield

@@ -71,13 +71,13 @@ class ImageParam(BlockParam):
     media_type: str | None = None
 
     @model_validator(mode="after")
-    def _the_source_is_an_image(self) -> Self:
+    def _check_image_source(self) -> Self:
         if self.source.startswith("https://") or _IMAGE_DATA_URL.match(self.source):
             return self
         if not _BASE64.fullmatch(self.source):
             raise ValueError("source must be base64, a data: URL of an image, or an https: URL")
         if self.media_type is None or not self.media_type.startswith("image/"):
-            raise ValueError("mediaType must name an image type where source is bare base64")
+            raise ValueError("mediaType must name an image type if source is bare base64")
         return self
 
 
@@ -93,13 +93,13 @@ class DocumentParam(BlockParam):
     name: str | None = None
 
     @model_validator(mode="after")
-    def _the_source_is_a_document(self) -> Self:
+    def _check_document_source(self) -> Self:
         if self.source.startswith("https://") or _DATA_URL.match(self.source):
             return self
         if not _BASE64.fullmatch(self.source):
             raise ValueError("source must be base64, a data: URL, or an https: URL")
         if self.media_type is None or "/" not in self.media_type:
-            raise ValueError("mediaType must name a type such as application/pdf where source is bare base64")
+            raise ValueError("mediaType must name a type such as application/pdf if source is bare base64")
         return self
 
 
@@ -174,7 +174,7 @@ class OtherParam(BlockParam):
     text: str | None = None
 
 
-BlockOfAMessage = Annotated[
+ContentBlockParam = Annotated[
     TextParam
     | ImageParam
     | DocumentParam
@@ -193,16 +193,16 @@ class MessageParam(Params):
 
     role: Literal["user", "assistant"]
     content: Annotated[
-        list[BlockOfAMessage],
+        list[ContentBlockParam],
         BeforeValidator(lambda value: [{"type": "text", "text": value}] if isinstance(value, str) else value),
     ]
 
 
-VALIDATED_AT_ONCE = 100
+VALIDATION_BATCH = 100
 """The number of messages with more than plain text that are validated together."""
 
 
-def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Message]:
+def _validate_messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Message]:
     """Validate and convert messages.
 
     Args:
@@ -210,23 +210,23 @@ def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Messag
         validate: validates a list with `MessageParam`, for messages with more than plain text.
     """
     if not isinstance(value, list):
-        return [_message(param) for param in validate(value)]
-    messages = list(map(_plain_message, value))
+        return [_to_message(param) for param in validate(value)]
+    messages = list(map(_to_plain_message, value))
     others = [index for index, message in enumerate(messages) if message is None]
     # Validate them in batches so that the models of a long history never exist all at the same time.
-    for start in range(0, len(others), VALIDATED_AT_ONCE):
-        indices = others[start : start + VALIDATED_AT_ONCE]
+    for start in range(0, len(others), VALIDATION_BATCH):
+        indices = others[start : start + VALIDATION_BATCH]
         try:
             params = validate([value[index] for index in indices])
         except ValidationError:
             # Validate all messages so that the error has the client's indices.
-            return list(map(_message, validate(value)))
+            return list(map(_to_message, validate(value)))
         for index, param in zip(indices, params, strict=True):
-            messages[index] = _message(param)
+            messages[index] = _to_message(param)
     return [message for message in messages if message is not None]
 
 
-def _plain_message(value: Any) -> Message | None:
+def _to_plain_message(value: Any) -> Message | None:
     """Return the message if it has only a role and text, or None if its model must validate it."""
     # Most messages of a long history are plain, and the models are five times slower.
     if type(value) is not dict or len(value) != 2:
@@ -249,11 +249,11 @@ def _plain_message(value: Any) -> Message | None:
     return Message(role, tuple(blocks))
 
 
-def _message(param: MessageParam) -> Message:
-    return Message(param.role, tuple(map(_block, param.content)))
+def _to_message(param: MessageParam) -> Message:
+    return Message(param.role, tuple(map(_to_block, param.content)))
 
 
-def _block(param: BlockOfAMessage) -> ContentBlock:
+def _to_block(param: ContentBlockParam) -> ContentBlock:
     origin = Origin(param.origin.provider, param.origin.model) if param.origin else None
     opaque = param.opaque
     match param:
@@ -264,13 +264,13 @@ def _block(param: BlockOfAMessage) -> ContentBlock:
         case DocumentParam():
             return DocumentBlock(param.source, param.media_type, param.name, origin=origin, opaque=opaque)
         case ContextParam():
-            return context_block(param)
+            return to_context_block(param)
         case ToolUseParam():
-            return _tool_use(param, origin)
+            return _to_tool_use(param, origin)
         case ToolResultParam():
             parts = param.content
             content = (
-                parts if isinstance(parts, str) else result_content([_result_part(each) for each in parts])
+                parts if isinstance(parts, str) else result_content([_to_result_part(each) for each in parts])
             )
             return ToolResultBlock(param.tool_use_id, content, param.is_error, origin=origin, opaque=opaque)
         case ThinkingParam():
@@ -283,7 +283,7 @@ def _block(param: BlockOfAMessage) -> ContentBlock:
             assert_never(param)
 
 
-def _result_part(param: ResultPartParam) -> ResultPart:
+def _to_result_part(param: ResultPartParam) -> ResultPart:
     match param:
         case TextParam():
             return TextBlock(param.text)
@@ -295,20 +295,20 @@ def _result_part(param: ResultPartParam) -> ResultPart:
             assert_never(param)
 
 
-def context_block(param: ContextParam) -> ContextBlock:
+def to_context_block(param: ContextParam) -> ContextBlock:
     """Return the block that the params describe."""
     return ContextBlock(
         param.text,
         param.uri,
         param.language_id,
-        _range(param.range) if param.range else None,
+        _to_range(param.range) if param.range else None,
         param.label,
         origin=Origin(param.origin.provider, param.origin.model) if param.origin else None,
         opaque=param.opaque,
     )
 
 
-def _tool_use(param: ToolUseParam, origin: Origin | None) -> ToolUseBlock:
+def _to_tool_use(param: ToolUseParam, origin: Origin | None) -> ToolUseBlock:
     """Return a tool call. If the client sent only one of `raw` and `arguments`, derive the other from it."""
     arguments, raw = param.arguments, param.raw
     written_by_lua = raw is not None and raw.strip() == "[]" and param.error is None
@@ -324,7 +324,7 @@ def _tool_use(param: ToolUseParam, origin: Origin | None) -> ToolUseBlock:
     return ToolUseBlock(param.id, param.name, arguments, raw, param.error, origin=origin, opaque=param.opaque)
 
 
-def _range(param: RangeParam) -> Range:
+def _to_range(param: RangeParam) -> Range:
     return Range(
         Position(param.start.line, param.start.character), Position(param.end.line, param.end.character)
     )
@@ -333,4 +333,4 @@ def _range(param: RangeParam) -> Range:
 if TYPE_CHECKING:
     Conversation = list[Message]
 else:
-    Conversation = Annotated[list[MessageParam], WrapValidator(_messages)]
+    Conversation = Annotated[list[MessageParam], WrapValidator(_validate_messages)]

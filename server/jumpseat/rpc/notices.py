@@ -14,13 +14,13 @@ def forward_changes(session: Session) -> None:
     """Notify the client about every change from now on."""
 
     def notify(change: Change) -> None:
-        method, params = notification_of(change)
+        method, params = to_notification(change)
         session.outbox.notify(method, name_commands(params, session.commands))
 
     session.registry.subscribe(notify)
 
 
-def notification_of(change: Change) -> tuple[str, dict[str, Any]]:
+def to_notification(change: Change) -> tuple[str, dict[str, Any]]:
     """Return the method and the params of the notification for a change."""
     match change:
         case ModelsChanged(provider):

@@ -1,7 +1,7 @@
 """Frames and sends the messages of a connection, in order.
 
-Writing never blocks. A turn awaits `ready` before it reads more from its provider, so a client that does not
-read pauses only its own turns.
+Writing never blocks. A turn awaits `wait_until_ready` before it reads more from its provider, so a client
+that does not read pauses only its own turns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class FrameWriter(Protocol):
     def write(self, data: bytes) -> None:
         """Send bytes without blocking."""
 
-    def ready(self) -> Coroutine[Any, Any, None]:
+    def wait_until_ready(self) -> Coroutine[Any, Any, None]:
         """Wait until the buffer is small enough."""
 
 
@@ -27,7 +27,7 @@ class Outbox:
 
     def __init__(self, writer: FrameWriter) -> None:
         self._writer = writer
-        self.ready = writer.ready
+        self.wait_until_ready = writer.wait_until_ready
         """Waits until the client has read enough of the sent messages."""
 
     def send(self, message: Mapping[str, Any] | list[Mapping[str, Any]]) -> None:

@@ -18,7 +18,7 @@ class Params(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _absent_null_and_empty_are_one(cls, data: Any) -> Any:
+    def _drop_empty_values(cls, data: Any) -> Any:
         # Lua and Emacs Lisp cannot distinguish absent, null and an empty object, and Lua encodes an empty
         # object as `[]`.
         if data is None or data == []:
@@ -26,7 +26,7 @@ class Params(BaseModel):
         # Most messages and blocks of a long history end here.
         if not isinstance(data, dict) or all(data.values()):
             return data
-        objects = _object_keys(cls)
+        objects = _find_object_keys(cls)
         return {
             key: value
             for key, value in data.items()
@@ -35,7 +35,7 @@ class Params(BaseModel):
 
 
 @cache
-def _object_keys(cls: type[Params]) -> frozenset[str]:
+def _find_object_keys(cls: type[Params]) -> frozenset[str]:
     """Return the keys whose values are objects."""
     return frozenset(
         field.alias or name for name, field in cls.model_fields.items() if _is_object(field.annotation)

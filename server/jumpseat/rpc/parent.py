@@ -16,22 +16,22 @@ POLL_SECONDS = 1.0
 """The polling interval on systems that cannot report the end of a process."""
 
 
-def watch_process(process_id: int, on_gone: Callable[[], None]) -> Callable[[], None]:
-    """Call `on_gone` once this process has ended, or soon if it already has.
+def watch_process(process_id: int, on_exit: Callable[[], None]) -> Callable[[], None]:
+    """Call `on_exit` once this process has ended, or soon if it already has.
 
-    Return a function that stops watching. Calling it twice, or after `on_gone`, has no effect.
+    Return a function that stops watching. Calling it twice, or after `on_exit`, has no effect.
     """
     loop = asyncio.get_running_loop()
     if hasattr(os, "pidfd_open"):
         try:
             descriptor = os.pidfd_open(process_id)
         except (ProcessLookupError, OverflowError):
-            return loop.call_soon(on_gone).cancel
+            return loop.call_soon(on_exit).cancel
         except OSError:
             pass  # Old kernels and sandboxes may refuse pidfds; polling works there.
         else:
-            return _watch_descriptor(loop, descriptor, on_gone)
-    polling = asyncio.ensure_future(_poll(process_id, on_gone))
+            return _watch_descriptor(loop, descriptor, on_exit)
+    polling = asyncio.ensure_future(_poll(process_id, on_exit))
 
     def stop_polling() -> None:
         polling.cancel()
@@ -40,26 +40,26 @@ def watch_process(process_id: int, on_gone: Callable[[], None]) -> Callable[[], 
 
 
 def _watch_descriptor(
-    loop: asyncio.AbstractEventLoop, descriptor: int, on_gone: Callable[[], None]
+    loop: asyncio.AbstractEventLoop, descriptor: int, on_exit: Callable[[], None]
 ) -> Callable[[], None]:
     watching = True
 
-    def end() -> None:
+    def stop_watching() -> None:
         nonlocal watching
         if watching:
             watching = False
             loop.remove_reader(descriptor)
             os.close(descriptor)
 
-    def gone() -> None:
-        end()
-        on_gone()
+    def on_readable() -> None:
+        stop_watching()
+        on_exit()
 
-    loop.add_reader(descriptor, gone)
-    return end
+    loop.add_reader(descriptor, on_readable)
+    return stop_watching
 
 
-async def _poll(process_id: int, on_gone: Callable[[], None]) -> None:
+async def _poll(process_id: int, on_exit: Callable[[], None]) -> None:
     while is_alive(process_id):  # noqa: ASYNC110 - another process sets no event of ours
         await asyncio.sleep(POLL_SECONDS)
-    on_gone()
+    on_exit()

@@ -31,16 +31,16 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
     """
     environment = environment_of_process()
     try:
-        descriptors = Descriptors(*claim_stdio(), _duplicate_of_stderr())
+        descriptors = Descriptors(*claim_stdio(), _duplicate_stderr())
     except OSError:
-        sys.exit("jumpseat: stdin or stdout is closed, and messages go through both")
+        sys.exit("jumpseat: stdin and stdout must be open, because messages go through both")
     try:
-        log = open_session_log(options, environment, _duplicate_of_stderr(), of_process=True)
+        log = open_session_log(options, environment, _duplicate_stderr(), of_process=True)
     except LogFileError as error:
         sys.exit(f"jumpseat serve: {error}")
     if not_shared is not None:
-        logger.warning("this client has a daemon of its own: %s", not_shared)
-    raise_the_mmap_threshold()
+        logger.warning("this client does not use the shared daemon: %s", not_shared)
+    raise_mmap_threshold()
     with asyncio.Runner() as runner:
         code = runner.run(_serve(descriptors, environment, options))
         log.close()
@@ -48,7 +48,7 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
         os._exit(code)
 
 
-def _duplicate_of_stderr() -> int | None:
+def _duplicate_stderr() -> int | None:
     # The duplicate is never 0 or 1: `claim_stdio` has opened both.
     try:
         return os.dup(2)
@@ -56,7 +56,7 @@ def _duplicate_of_stderr() -> int | None:
         return None
 
 
-def raise_the_mmap_threshold() -> None:
+def raise_mmap_threshold() -> None:
     """Make glibc's allocator reuse the memory of each turn instead of returning it to the system."""
     # asyncio reads into a 256 KiB buffer, which exceeds glibc's initial threshold for mmap, so every read
     # would map and unmap memory, as would the texts of a long chat in every turn. Freeing one larger block

@@ -21,7 +21,7 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
         not_shared: why this is not the shared daemon that the client asked for; logged.
     """
     options = parse_flags(argv, "attach" if not_shared else "serve")
-    import_the_daemon()
+    import_daemon()
     from jumpseat.rpc.process import run
     from jumpseat.rpc.serving import SessionOptions
 
@@ -31,7 +31,7 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
     )
 
 
-def import_the_daemon() -> None:
+def import_daemon() -> None:
     """Import everything that a session needs. Call this before any other import of the daemon."""
     gc.disable()
     import_lean()

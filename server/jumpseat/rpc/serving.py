@@ -187,5 +187,5 @@ async def _finish(session: Session, transport: Transport) -> None:
         logger.warning("a turn or a provider did not end in time")
     except Exception:
         logger.exception("a provider failed to close")
-    await session.until_kept(KEEP_SECONDS)
+    await session.wait_until_kept(KEEP_SECONDS)
     await transport.aclose(CLOSE_SECONDS)

@@ -16,7 +16,7 @@ from weakref import WeakSet
 from jumpseat.engine import BlockMemory, Keeper, ShownPaths, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.rpc.client_requests import ClientRequests
-from jumpseat.rpc.faults import RpcFault, WireError, wire_error
+from jumpseat.rpc.faults import RpcFault, WireError, to_wire_error
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import ClientInfoParam
 from jumpseat.rpc.wording import name_commands
@@ -68,10 +68,10 @@ class InFlight:
     """A callback for when the provider of a turn answers; may be called more than once."""
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
-    behind: InFlight | None = None
+    previous_change: InFlight | None = None
     """The last earlier change that may not have taken effect yet."""
 
-    ahead: Sequence[InFlight] = ()
+    earlier_turns: Sequence[InFlight] = ()
     """The earlier turns that had not begun when this change arrived; empty for other messages."""
 
 
@@ -108,13 +108,13 @@ class Session:
     overlay: Mapping[str, Any] | None = None
     """The client's own configuration that was last accepted."""
 
-    configuring: asyncio.Lock = field(default_factory=asyncio.Lock)
+    configuration_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """A lock around reading a configuration, so that the latest one wins."""
 
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
     """A semaphore with one slot for each running request."""
 
-    beginnings: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(BEGINNING_TURNS))
+    begin_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(BEGINNING_TURNS))
     """A semaphore with one slot for each turn that is beginning."""
 
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
@@ -154,9 +154,9 @@ class Session:
         directory = str(self.directory)
         return ShownPaths(directory, os.path.realpath(directory), str(self.environment.expanded("~")))
 
-    def error_of(self, exception: BaseException) -> WireError:
+    def encode_error(self, exception: BaseException) -> WireError:
         """Return the wire error for an exception, with the commands of this client in its texts."""
-        error = wire_error(exception)
+        error = to_wire_error(exception)
         return WireError(
             error.code, **name_commands({"message": error.message, "data": error.data}, self.commands)
         )
@@ -197,7 +197,7 @@ class Session:
         """Record the client's last used conversation, which must not be pruned."""
         self.library.last_used[id(self)] = conversation_id
 
-    async def until_kept(self, timeout: float) -> None:
+    async def wait_until_kept(self, timeout: float) -> None:
         """Wait up to `timeout` seconds until the turns that have ended are written."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
@@ -230,7 +230,7 @@ class Session:
                 self.turns.pop(entry.turn_id, None)
         return entry
 
-    def line_up(self, entry: InFlight, *, changes: bool) -> None:
+    def record_order(self, entry: InFlight, *, changes: bool) -> None:
         """Record a message's place in the order of arrival. Call it when the message arrives.
 
         Args:
@@ -239,40 +239,40 @@ class Session:
         """
         last = self._last_change
         while last is not None and last.finished.is_set():
-            last = last.behind
-        entry.behind = last
+            last = last.previous_change
+        entry.previous_change = last
         if changes:
-            entry.ahead = [
+            entry.earlier_turns = [
                 other for other in self.in_flight.values() if other.turn_id and not other.begun.is_set()
             ]
         self._last_change = entry if changes else last
 
-    async def wait_for_its_turn(self, entry: InFlight) -> None:
+    async def wait_for_earlier_messages(self, entry: InFlight) -> None:
         """Wait until earlier changes have taken effect and, for a change, until earlier turns have begun."""
-        while entry.behind is not None:
-            await entry.behind.finished.wait()
-            entry.behind = entry.behind.behind
-        if entry.ahead:
+        while entry.previous_change is not None:
+            await entry.previous_change.finished.wait()
+            entry.previous_change = entry.previous_change.previous_change
+        if entry.earlier_turns:
             # The semaphore is first in, first out, so no earlier turn still waits for it afterwards.
-            async with self.beginnings:
+            async with self.begin_slots:
                 pass
         # The wait is bounded: a turn may first request a list of models from its provider, and the requests
         # after the change wait too.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(BEGIN_SECONDS):
-                for turn in entry.ahead:
+                for turn in entry.earlier_turns:
                     await turn.begun.wait()
-        entry.ahead = ()
+        entry.earlier_turns = ()
 
     @contextlib.asynccontextmanager
-    async def beginning(self, entry: InFlight) -> AsyncIterator[None]:
+    async def begin_turn(self, entry: InFlight) -> AsyncIterator[None]:
         """Wait until few turns are beginning. This turn then counts until its provider answers or it ends.
 
         It counts for at most `BEGINNING_SECONDS`, so a slow provider does not delay other turns.
         """
-        await self.beginnings.acquire()
+        await self.begin_slots.acquire()
         with contextlib.ExitStack() as place:
-            place.callback(self.beginnings.release)
+            place.callback(self.begin_slots.release)
             timer = asyncio.get_running_loop().call_later(BEGINNING_SECONDS, place.close)
             place.callback(timer.cancel)
             entry.on_answer = place.close
@@ -288,21 +288,21 @@ class Session:
                 for entry in others.values():
                     await entry.finished.wait()
 
-    def run_in_background(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def run_in_background(self, description: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a coroutine until it or the connection ends.
 
         Args:
-            what: a few words that describe the work in the log if it fails.
+            description: a few words for the log if the work fails.
             work: returns the coroutine.
         """
 
-        async def guarded() -> None:
+        async def run_logged() -> None:
             try:
                 await work()
             except Exception:
-                logger.exception("%s failed", what)
+                logger.exception("%s failed", description)
 
-        task = asyncio.ensure_future(guarded())
+        task = asyncio.ensure_future(run_logged())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 

@@ -49,27 +49,27 @@ _OTHER_NAMES = {
 """The names of parameters in other APIs."""
 
 
-def warnings_of_unknown(keys: Iterable[str], parameters: Collection[str]) -> list[WarningEvent]:
+def warn_about_unknown_keys(keys: Iterable[str], parameters: Collection[str]) -> list[WarningEvent]:
     """Return a warning for each key that resembles a parameter.
 
     Args:
         keys: the unknown keys.
         parameters: the wire names of all parameters.
     """
-    known = {_folded(name): name for name in parameters}
-    known |= {_folded(name): right for name, right in _OTHER_NAMES.items() if name not in parameters}
+    known = {_normalize(name): name for name in parameters}
+    known |= {_normalize(name): right for name, right in _OTHER_NAMES.items() if name not in parameters}
     from difflib import get_close_matches  # Deferred: few clients send such keys.
 
     warnings = []
     for key in islice(keys, MAX_KEYS):
         if len(key) > MAX_KEY:
             continue
-        for match in get_close_matches(_folded(key), known, n=1, cutoff=0.8):
-            message = f"{key!r} is not a parameter and was ignored; the parameter is {known[match]!r}."
+        for match in get_close_matches(_normalize(key), known, n=1, cutoff=0.8):
+            message = f"{key!r} is not a parameter and was ignored. The parameter is named {known[match]!r}."
             warnings.append(WarningEvent("unknown_parameter", message))
     return warnings[:MAX_WARNINGS]
 
 
-def _folded(name: str) -> str:
+def _normalize(name: str) -> str:
     """Return one spelling for `max_tokens`, `max-tokens` and `MaxTokens`."""
     return name.replace("_", "").replace("-", "").lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jumpseat.providers import in_words_of_client
+from jumpseat.providers import use_client_commands
 
 _TEXTS = ("message", "hint")
 
@@ -15,7 +15,7 @@ def name_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
 
     Args:
         value: a JSON value with texts of the daemon, never with parts of a conversation.
-        commands: see `in_words_of_client`.
+        commands: see `use_client_commands`.
     """
     if commands is None:
         return value
@@ -24,7 +24,7 @@ def name_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: in_words_of_client(each, commands)
+        key: use_client_commands(each, commands)
         if key in _TEXTS and isinstance(each, str)
         else name_commands(each, commands)
         for key, each in value.items()

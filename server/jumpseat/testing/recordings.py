@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from jumpseat.chat import ChatRequest, Message, Response
-from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.params import ChatStartParams
 from jumpseat.testing.laws import check
 from jumpseat.testing.upstream import Reply
@@ -86,7 +86,7 @@ class Recording:
         """The recorded chat, or None. Its `model` is empty if the recording does not name one."""
         if not self.params:
             return None
-        ask = ask_from_wire(ChatStartParams.model_validate(self.params))
+        ask = turn_from_wire(ChatStartParams.model_validate(self.params))
         request = ChatRequest(
             messages=ask.messages,
             model=ask.model or "",
@@ -148,7 +148,7 @@ def through_the_wire(message: Message) -> Message:
     from jumpseat.rpc.encode import to_wire
 
     stored = json.loads(json.dumps(to_wire(message), ensure_ascii=False, allow_nan=False).encode())
-    return ask_from_wire(ChatStartParams.model_validate({"messages": [stored]})).messages[0]
+    return turn_from_wire(ChatStartParams.model_validate({"messages": [stored]})).messages[0]
 
 
 def strings_in(value: Any) -> Iterator[str]:

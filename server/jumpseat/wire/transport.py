@@ -17,7 +17,7 @@ from jumpseat.wire.polled import PolledReader, PolledWriter
 from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
 
 HIGH_WATER = 1024 * 1024
-"""The number of buffered bytes from which `Transport.ready` waits."""
+"""The number of buffered bytes from which `Transport.wait_until_ready` waits."""
 
 FLOOD_WATER = 16 * HIGH_WATER
 """The number of buffered bytes from which input is no longer read.
@@ -90,18 +90,18 @@ class Transport:
             if self._output.buffered >= FLOOD_WATER and self._input is not None:
                 self._input.pause()
 
-    def hold_input(self) -> None:
-        """Stop reading until `release_input`; a piece that was already read may still be passed on."""
+    def pause_input(self) -> None:
+        """Stop reading until `resume_input`; a piece that was already read may still be passed on."""
         self._held = True
         if self._input is not None:
             self._input.pause()
 
-    def release_input(self) -> None:
+    def resume_input(self) -> None:
         """Continue reading, unless too much output is buffered."""
         self._held = False
         self._progress()
 
-    async def ready(self, limit: int = HIGH_WATER - 1) -> None:
+    async def wait_until_ready(self, limit: int = HIGH_WATER - 1) -> None:
         """Wait until at most `limit` bytes are buffered, or the reader is gone."""
         while self.buffered > limit and not self._closed:
             entry = (limit, asyncio.get_running_loop().create_future())
@@ -119,7 +119,7 @@ class Transport:
         await asyncio.sleep(0)
         try:
             async with asyncio.timeout(timeout):
-                await self.ready(0)
+                await self.wait_until_ready(0)
         except TimeoutError:
             return False
         return not self._output_gone

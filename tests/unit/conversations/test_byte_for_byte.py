@@ -19,7 +19,7 @@ from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.http.answer import AnswerReader
-from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.params import ChatStartParams
 from jumpseat.testing import load_recordings
 from tests.recorded.recordings import recordings
@@ -201,5 +201,5 @@ def test_a_tool_result_has_the_keys_that_the_client_sent(
 ) -> None:
     sent = [{"type": "tool_result", "toolUseId": "1", "content": "a.py", **more}]
     params = ChatStartParams.model_validate({"messages": [{"role": "user", "content": sent}]})
-    keep(store, ask_from_wire(params).messages, "Yes")
+    keep(store, turn_from_wire(params).messages, "Yes")
     assert to_json_form(store.get("a").messages[0].content) == sent

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import jumpseat
-from jumpseat.providers import in_words_of_client
+from jumpseat.providers import use_client_commands
 from jumpseat.providers.commands import HINTED_COMMANDS
 
 pytestmark = pytest.mark.requirement("1:commands")
@@ -39,9 +39,9 @@ BARE = re.compile(
     ],
 )  # fmt: skip
 def test_a_command_becomes_the_clients_or_words(text: str, with_commands: str, without: str) -> None:
-    assert in_words_of_client(text, {"signIn": ":Login", "setKey": ":Key"}) == with_commands
-    assert in_words_of_client(text, {"check": ":Check"}) == without
-    assert in_words_of_client(text, None) == text
+    assert use_client_commands(text, {"signIn": ":Login", "setKey": ":Key"}) == with_commands
+    assert use_client_commands(text, {"check": ":Check"}) == without
+    assert use_client_commands(text, None) == text
 
 
 def test_every_hint_names_a_command_in_the_form_that_is_replaced() -> None:

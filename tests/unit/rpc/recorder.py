@@ -11,7 +11,7 @@ HEADER_END = b"\r\n\r\n"
 
 
 class RecordingWriter:
-    """Accepts frames at once; `ready` waits while the gate is closed."""
+    """Accepts frames at once; `wait_until_ready` waits while the gate is closed."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -28,15 +28,15 @@ class RecordingWriter:
         self.bodies.append(body)
         self._changed.set()
 
-    async def ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Return while the gate is open."""
         await self.gate.wait()
 
-    def hold_input(self) -> None:
+    def pause_input(self) -> None:
         """Note it."""
         self.held = True
 
-    def release_input(self) -> None:
+    def resume_input(self) -> None:
         """Note it."""
         self.held = False
 

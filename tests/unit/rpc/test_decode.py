@@ -27,7 +27,7 @@ from jumpseat.chat import (
     ToolUseBlock,
 )
 from jumpseat.engine import TurnAsk
-from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.params import ChatStartParams
 from jumpseat.wire import write_json
@@ -63,7 +63,7 @@ EVERY: list[ContentBlock] = [
 
 def asked(**params: Any) -> TurnAsk:
     whole = {"messages": [{"role": "user", "content": "hi"}], **params}
-    return ask_from_wire(ChatStartParams.model_validate(whole))
+    return turn_from_wire(ChatStartParams.model_validate(whole))
 
 
 def read(*blocks: Any) -> list[ContentBlock]:

@@ -284,7 +284,7 @@ def test_each_interval_sends_once(clock: Clock, slow: Wire) -> None:
 async def test_a_turn_waits_only_while_the_client_does_not_read() -> None:
     wire = Wire()
     wire.writer.gate.clear()
-    waiting = asyncio.ensure_future(wire.sink.ready())
+    waiting = asyncio.ensure_future(wire.sink.wait_until_ready())
     await asyncio.sleep(0)
     assert not waiting.done()
 

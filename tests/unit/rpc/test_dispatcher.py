@@ -44,7 +44,7 @@ class Desk:
         self.changed.set()
 
     def ask(self, request_id: Any, method: str) -> None:
-        self.dispatcher.request(request_id, method, MethodCall(NoParams(), request_id))
+        self.dispatcher.run_request(request_id, method, MethodCall(NoParams(), request_id))
 
     async def until(self, count: int) -> list[tuple[Any, HandlerOutcome]]:
         """Wait for this many answers, and a moment longer for an extra one."""
@@ -142,7 +142,7 @@ async def test_a_cancel_of_an_unknown_finished_or_mistyped_id_is_false() -> None
 @pytest.mark.parametrize("handler", [now, fails(ZeroDivisionError("x")), fails(RequestError("No."))])
 async def test_a_notification_gets_no_answer(handler: Any) -> None:
     desk = Desk("notification", note=handler)
-    desk.dispatcher.notification("note", MethodCall(NoParams()))
+    desk.dispatcher.run_notification("note", MethodCall(NoParams()))
     for _ in range(3):
         await asyncio.sleep(0)
 

@@ -28,7 +28,7 @@ from jumpseat.chat import (
 )
 from jumpseat.chat import errors as tree
 from jumpseat.config import ProviderConfig, resolve
-from jumpseat.rpc.faults import CANCELLED, CODES, RpcFault, WireError, wire_error
+from jumpseat.rpc.faults import CANCELLED, CODES, RpcFault, WireError, to_wire_error
 
 CONTRACT = [
     (AuthenticationError, 1000, "authentication", False),
@@ -53,7 +53,7 @@ CONTRACT = [
 def test_an_error_of_the_tree_has_its_code_and_its_kind(
     error: type[ChatError], code: int, kind: str, retryable: bool
 ) -> None:
-    assert wire_error(error("It failed.")) == WireError(
+    assert to_wire_error(error("It failed.")) == WireError(
         code, "It failed.", {"kind": kind, "retryable": retryable}
     )
 
@@ -69,7 +69,7 @@ def test_an_error_of_a_plug_in_has_the_code_of_its_base() -> None:
     class ThrottledError(RateLimitError):
         """A plug-in's own."""
 
-    assert wire_error(ThrottledError("Slow down.")).code == 1002
+    assert to_wire_error(ThrottledError("Slow down.")).code == 1002
 
 
 @pytest.mark.requirement("6:data")
@@ -85,7 +85,7 @@ def test_known_facts_of_an_error_are_encoded_and_others_are_absent() -> None:
         hint="Wait.",
     )
 
-    assert wire_error(error).data == {
+    assert to_wire_error(error).data == {
         "kind": "rate_limit",
         "provider": "p",
         "statusCode": 429,
@@ -96,7 +96,7 @@ def test_known_facts_of_an_error_are_encoded_and_others_are_absent() -> None:
         "providerRequestId": "r1",
         "hint": "Try again in 3 seconds. Wait.",
     }
-    assert wire_error(RateLimitError("Slow down.", retry_after=0)).data["retryAfter"] == 0
+    assert to_wire_error(RateLimitError("Slow down.", retry_after=0)).data["retryAfter"] == 0
 
 
 @pytest.mark.requirement("6:wait")
@@ -115,23 +115,23 @@ def test_known_facts_of_an_error_are_encoded_and_others_are_absent() -> None:
 )
 def test_the_hint_of_a_limit_has_the_time_to_wait(seconds: float | None, words: str | None) -> None:
     expected = None if words is None else f"Try again in {words}."
-    assert wire_error(RateLimitError("Slow down.", retry_after=seconds)).data.get("hint") == expected
-    assert "hint" not in wire_error(AuthenticationError("Who?", retry_after=seconds)).data
+    assert to_wire_error(RateLimitError("Slow down.", retry_after=seconds)).data.get("hint") == expected
+    assert "hint" not in to_wire_error(AuthenticationError("Who?", retry_after=seconds)).data
 
 
 @pytest.mark.requirement("6:wait")
 def test_the_time_to_wait_is_also_that_until_a_reset() -> None:
     reset = datetime.now(UTC) + timedelta(hours=5, minutes=-1)
-    assert wire_error(QuotaExceededError("No.", reset_at=reset)).data["hint"] == "Try again in 5 hours."
+    assert to_wire_error(QuotaExceededError("No.", reset_at=reset)).data["hint"] == "Try again in 5 hours."
     past = datetime(2020, 1, 1, tzinfo=UTC)
-    assert "hint" not in wire_error(QuotaExceededError("No.", reset_at=past)).data
+    assert "hint" not in to_wire_error(QuotaExceededError("No.", reset_at=past)).data
 
 
 @pytest.mark.requirement("1:invalid-params")
 def test_wrong_values_are_listed_with_their_paths() -> None:
     error = InvalidRequestError("Two are wrong.", [Problem("a.0", "is odd"), Problem("b", "is even")])
 
-    assert wire_error(error) == WireError(
+    assert to_wire_error(error) == WireError(
         -32602,
         "Two are wrong.",
         {
@@ -153,7 +153,7 @@ def test_wrong_values_are_listed_with_their_paths() -> None:
     ],
 )
 def test_a_fault_of_the_caller_has_a_kind(code: int, kind: str) -> None:
-    assert wire_error(RpcFault(code, "No.")) == WireError(code, "No.", {"kind": kind, "retryable": False})
+    assert to_wire_error(RpcFault(code, "No.")) == WireError(code, "No.", {"kind": kind, "retryable": False})
 
 
 @pytest.mark.requirement("6:internal")
@@ -171,7 +171,7 @@ def test_a_fault_of_the_caller_has_a_kind(code: int, kind: str) -> None:
     ids=lambda defect: type(defect).__name__,
 )
 def test_the_text_of_a_defect_is_not_sent(defect: Exception, caplog: pytest.LogCaptureFixture) -> None:
-    error = wire_error(defect)
+    error = to_wire_error(defect)
 
     assert (error.code, error.data) == (-32603, {"kind": "internal", "retryable": False})
     assert "canary" not in str(error.as_dict())
@@ -184,11 +184,11 @@ def test_secrets_are_removed_from_messages_and_hints() -> None:
     resolve("p", "api_key", "sk-leaked-4711", ProviderConfig())
     error = RequestError("Bad header sk-leaked-4711.", hint="Replace sk-leaked-4711.")
 
-    assert "sk-leaked" not in str(wire_error(error).as_dict())
-    assert "sk-leaked" not in str(wire_error(RpcFault(wire.INVALID_REQUEST, "sk-leaked-4711")).as_dict())
+    assert "sk-leaked" not in str(to_wire_error(error).as_dict())
+    assert "sk-leaked" not in str(to_wire_error(RpcFault(wire.INVALID_REQUEST, "sk-leaked-4711")).as_dict())
 
 
 def test_a_cancel_has_its_code_and_kind() -> None:
     assert CANCELLED.code == -32800
     assert CANCELLED.data["kind"] == "cancelled"
-    assert wire_error(ChatCancelled("x")).data == CANCELLED.data
+    assert to_wire_error(ChatCancelled("x")).data == CANCELLED.data

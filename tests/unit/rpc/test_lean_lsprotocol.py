@@ -43,7 +43,7 @@ def test_pygls_dispatches_with_it() -> None:
         "answers = []\n"
         "methods = [Method('add', lambda session, call: 1 + 1)]\n"
         "dispatcher = Dispatcher(None, methods, lambda key, outcome: answers.append((key, outcome.result)))\n"
-        "dispatcher.request(7, 'add', MethodCall(NoParams(), 7))\n"
+        "dispatcher.run_request(7, 'add', MethodCall(NoParams(), 7))\n"
         "print(answers)\n"
     )
     assert output == "[(7, 2)]"

@@ -182,4 +182,4 @@ async def test_many_changes_leave_nothing_behind(office: Office) -> None:
 
     assert office.log[-1] == 1000
     last = office.connection.session._last_change
-    assert last is None or last.behind is None
+    assert last is None or last.previous_change is None

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from jumpseat.rpc import params
-from jumpseat.rpc.faults import wire_error
+from jumpseat.rpc.faults import to_wire_error
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.param_model import Params
 
@@ -27,7 +27,7 @@ def content(*blocks: Any) -> dict[str, Any]:
 def problems(value: Any, model: type[Params] = params.ChatStartParams) -> list[dict[str, str]]:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(value)
-    fault = wire_error(caught.value)
+    fault = to_wire_error(caught.value)
     assert (fault.code, fault.data["kind"], fault.data["retryable"]) == (-32602, "invalid_params", False)
     found: list[dict[str, str]] = fault.data["errors"]
     return found
@@ -260,7 +260,7 @@ def test_a_refusal_repeats_no_value() -> None:
 
 def test_an_error_of_our_own_rule_is_a_plain_sentence() -> None:
     assert problems(content({"type": "image", "source": "AAAA"}))[0]["message"] == (
-        "mediaType must name an image type where source is bare base64"
+        "mediaType must name an image type if source is bare base64"
     )
 
 

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.params import ChatStartParams, EditStartParams
-from jumpseat.rpc.unknown_keys import warnings_of_unknown
+from jumpseat.rpc.unknown_keys import warn_about_unknown_keys
 
 PARAMETERS = [field.alias or name for name, field in ChatStartParams.model_fields.items()]
 
@@ -39,17 +39,17 @@ PARAMETERS = [field.alias or name for name, field in ChatStartParams.model_field
     ],
 )
 def test_a_mistyped_key_is_a_warning_with_the_right_name(key: str, right: str) -> None:
-    [warning] = warnings_of_unknown([key], PARAMETERS)
+    [warning] = warn_about_unknown_keys([key], PARAMETERS)
 
     assert warning.code == "unknown_parameter"
     assert f"{key!r} is not a parameter" in warning.message
-    assert warning.message.endswith(f"the parameter is {right!r}.")
+    assert warning.message.endswith(f"The parameter is named {right!r}.")
 
 
 @pytest.mark.requirement("1:unknown-keys")
 @pytest.mark.parametrize("key", ["", "user", "metadata", "later", "x", "partialResultToken", "n", "m" * 70])
 def test_any_other_key_is_ignored(key: str) -> None:
-    assert warnings_of_unknown([key], PARAMETERS) == []
+    assert warn_about_unknown_keys([key], PARAMETERS) == []
 
 
 def test_a_parameter_of_each_kind_of_turn_is_no_unknown_key_in_it() -> None:
@@ -57,7 +57,7 @@ def test_a_parameter_of_each_kind_of_turn_is_no_unknown_key_in_it() -> None:
     chat = {"messages": [message], "max_tokens": 5, "temperature": None}
     edit = {"target": {"type": "context", "text": ""}, "instruction": "x", "instructions": "y"}
 
-    [warning] = ask_from_wire(ChatStartParams.model_validate(chat)).warnings
+    [warning] = turn_from_wire(ChatStartParams.model_validate(chat)).warnings
     assert "'max_tokens'" in warning.message
     assert EditStartParams.model_validate(edit).model_extra == {"instructions": "y"}
 
@@ -65,5 +65,5 @@ def test_a_parameter_of_each_kind_of_turn_is_no_unknown_key_in_it() -> None:
 def test_any_number_of_keys_takes_little_time() -> None:
     keys = [f"max_tokens{number}" for number in range(100_000)]
     begun = time.process_time()
-    assert len(warnings_of_unknown(keys, PARAMETERS)) <= 20
+    assert len(warn_about_unknown_keys(keys, PARAMETERS)) <= 20
     assert time.process_time() - begun < 1

@@ -127,7 +127,7 @@ async def test_a_slow_reader_delays_nothing_and_loses_nothing(kind: str) -> None
     # The reader has not started, so a write that waited for it would never return.
     assert time.perf_counter() - began < 20
     assert await transport.flush(0.05) is False
-    waiting = asyncio.create_task(transport.ready())
+    waiting = asyncio.create_task(transport.wait_until_ready())
     await asyncio.sleep(0)
     assert not waiting.done()
 
@@ -152,7 +152,7 @@ async def test_a_lost_reader_ends_the_connection_though_input_stays_open(kind: s
     await recorder.until(lambda: recorder.ends == 1)
     os.write(side.write_fd, b"too late")
     transport.write(b"x")
-    await transport.ready()
+    await transport.wait_until_ready()
     assert transport.buffered == 0
     transport.close()
     assert recorder.data == b""
@@ -163,7 +163,7 @@ async def test_a_reader_lost_while_much_is_buffered_wakes_waiting_callers() -> N
     side, recorder = Side("pipes"), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     transport.write(bytes(2 * HIGH_WATER))
-    waiting = asyncio.gather(transport.ready(), transport.flush(10))
+    waiting = asyncio.gather(transport.wait_until_ready(), transport.flush(10))
     await asyncio.sleep(0)
     os.close(side.read_fd)
     assert (await asyncio.wait_for(waiting, 20))[1] is False
@@ -176,7 +176,7 @@ async def test_close_wakes_waiting_callers_and_is_not_an_end_of_input() -> None:
     side, recorder = Side("pipes"), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     transport.write(bytes(2 * HIGH_WATER))
-    waiting = asyncio.create_task(transport.ready())
+    waiting = asyncio.create_task(transport.wait_until_ready())
     await asyncio.sleep(0)
     transport.close()
     await asyncio.wait_for(waiting, 20)

@@ -62,14 +62,14 @@ async def test_held_input_is_not_read_until_it_is_released() -> None:
         arrived.set()
 
     transport = open_fds(read_fd, os.open(os.devnull, os.O_WRONLY), on_data=on_data, on_eof=lambda: None)
-    transport.hold_input()
+    transport.pause_input()
     os.write(write_fd, b"x")
     transport.write(b"y")
     await transport.flush(5)
     await asyncio.sleep(0.02)
     assert received == []
 
-    transport.release_input()
+    transport.resume_input()
     await asyncio.wait_for(arrived.wait(), 20)
     assert received == [b"x"]
     await transport.aclose(10)

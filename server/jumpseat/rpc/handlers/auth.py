@@ -25,12 +25,12 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
         # A sign-in without a provider uses this one; it is not signed in, else it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         unused = replace(unused, message=f"{why.message} {why.hint}")
-        return _status(session, unused)
+        return _encode_status(session, unused)
     status = await registry.auth_status(provider, refresh=call.params.refresh)
     if status.state == "signed_in" and status.plan is None and status.chat_enabled is None:
         # The adapter has a sign-in, but has not requested the account and its plan.
         status = await registry.auth_status(provider, refresh=True)
-    return _status(session, status)
+    return _encode_status(session, status)
 
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
         session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
         if params.open_browser:
             page = {"uri": prompt.verification_uri, "external": True}
-            opening.append(asyncio.create_task(session.client_requests.ask("window/showDocument", page)))
+            opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", page)))
 
     try:
         status = await registry.account(provider).sign_in(on_prompt)
@@ -55,15 +55,15 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
             task.cancel()
     if status.state == "signed_in":
         await save_default_provider(registry, provider)
-    return _status(session, status)
+    return _encode_status(session, status)
 
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
     """Delete the stored credential and respond with the remaining state."""
     provider = call.params.provider or SIGN_IN_PROVIDER
-    return _status(session, await session.registry.account(provider).sign_out())
+    return _encode_status(session, await session.registry.account(provider).sign_out())
 
 
-def _status(session: Session, status: AuthStatus) -> dict[str, Any]:
+def _encode_status(session: Session, status: AuthStatus) -> dict[str, Any]:
     shaped: dict[str, Any] = name_commands(object_to_wire(status), session.commands)
     return shaped

@@ -9,12 +9,12 @@ from uuid import uuid4
 from jumpseat.chat import ChatError, Problem
 from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.engine import run_turn
-from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault
-from jumpseat.rpc.handlers.transcript import roles_of
-from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept, keeper_of, recorded_as_used
+from jumpseat.rpc.handlers.transcript import find_role_names
+from jumpseat.rpc.keeping import ID_RULE, can_be_kept, create_keeper, recording_use
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
@@ -31,7 +31,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
     """
     conversation = call.params.conversation_id
     if call.params.keep and conversation is not None and not can_be_kept(conversation):
-        problem = Problem("conversationId", RULE_OF_IDS)
+        problem = Problem("conversationId", ID_RULE)
         raise RpcFault(INVALID_PARAMS, f"{problem.path} {problem.message} to be kept.", [problem])
     turn_id = call.params.turn_id or uuid4().hex
     if turn_id in session.turns:
@@ -45,19 +45,19 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
     """Run a turn, stream its events and respond with the whole answer."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        ask = ask_from_wire(call.params, session.shown_paths)
-        keeper = keeper_of(session, ask, turn_id) if call.params.keep else None
-        with recorded_as_used(session, keeper):
+        ask = turn_from_wire(call.params, session.shown_paths)
+        keeper = create_keeper(session, ask, turn_id) if call.params.keep else None
+        with recording_use(session, keeper):
             response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)
         return result_to_wire(response, turn_id)
 
     transcript = None
     if call.params.transcript and call.params.stream:
-        transcript = TranscriptStream(await roles_of(session, call.params.model))
-    return await outcome_of_turn(session, call, run, transcript)
+        transcript = TranscriptStream(await find_role_names(session, call.params.model))
+    return await run_reserved_turn(session, call, run, transcript)
 
 
-async def outcome_of_turn(
+async def run_reserved_turn(
     session: Session,
     call: MethodCall[T],
     run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]],
@@ -89,7 +89,7 @@ async def outcome_of_turn(
     try:
         return HandlerOutcome(await run(sink, turn_id))
     except ChatError as error:
-        reported = session.error_of(error)
+        reported = session.encode_error(error)
         if error.partial is not None:
             reported.data["partial"] = result_to_wire(error.partial, turn_id)
         return HandlerOutcome(error=reported)

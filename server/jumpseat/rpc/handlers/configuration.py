@@ -39,7 +39,7 @@ def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> C
     )
 
 
-def watcher_of(session: Session) -> Watcher:
+def create_watcher(session: Session) -> Watcher:
     """Return a watcher of the configuration file. Call this before reading the file to detect all changes."""
     environment = session.environment
     named = session.config_file
@@ -73,17 +73,17 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
         session: the session of the connection.
         overlay: the client's new configuration; None for the last accepted one.
     """
-    async with session.configuring:
+    async with session.configuration_lock:
         if overlay is None:
             overlay = session.overlay
         try:
             config = await run_blocking(read_configuration, session, overlay)
         except ConfigError as error:
-            logger.error("the configuration stays as it was: %s %s", error.message, error.hint or "")
-            show(session, f"The configuration stays as it was. {error.message}")
+            logger.error("the previous configuration stays in effect: %s %s", error.message, error.hint or "")
+            show_message(session, f"The previous configuration stays in effect. {error.message}")
             return
         except Exception:
-            logger.exception("the configuration stays as it was, because reading it failed")
+            logger.exception("the configuration cannot be read; the previous one stays in effect")
             return
         session.overlay = overlay
         before = session.registry.config
@@ -116,9 +116,9 @@ def show_faults(session: Session, before: Config | None = None) -> None:
     for faults, known in ((config.faults, of_providers), (config.faults_of_prompts, of_prompts)):
         for name, of_one in faults.items():
             if name not in known:
-                show(session, error_of(of_one).message)
+                show_message(session, error_of(of_one).message)
 
 
-def show(session: Session, message: str) -> None:
+def show_message(session: Session, message: str) -> None:
     """Show the user a sentence with the LSP notification `window/showMessage`."""
     session.outbox.notify(SHOW_MESSAGE, {"type": ERROR, "message": message})

@@ -38,7 +38,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
     params, library = call.params, session.library
     directory = None if params.cwd is None else str(session.environment.absolute(params.cwd))
     # The first use of the index belongs in the thread too, because it imports SQLite.
-    page = await _in_store(
+    page = await _call_store(
         lambda: library.index.page(
             directory=directory, query=params.query, limit=params.limit, cursor=params.cursor
         )
@@ -51,7 +51,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
 
 async def conversations_get(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
     """Return a whole conversation in the form of a chat's params."""
-    kept = await _in_store(session.conversations.get, call.params.id)
+    kept = await _call_store(session.conversations.get, call.params.id)
     session.use_conversation(kept.row.id)
     result: dict[str, Any] = {**object_to_wire(kept.row), "messages": to_wire(kept.messages)}
     if kept.system is not None:
@@ -63,28 +63,28 @@ async def conversations_get(session: Session, call: MethodCall[ConversationParam
 
 async def conversations_fork(session: Session, call: MethodCall[ConversationForkParams]) -> dict[str, Any]:
     """Copy a conversation or its beginning."""
-    _check_that_keeping_is_on(session)
+    _require_keeping(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
-    return object_to_wire(await _in_store(session.conversations.fork, params.id, params.messages, secrets))
+    return object_to_wire(await _call_store(session.conversations.fork, params.id, params.messages, secrets))
 
 
 async def conversations_rename(
     session: Session, call: MethodCall[ConversationRenameParams]
 ) -> dict[str, Any]:
     """Change the title of a conversation."""
-    _check_that_keeping_is_on(session)
+    _require_keeping(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
-    return object_to_wire(await _in_store(session.conversations.rename, params.id, params.title, secrets))
+    return object_to_wire(await _call_store(session.conversations.rename, params.id, params.title, secrets))
 
 
 async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
     """Delete a conversation, even if keeping is switched off."""
-    return {"deleted": await _in_store(session.conversations.delete, call.params.id)}
+    return {"deleted": await _call_store(session.conversations.delete, call.params.id)}
 
 
-async def _in_store(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+async def _call_store(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Call a method of the store. Raise ConfigError if the store cannot be read or written."""
     try:
         return await run_blocking(partial(method, *arguments, **named))
@@ -92,10 +92,10 @@ async def _in_store(method: Callable[P, T], *arguments: P.args, **named: P.kwarg
         raise ConfigError(error.message, hint=error.hint) from None
 
 
-def _check_that_keeping_is_on(session: Session) -> None:
+def _require_keeping(session: Session) -> None:
     if not session.registry.config.conversations.keep:
         raise ConfigError(
-            "Keeping conversations is switched off, so none is written.",
+            "Keeping conversations is switched off, so they cannot be changed.",
             hint="Remove keep = false from the table [conversations] of the configuration file.",
         )
 
@@ -114,7 +114,7 @@ def follow_conversations(session: Session) -> None:
             prune_in_background(session)
         async for _ in watcher:
             try:
-                ids, known = await run_blocking(_changes_since, session.library, known)
+                ids, known = await run_blocking(_read_changes, session.library, known)
             except StateError:
                 continue  # The file changes again when the process that locked it is done.
             for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
@@ -123,6 +123,6 @@ def follow_conversations(session: Session) -> None:
     session.run_in_background("following the kept conversations", follow)
 
 
-def _changes_since(library: ConversationLibrary, known: int) -> tuple[list[str] | None, int]:
+def _read_changes(library: ConversationLibrary, known: int) -> tuple[list[str] | None, int]:
     # Call this in a thread: the first use of `index` imports SQLite and opens the file.
     return library.index.changes_since(known)

@@ -9,8 +9,8 @@ from jumpseat.engine import run_edit
 from jumpseat.rpc.decode import edit_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
-from jumpseat.rpc.handlers.chat import outcome_of_turn
-from jumpseat.rpc.keeping import keeper_of, recorded_as_used
+from jumpseat.rpc.handlers.chat import run_reserved_turn
+from jumpseat.rpc.keeping import create_keeper, recording_use
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import EditStartParams
 from jumpseat.rpc.session import Session
@@ -26,10 +26,10 @@ async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> Han
         if call.params.keep:
             # Keep only the user's text, not the prompt that the engine adds around it.
             kept = Message("user", (target, TextBlock(instruction)))
-            keeper = keeper_of(session, ask, turn_id, [kept])
-        with recorded_as_used(session, keeper):
+            keeper = create_keeper(session, ask, turn_id, [kept])
+        with recording_use(session, keeper):
             edit = await run_edit(session.registry, ask, target, instruction, sink, keeper)
         result = result_to_wire(edit.response, turn_id)
         return result if edit.replacement is None else {**result, "replacement": edit.replacement}
 
-    return await outcome_of_turn(session, call, run)
+    return await run_reserved_turn(session, call, run)

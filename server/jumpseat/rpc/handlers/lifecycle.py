@@ -11,14 +11,14 @@ from jumpseat.config import SavedSettings, saved_settings_file
 from jumpseat.providers import Registry
 from jumpseat.rpc.faults import RpcFault
 from jumpseat.rpc.handlers.configuration import (
+    create_watcher,
     follow_configuration,
     read_configuration,
     show_faults,
-    watcher_of,
 )
 from jumpseat.rpc.handlers.conversations import follow_conversations
 from jumpseat.rpc.handlers.settings import follow_saved_settings
-from jumpseat.rpc.keeping import workspace_of
+from jumpseat.rpc.keeping import find_workspace
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.notices import forward_changes
 from jumpseat.rpc.params import CancelParams, InitializeParams, NoParams
@@ -67,13 +67,13 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
             f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, versions))}.",
         )
     # Create the watcher before the file is read so that no change is missed.
-    watcher = watcher_of(session)
+    watcher = create_watcher(session)
     config = read_configuration(session, options.config)
     # Nothing below may fail: a failed `initialize` must not change the session.
     session.overlay = options.config
     session.registry = Registry(config, SavedSettings(saved_settings_file(session.environment.places)))
     session.client_info = params.client_info
-    session.workspace = workspace_of(params)
+    session.workspace = find_workspace(params)
     if params.client_info is not None:
         session.registry.client_info = ClientInfo(params.client_info.name, params.client_info.version)
     session.coalesce_ms = options.coalesce_ms

@@ -31,27 +31,27 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
         registry.table(named)
     providers = [named] if named is not None else registry.ids
     models, failures = await list_all_models(registry, providers, refresh=call.params.refresh)
-    default = await _default_model_id(session, named)
+    default = await _find_default_model(session, named)
     listed = {model.provider for model in models}
     capabilities = {
-        provider: _claims_of(registry, provider)
+        provider: _list_claims(registry, provider)
         for provider in listed
         if registry.is_sound(provider)  # The configuration may have changed meanwhile.
     }
     return {
-        "models": await compute(True, _rows, models, default, capabilities),
-        "errors": name_commands([_failure(failure) for failure in failures], session.commands),
+        "models": await compute(True, _encode_rows, models, default, capabilities),
+        "errors": name_commands([_encode_failure(failure) for failure in failures], session.commands),
     }
 
 
-def _claims_of(registry: Registry, provider: str) -> Capabilities:
+def _list_claims(registry: Registry, provider: str) -> Capabilities:
     """Return the capabilities from the configuration or a probe, without the adapter's assumptions."""
     values, sources = registry.capabilities(provider)
     stated = {name: getattr(values, name) and source != "static" for name, source in sources.items()}
     return Capabilities(**stated)
 
 
-def _rows(
+def _encode_rows(
     models: Sequence[ModelInfo], default: str | None, capabilities: Mapping[str, Capabilities]
 ) -> list[dict[str, Any]]:
     return [
@@ -67,8 +67,8 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
     target = await resolve_model(registry, call.params.model)
     await registry.account(target.provider).accept_terms(target.model)
     rows = await registry.list_models(target.provider, refresh=True)
-    default = await _default_model_id(session)
-    stated = _claims_of(registry, target.provider)
+    default = await _find_default_model(session)
+    stated = _list_claims(registry, target.provider)
     return {
         "model": next(
             model_to_wire(row, is_default=row.id == default, capabilities=stated)
@@ -78,7 +78,7 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
     }
 
 
-async def _default_model_id(session: Session, listed: str | None = None) -> str | None:
+async def _find_default_model(session: Session, listed: str | None = None) -> str | None:
     """Return the model that a chat without a model would use, or None if there is none."""
     registry = session.registry
     try:
@@ -94,5 +94,5 @@ async def _default_model_id(session: Session, listed: str | None = None) -> str 
     return f"{target.provider}:{target.model}"
 
 
-def _failure(failure: ProviderFailure) -> dict[str, Any]:
+def _encode_failure(failure: ProviderFailure) -> dict[str, Any]:
     return {"provider": failure.provider, "error": to_wire(failure.error)}

@@ -40,12 +40,12 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
         provider = patch.get("default_provider")
         fault = await fault_of_new_default(registry, model, provider if isinstance(provider, str) else None)
     answer: dict[str, Any] = {"settings": await registry.saved.save(patch, schemas, fault)}
-    if messages := list(_without_effect(patch, registry.config)):
+    if messages := list(_describe_overridden(patch, registry.config)):
         answer["warnings"] = [{"code": "overridden", "message": message} for message in messages]
     return answer
 
 
-def _without_effect(patch: Mapping[str, Any], config: Config) -> Iterator[str]:
+def _describe_overridden(patch: Mapping[str, Any], config: Config) -> Iterator[str]:
     """Yield a sentence for each new value that the configuration overrides."""
     of_file = dict(overridden(patch, config.setting_values_of_file))
     for key, value in overridden(patch, config.setting_values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.engine import count_tokens
-from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import CountTokensParams
@@ -17,7 +17,7 @@ async def chat_count_tokens(session: Session, call: MethodCall[CountTokensParams
     params = call.params
     counted = await count_tokens(
         session.registry,
-        ask_from_wire(params, session.shown_paths),
+        turn_from_wire(params, session.shown_paths),
         session.tokens,
         session.memory,
         allow_estimate=params.allow_estimate,

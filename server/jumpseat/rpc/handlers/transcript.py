@@ -26,7 +26,7 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParams])
     text = call.params.text
     takes_long = len(text) > LONG_TEXT
     front = await compute(takes_long, parse_front_matter, text)
-    roles = await roles_of(session, front.model)
+    roles = await find_role_names(session, front.model)
     read = await compute(takes_long, parse, text, roles=roles, front=front)
 
     def to_result() -> dict[str, Any]:
@@ -56,13 +56,13 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
         model=params.model,
         settings=params.settings,
         conversation=params.conversation_id,
-        roles=await roles_of(session, params.model),
+        roles=await find_role_names(session, params.model),
         trim_answers=params.trim_answers,
     )
     return {"text": text}
 
 
-async def roles_of(session: Session, model: str | None) -> RoleNames:
+async def find_role_names(session: Session, model: str | None) -> RoleNames:
     """Return the role names in headings, configured for the model's provider or else standard."""
     registry, standard = session.registry, RoleNames()
     tables = {name: registry.table(name).roles for name in registry.ids}

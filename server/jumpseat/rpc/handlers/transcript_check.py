@@ -17,11 +17,11 @@ from jumpseat.chat.transcript import (
     parse_front_matter,
 )
 from jumpseat.engine import Finding, TurnAsk, check_ask, finding_of
-from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import to_wire
-from jumpseat.rpc.faults import wire_error
-from jumpseat.rpc.handlers.transcript import LONG_TEXT, roles_of
-from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept
+from jumpseat.rpc.faults import to_wire_error
+from jumpseat.rpc.handlers.transcript import LONG_TEXT, find_role_names
+from jumpseat.rpc.keeping import ID_RULE, can_be_kept
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ChatStartParams, TranscriptParams
 from jumpseat.rpc.session import Session
@@ -47,19 +47,21 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
         front = await compute(takes_long, parse_front_matter, text)
     except FrontMatterError as error:
         finding = Finding("", f"The front matter cannot be read: {error.problem}.", "front_matter")
-        return {"diagnostics": _diagnostics([(finding, LinePart(error.line))], text)}
-    read = await compute(takes_long, parse, text, roles=await roles_of(session, front.model), front=front)
-    ask, findings = await compute(takes_long, _ask_of, read)
+        return {"diagnostics": _encode_diagnostics([(finding, LinePart(error.line))], text)}
+    read = await compute(
+        takes_long, parse, text, roles=await find_role_names(session, front.model), front=front
+    )
+    ask, findings = await compute(takes_long, _decode_turn, read)
     findings += await check_ask(session.registry, ask, session.tokens)
     if "conversation" in front.places and not (front.conversation and can_be_kept(front.conversation)):
-        message = f"conversation is ignored: it {RULE_OF_IDS}."
+        message = f"conversation is ignored: it {ID_RULE}."
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
-    placed = [(each, _place_of(each.path, front, read)) for each in findings[:MOST_DIAGNOSTICS]]
-    diagnostics = await compute(takes_long, _diagnostics, placed, text)
+    placed = [(each, _find_place(each.path, front, read)) for each in findings[:MOST_DIAGNOSTICS]]
+    diagnostics = await compute(takes_long, _encode_diagnostics, placed, text)
     return {"diagnostics": name_commands(diagnostics, session.commands)}
 
 
-def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
+def _decode_turn(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
     """Return the turn of a chat with this text without its invalid params, and a finding for each of them."""
     given = {
         "messages": to_wire(read.messages) or _QUESTION,
@@ -71,9 +73,11 @@ def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
     findings: list[Finding] = []
     while True:
         try:
-            return ask_from_wire(ChatStartParams.model_validate(params)), findings
+            return turn_from_wire(ChatStartParams.model_validate(params)), findings
         except ValidationError as error:
-            problems = [Problem(each["path"], each["message"]) for each in wire_error(error).data["errors"]]
+            problems = [
+                Problem(each["path"], each["message"]) for each in to_wire_error(error).data["errors"]
+            ]
             findings += map(finding_of, problems)
             wrong = params.keys() & {problem.path.partition(".")[0] for problem in problems}
             if not wrong:
@@ -82,7 +86,7 @@ def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
             params.setdefault("messages", _QUESTION)
 
 
-def _place_of(path: str, front: FrontMatter, read: Transcript) -> LinePart:
+def _find_place(path: str, front: FrontMatter, read: Transcript) -> LinePart:
     """Return the place of a chat's param in the text, or the first line if the text does not contain it."""
     if path in front.places:
         return front.places[path]
@@ -94,7 +98,7 @@ def _place_of(path: str, front: FrontMatter, read: Transcript) -> LinePart:
     return LinePart((wanted or sections[-1:])[0].start_line)
 
 
-def _diagnostics(placed: list[tuple[Finding, LinePart]], text: str) -> list[dict[str, Any]]:
+def _encode_diagnostics(placed: list[tuple[Finding, LinePart]], text: str) -> list[dict[str, Any]]:
     lines = lines_of(text)
     return [
         {
