@@ -193,7 +193,7 @@ $(LINT_READY): pyproject.toml | $(LINT)/bin/pip
 	@$(PIP_INSTALL) --editable '.[lint]'
 	@touch $@
 
-# uv knows the oldest releases that fit, and that have wheels for this Python; pip installs them, as it heeds the machine's own configuration.
+# uv knows the oldest releases that fit, and that have wheels for this Python; pip installs them, because it respects the machine's own configuration.
 $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/pip
 	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) 'uv>=0.13,<0.14'

@@ -48,7 +48,7 @@ Nil is the daemon's default."
 ;; `jumpseat-file-p' reads this option before the package is loaded.
 ;;;###autoload
 (defcustom jumpseat-directory (locate-user-emacs-file "jumpseat/chats/")
-  "Where \\[jumpseat-save] saves a new chat."
+  "The directory in which \\[jumpseat-save] saves a new chat."
   :type 'directory)
 
 (defcustom jumpseat-open-browser 'local
@@ -76,7 +76,7 @@ The oldest lines are removed."
   :type '(choice (const :tag "Keep all of it" nil) natnum))
 
 (defcustom jumpseat-package nil
-  "What \\[jumpseat-install] installs, as a requirement for pip; nil is this version."
+  "The requirement for pip that \\[jumpseat-install] installs; nil is this version."
   :type '(choice (const :tag "This version" nil) string))
 
 (defface jumpseat-note '((t :inherit shadow))

@@ -90,7 +90,7 @@ def _memory(hub: Hub, home: str) -> None:
 
 
 def _unpaced(home: str, base_url: str) -> None:
-    """As many deltas as the client can read, each way in turn."""
+    """Measure as many deltas as the client can read, for `serve` and `attach` in turn."""
     asked = [{"role": "user", "content": f"firehose {FIREHOSE} 1"}]
     times: dict[str, list[float]] = {"serve": [], "attach": []}
     with blocking_daemon() as alone, closing(BlockingDaemon(home, ATTACH)) as client:

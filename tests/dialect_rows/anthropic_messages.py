@@ -1,4 +1,4 @@
-"""What the dialect "Anthropic messages" must do, row by row."""
+"""The requirements of the dialect "Anthropic messages", row by row."""
 
 PREFIX = "messages"
 ROWS: dict[str, str | tuple[str, str]] = {

@@ -1,4 +1,4 @@
-"""What the dialect "chat completions" must do, row by row."""
+"""The requirements of the dialect "chat completions", row by row."""
 
 PREFIX = "chat"
 ROWS: dict[str, str | tuple[str, str]] = {
@@ -47,7 +47,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "error-statuses": "401, 403, 404, 400, 429 and 5xx have their classes",
     "error-codes": "model_not_found, context_length_exceeded, invalid_api_key, insufficient_quota",
     "should-retry": "x-should-retry has the first word, but a quota is never retried",
-    "garbage": "an event that is no JSON is left out with a warning; a broken object is a protocol error",
+    "garbage": "an event that is not JSON is left out with a warning; a broken object is a protocol error",
     "retry-after": "retry-after-ms, then seconds, then a date; 0 ms counts as absent; garbage is ignored",
     "retry-after-long": "a wait of more than the contract's 60 s is reported, not slept",
     "retry-before-output": "nothing is tried again once output was shown",

@@ -1,4 +1,4 @@
-"""What the provider "GitHub Copilot" must do beyond the dialects it speaks, row by row."""
+"""The requirements of the provider "GitHub Copilot" beyond its dialects, row by row."""
 
 PREFIX = "copilot"
 ROWS: dict[str, str | tuple[str, str]] = {

@@ -1,4 +1,4 @@
-"""What the provider "Copilot language server" must do, row by row."""
+"""The requirements of the provider "Copilot language server", row by row."""
 
 PREFIX = "language-server"
 ROWS: dict[str, str | tuple[str, str]] = {

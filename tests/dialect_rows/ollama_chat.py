@@ -1,4 +1,4 @@
-"""What the dialect "Ollama's /api/chat" must do, row by row."""
+"""The requirements of the dialect "Ollama's /api/chat", row by row."""
 
 PREFIX = "ollama"
 ROWS: dict[str, str | tuple[str, str]] = {
@@ -30,7 +30,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "error-before-output": "statuses with {error} become the error tree, unauthorized and 429 among them",
     "error-in-stream": "a line with error in mid-stream is an error that keeps the partial",
     "early-end": "an end without done is a protocol error that keeps the partial",
-    "garbage-line": "a line that is no JSON is left out with a warning; a broken object is a protocol error",
+    "garbage-line": "a line that is not JSON is left out with a warning; a broken object is a protocol error",
     # The server.
     "no-thinking": "400 `does not support thinking` leads to one attempt without think, and is remembered",
     "no-tools": "400 `does not support tools` is a request error with a hint",

@@ -1,4 +1,4 @@
-"""What the dialect "OpenAI responses" must do, row by row."""
+"""The requirements of the dialect "OpenAI responses", row by row."""
 
 PREFIX = "responses"
 ROWS: dict[str, str | tuple[str, str]] = {
@@ -54,7 +54,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "whole-body": "a body that is not streamed gives the same",
     "no-terminal": "an answer without a terminal event ended early; the partial is kept",
     "done-mark": "[DONE] after the terminal event is not read; without one it ends a complete answer",
-    "garbage": "an event that is no JSON is left out with a warning, unless text was lost with it",
+    "garbage": "an event that is not JSON is left out with a warning, unless text was lost with it",
     "no-event-lines": "event: lines, comments, sequence numbers and padding do not matter",
     # Endpoints.
     "refused-parameter": "a refused parameter is left out, once and from then on, a member of one by itself",

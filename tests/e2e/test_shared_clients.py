@@ -93,7 +93,7 @@ def run_installed_command(directory: Path, variables: Mapping[str, str]) -> subp
 
 @pytest.mark.requirement("9:commands")
 @pytest.mark.usefixtures("config")
-async def test_a_command_whose_daemon_is_killed_says_so_and_the_next_command_starts_another(
+async def test_after_a_killed_daemon_the_next_command_starts_another(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))

@@ -1,4 +1,4 @@
-"""What is the same in every editor whose chats are text buffers."""
+"""The behaviour that all editors share whose chats are text buffers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Editor(Protocol):
 
     @property
     def screen(self) -> str:
-        """What a person sees."""
+        """The text on the screen."""
 
     @property
     def messages(self) -> list[str]:
-        """What the client has said."""
+        """The messages that the client has shown."""
 
     def ask(self, question: str) -> None:
         """Write a question at the end of the chat and send it."""
@@ -56,7 +56,7 @@ def begin(child: Editor, provider: ThreadedUpstream, *pieces: str) -> Gate:
 
 
 def stopped_in_the_middle(child: Editor, provider: ThreadedUpstream) -> None:
-    """What came stays, and is part of the next turn."""
+    """Check that a stopped answer stays and is part of the next turn."""
     provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))
     child.ask("Tell me a story.")
     child.sees("Half an ans")
@@ -248,7 +248,7 @@ def about_the_sky(child: Editor, provider: ThreadedUpstream) -> None:
 
 
 def about_the_sky_again(child: Editor, provider: ThreadedUpstream) -> None:
-    """That chat, where it is continued."""
+    """Continue that chat, and check its text."""
     provider.script(Reply.events(completion_stream(["Really."])))
     child.sees("▸ Thinking (1 line)")
     assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")

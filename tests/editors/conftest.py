@@ -41,7 +41,7 @@ def empty_home(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def home(empty_home: Path, provider: ThreadedUpstream) -> Path:
-    """That directory, configured for the provider `fake`."""
+    """An empty home with a configuration for the provider `fake`."""
     config_of(empty_home, provider.base_url)
     return empty_home
 

@@ -27,7 +27,7 @@ class GitHub:
 
     @property
     def page(self) -> str:
-        """Where a user enters the code."""
+        """The address at which a user enters the code."""
         return f"{self._emulator.github_url}/login/device"
 
     def approve(self, code: str) -> None:
@@ -35,7 +35,7 @@ class GitHub:
         self._run(self._emulator.approve, code, "octocat")
 
     def policies(self) -> list[Any]:
-        """What was sent to accept or refuse the terms of a model."""
+        """The bodies of requests that accept or refuse the terms of a model."""
         seen = self._run(self._emulator.requests)
         return [request.json for request in seen if request.path.endswith("/policy")]
 

@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 KEPT = {".config/jumpseat", ".local/state/jumpseat", ".local/share/jumpseat"}
-"""What stays after an uninstall: docs/command-line.md names these directories."""
+"""The directories that stay after an uninstall; docs/command-line.md names them."""
 
 
 class Home:
@@ -99,7 +99,7 @@ def commands_of(installer: str, wheel: str, home: Home) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("installer", ["uv", "pipx"])
-def test_a_tool_installer_gives_the_command_with_its_local_model_and_takes_it_away_again(
+def test_a_tool_installer_installs_and_removes_the_command_and_its_local_model(
     installer: str, home: Home, wheel: Path
 ) -> None:
     commands = commands_of(installer, f"{wheel}[local]", home)

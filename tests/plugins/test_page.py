@@ -1,4 +1,4 @@
-"""The code on the page for authors of plug-ins is the example's; the example imports only public names."""
+"""The page for authors of plug-ins shows the example's code, which imports only public names."""
 
 from __future__ import annotations
 

@@ -185,18 +185,18 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
     async def come_and_go(number: int) -> None:
         async with hub.client() as client:
             match number % 6:
-                case 0:  # In order.
+                case 0:  # The client ends in order.
                     await client.initialize(provider(upstream.base_url))
                     await chats(client, 1)
                     await client.request("shutdown")
                     client.notify("exit")
                     assert await client.exit_code() == 0
-                case 1:  # In the middle of an answer.
+                case 1:  # The client is killed during an answer.
                     await client.initialize(provider(upstream.base_url))
                     client.start("chat/start", {"messages": [user("stall")]})
                     await client.read_delta("text_delta")
                     client.process.kill()
-                case 2:  # Without a word.
+                case 2:  # The client leaves before its first message.
                     client.close_stdin()
                     assert await client.exit_code() == 1
                 case 3:  # Killed at any time.

@@ -1,4 +1,4 @@
-"""Where sharing is not possible, `attach` serves its client itself, and says so in the log."""
+"""If sharing is not possible, `attach` serves its client itself and says so in the log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def serves_itself(hub: Hub, reason: str) -> None:
     assert reason in log
 
 
-async def test_a_state_directory_that_cannot_be_used_is_no_reason_to_refuse_a_client(hub: Hub) -> None:
+async def test_clients_are_served_without_a_usable_state_directory(hub: Hub) -> None:
     (hub.home / "daemon").write_text("not a directory")
     await serves_itself(hub, "cannot be used (File exists)")
 
@@ -194,7 +194,7 @@ def run(home: Path, *flags: str, **streams: int) -> subprocess.CompletedProcess[
     )
 
 
-async def test_a_closed_standard_stream_is_no_stream_of_the_daemon(hub: Hub) -> None:
+async def test_the_daemon_does_not_inherit_a_closed_standard_stream(hub: Hub) -> None:
     script = f"exec {sys.executable} -m jumpseat attach 2>&-"
     done = await asyncio.to_thread(
         subprocess.run,

@@ -36,7 +36,7 @@ async def begin_turn(client: Daemon, upstream: FakeUpstream) -> int:
 
 
 @pytest.mark.requirement("9:attach-dies")
-async def test_a_client_that_closes_its_pipes_in_mid_stream_ends_its_session_and_its_attach_process(
+async def test_closing_the_pipes_ends_the_session_and_its_attach_process(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     async with hub.client() as client, hub.client() as other:
@@ -72,9 +72,7 @@ async def test_a_session_ends_with_the_process_that_the_client_named(
 
 
 @pytest.mark.requirement("9:daemon-dies")
-async def test_no_turn_is_answered_twice_when_the_daemon_is_killed_and_the_client_starts_again(
-    hub: Hub, upstream: FakeUpstream
-) -> None:
+async def test_no_turn_is_answered_twice_if_the_daemon_is_killed(hub: Hub, upstream: FakeUpstream) -> None:
     async with hub.client() as client:
         await begin_turn(client, upstream)
         await hub.kill()

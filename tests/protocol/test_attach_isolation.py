@@ -21,7 +21,7 @@ REQUESTS = 40
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """A named pipe without a writer: opening it for reading waits for ever."""
+    """A named pipe without a writer: opening it for reading blocks until somebody writes."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     return path

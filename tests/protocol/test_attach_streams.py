@@ -208,7 +208,7 @@ def run(command: Sequence[str], home: Path, streams: Streams) -> tuple[int, byte
 
 
 def read_answer(screen: int) -> bytes:
-    """What comes up to the end of the last answer."""
+    """Return the bytes up to the end of the last answer."""
     return converse(screen, only_read=True)
 
 

@@ -1,4 +1,4 @@
-"""Clients of one daemon with surroundings of their own: none sees another's."""
+"""Clients of one daemon have their own environments, and no client sees another client's values."""
 
 from __future__ import annotations
 

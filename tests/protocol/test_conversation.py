@@ -65,7 +65,7 @@ def in_messages(body: Body) -> None:
 
 
 def in_ollama(body: Body) -> None:
-    """As chat completions; a tool message names its tool."""
+    """Check that the body follows the rules of chat completions, and that a tool message names its tool."""
     waiting: list[tuple[str, str]] = []
     for each in body["messages"]:
         if each["role"] == "tool":

@@ -267,7 +267,7 @@ async def test_attached_clients_are_notified_of_each_others_changes(hub: Hub, up
 
 
 @pytest.mark.requirement("10:keep-false")
-async def test_with_keeping_off_nothing_is_written_but_what_is_kept_can_be_read_and_deleted(
+async def test_with_keeping_off_old_conversations_can_be_read_and_deleted(
     keeping: Daemon, tmp_path: Path
 ) -> None:
     await keep(keeping, "one", "Hi")
@@ -284,7 +284,7 @@ async def test_with_keeping_off_nothing_is_written_but_what_is_kept_can_be_read_
 
 
 @pytest.mark.requirement("10:pruned")
-async def test_the_oldest_conversations_are_deleted_after_a_turn_and_the_last_used_one_stays(
+async def test_the_oldest_conversations_are_deleted_after_a_turn(
     tmp_path: Path, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hello"])))

@@ -63,7 +63,7 @@ async def test_daemons_that_start_together_share_one_exchange(home, emulator):
 
 
 @pytest.mark.requirement("8:token-expires")
-async def test_a_token_that_expires_between_two_chats_is_replaced_once_without_a_retry_event(home, emulator):
+async def test_a_token_that_expires_between_chats_is_replaced_without_a_retry_event(home, emulator):
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
         emulator.expire_copilot_tokens()
@@ -147,7 +147,7 @@ async def test_a_classic_personal_token_is_refused_before_it_is_sent_anywhere(ho
 
 
 @pytest.mark.requirement("8:token-fallback")
-async def test_an_app_that_the_exchange_does_not_know_falls_back_once_and_that_is_remembered(home, emulator):
+async def test_an_app_unknown_to_the_exchange_falls_back_once(home, emulator):
     emulator.credentials.exchange_apps.clear()
     async with copilot_daemon(home) as daemon:
         chats = [await daemon.request("chat/start", CHAT) for _ in range(3)]

@@ -36,7 +36,7 @@ async def keeping(home: Path, upstream: FakeUpstream) -> AsyncIterator[Daemon]:
 
 
 def kept(home: Path, conversation: str) -> Kept:
-    """What another process reads of a conversation."""
+    """Read a kept conversation as another process does."""
     return ConversationStore(conversations_directory(home)).get(conversation)
 
 

@@ -1,4 +1,4 @@
-"""What is kept when the daemon, its client or the disk fails."""
+"""Conversations are kept although the daemon, its client or the disk fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def said(*words: str) -> dict[str, Any]:
 
 
 def kept(home: Path, name: str = "a") -> list[str]:
-    """What another process reads."""
+    """Return the kept texts that another process reads."""
     return texts(ConversationStore(conversations_directory(home)), name)
 
 

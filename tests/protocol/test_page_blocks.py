@@ -118,7 +118,7 @@ CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
     '"error"': error,
     '"conversations"': conversations,
 }
-"""What shows a block, by a key of it."""
+"""The function that checks a block, by a key of the block."""
 
 
 @pytest.mark.parametrize("block", blocks(PROTOCOL, "json"), ids=str)

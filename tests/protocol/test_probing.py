@@ -23,7 +23,7 @@ async def probed(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:
 
 
 def found(row: dict[str, Any]) -> dict[str, bool]:
-    """What a probe found, by the capability."""
+    """Return the results of a probe by capability."""
     return {
         name: row["capabilities"][name]
         for name, source in row["capabilitySources"].items()

@@ -189,7 +189,7 @@ async def test_a_broken_file_is_the_answer_to_initialize_until_it_is_fixed(home:
 
 
 @pytest.mark.requirement("4:default-provider", "6:config")
-async def test_a_local_model_that_the_user_names_is_the_default_even_if_its_file_is_missing(
+async def test_a_configured_local_model_is_the_default_even_if_its_file_is_missing(
     home: Path,
 ) -> None:
     (home / "config.toml").write_text('[providers.local]\nmodel_path = "/nowhere/m.gguf"\n', "utf-8")

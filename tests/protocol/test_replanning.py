@@ -55,7 +55,7 @@ async def test_an_endpoint_that_refuses_every_attempt_ends_the_turn(
 
 
 @pytest.mark.requirement("chat:nine-character-ids")
-async def test_a_server_that_wants_nine_character_ids_gets_them_and_the_client_keeps_its_own(
+async def test_a_server_that_wants_nine_character_ids_gets_them(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     words = "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."

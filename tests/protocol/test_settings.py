@@ -54,7 +54,7 @@ async def test_settings_are_saved_returned_whole_and_present_after_a_restart(
 
 
 @pytest.mark.requirement("5:settings-overridden")
-async def test_a_saved_value_that_the_configuration_overrides_has_a_warning_that_says_where(
+async def test_saving_a_value_that_the_configuration_overrides_warns_where(
     home: Path, upstream: FakeUpstream
 ) -> None:
     (home / "config.toml").write_text(
@@ -177,7 +177,7 @@ async def test_every_daemon_notifies_what_another_one_saved(home: Path) -> None:
 
 
 @pytest.mark.requirement("5:settings-precedence", "2:max-tokens")
-async def test_a_chats_values_take_precedence_over_the_configuration_and_that_over_saved_ones(
+async def test_a_chats_values_precede_configured_and_those_precede_saved_ones(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))

@@ -42,7 +42,7 @@ class Recording:
 
     @property
     def status(self) -> int:
-        """As recorded; 200 or 400 if it was not, and 200 for an error within a stream."""
+        """The recorded status; if it was not recorded, 400 for a failure outside a stream, else 200."""
         return self.expected["http_status"] or (400 if self.fails and not self.streamed else 200)
 
     @cached_property

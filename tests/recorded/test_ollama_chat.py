@@ -56,7 +56,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
 
 @needs_recordings
 @pytest.mark.parametrize("recording", CASES)
-def test_a_truncated_recorded_stream_is_no_complete_answer(recording):
+def test_a_truncated_recorded_stream_is_not_a_complete_answer(recording):
     if recording.fails or not recording.streamed:
         pytest.skip("not a stream")
     lines = recording.body.splitlines(keepends=True)

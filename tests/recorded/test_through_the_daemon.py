@@ -69,8 +69,8 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("openai__openai-shell-container.1.chunks-01", "text"): (
         "its deltas say another text than its last event; what was streamed cannot be taken back"
     ),
-    ("openai__openai-custom-tool.1.chunks-01", "tool_calls"): "free text is no JSON object: `raw` has it",
-    ("openai__openai-custom-tool.1.json-01", "tool_calls"): "free text is no JSON object: `raw` has it",
+    ("openai__openai-custom-tool.1.chunks-01", "tool_calls"): "free text is not a JSON object: `raw` has it",
+    ("openai__openai-custom-tool.1.json-01", "tool_calls"): "free text is not a JSON object: `raw` has it",
     ("openai__parallel-tool-call-wrapper.1.chunks-01", "model"): (
         "the events that name the model are not JSON, so it is the one that was asked for"
     ),
@@ -185,7 +185,7 @@ def wanted(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[
 
 
 def assert_kept(home: Path, exchange: Exchange) -> None:
-    """What is kept is what was sent and what was answered."""
+    """Check that the kept messages are the request's messages and the answer."""
     failed = "error" in exchange.response
     answer = exchange.error["data"]["partial"] if failed else exchange.result
     kept = ConversationStore(conversations_directory(home)).get(answer["conversationId"])

@@ -90,7 +90,7 @@ CLI_ROOMS = {
     "program": ("jumpseat.system.interrupts",),
     "__main__": ("jumpseat.hub.programs", "jumpseat.system.interrupts", "jumpseat.system.paths"),
 }
-"""The parts of the command line, lowest first, with what each imports of the server beside the client's."""
+"""The parts of the command line, lowest first, with the packages of the server that each may import."""
 
 _MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")
 

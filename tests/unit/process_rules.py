@@ -1,4 +1,4 @@
-"""What only the edge of the server may read: the variables, the directory and the home of its own process.
+"""Only the edge of the server may read the variables, the directory and the home of its own process.
 
 One process serves clients that were started in different places, so code below `rpc/` reads
 `jumpseat.system.environment.Environment`.

@@ -88,7 +88,7 @@ NOT_RUN = [
         "a screen, copied from a run; the tests of the package look at such screens",
     ),
 ]
-"""Blocks that are no code: page, language, how they begin, and what they are."""
+"""Blocks that are not code, with their page, language, first words and kind."""
 
 
 def test_every_block_of_every_page_has_a_test_or_a_reason() -> None:

@@ -51,7 +51,7 @@ def test_a_name_of_another_file_is_found(source: str, name: str) -> None:
         "(jumpseat-say-more jumpseat-logs)",
     ],
 )
-def test_comments_texts_and_own_names_are_no_uses(source: str) -> None:
+def test_comments_texts_and_own_names_are_not_uses(source: str) -> None:
     assert names_used({"lower": LOWER, "upper": source})["upper"] == {}
 
 

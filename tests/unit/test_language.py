@@ -1,36 +1,114 @@
-"""Code, tests and pages are in plain English: some words do not return."""
+"""Comments, docstrings, names and commit subjects follow the rules for prose in CONTRIBUTING.md."""
 
 from __future__ import annotations
 
-import re
+import subprocess
 from pathlib import Path
 
-from tests.unit.pages import PAGES, ROOT
+import pytest
 
-FOLDERS = ("server", "client", "editors", "tests")
-
-# Not within other words (recommend), and not between the asterisks of the list in server/README.md.
-_WORD = re.compile(
-    r"(?<![a-z*])(anew|heed|house|mend|whence|whoever|by[\s_#]+way[\s_#]+of|so[\s_-]manieth)"
-    r"(s|ed|ing)?(?![a-z])",
-    re.IGNORECASE,
+from tests.unit.language_rules import (
+    fault_of_subject,
+    faults_of_source,
+    faults_of_text,
 )
+from tests.unit.pages import EDITOR_PAGES, PAGES, ROOT
+from tests.unit.prose import source_files, texts_of
+
+RULES = {Path(__file__), Path(__file__).with_name("language_rules.py")}
+FIRST_CHECKED_COMMIT = "0def8b0"
 
 
-def words_in(text: str) -> list[tuple[int, str]]:
-    """The words in prose, names and strings, with their lines."""
-    return [(text.count("\n", 0, found.start()) + 1, found[0]) for found in _WORD.finditer(text)]
+def test_comments_and_docstrings_are_sentences_or_noun_phrases() -> None:
+    files = source_files()
+    found = [
+        f"{file.relative_to(ROOT)}:{text.line}: {fault}"
+        for file in files
+        if file not in RULES
+        for text in texts_of(file.read_text("utf-8"), file.suffix)
+        for fault in faults_of_text(text)
+    ]
+
+    assert {".py", ".lua", ".ts", ".el", ".yml", ""} <= {file.suffix for file in files}
+    assert found == []
 
 
-def test_no_file_has_a_word_that_a_reader_has_to_translate() -> None:
-    modules = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
-    files = {*modules, *PAGES, ROOT / "CHANGELOG.md", ROOT / "pyproject.toml"} - {Path(__file__)}
-    found = {str(file.relative_to(ROOT)): words_in(file.read_text("utf-8")) for file in files}
+def test_texts_and_names_negate_verbs_and_are_plain() -> None:
+    pages = {*PAGES, *EDITOR_PAGES.values(), ROOT / "CHANGELOG.md"}
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {fault}"
+        for file in {*source_files(), *pages} - RULES
+        for line, fault in faults_of_source(file.read_text("utf-8"), file.suffix)
+    ]
+    assert found == []
 
-    assert len(found) > 500
-    assert {name: words for name, words in found.items() if words} == {}
+
+def test_commit_subjects_are_short() -> None:
+    log = subprocess.run(
+        ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%h %s", f"{FIRST_CHECKED_COMMIT}..HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if log.returncode != 0:
+        pytest.skip("this clone does not have the first commit that is checked")
+    faults = {line: fault_of_subject(line.partition(" ")[2]) for line in log.stdout.splitlines()}
+    assert {line: fault for line, fault in faults.items() if fault} == {}
 
 
-def test_the_words_are_found_in_prose_names_and_wrapped_comments() -> None:
-    text = "# It begins Anew, by\n# way of a test.\ndef it_is_mended(): ...\nrecommend = 'amend' + renewed\n"
-    assert words_in(text) == [(1, "Anew"), (1, "by\n# way of"), (3, "mended")]
+@pytest.mark.parametrize(
+    ("suffix", "source", "line", "advice"),
+    [
+        (".py", 'x = 1\n"""Of its file after the change."""\n', 2, "start the docstring"),
+        (".py", "x = 1\n# Behind a long message,\n# in order.\n", 2, "give the comment a verb"),
+        (".py", "x = 1  # Also in a child.\n", 1, "give the comment a verb"),
+        (".lua", "local x = 1\n-- Without a window.\n", 2, "give the comment a verb"),
+        (".ts", "/**\n * What came of it.\n */\n", 1, "start the docstring"),
+        (".ts", "call(); // Not in a notebook.\n", 1, "give the comment a verb"),
+        (".el", '(defun x ()\n  "As a list."\n  nil)\n', 2, "start the docstring"),
+        (".el", ";; Only in Emacs 28.\n", 1, "give the comment a verb"),
+        (".yml", "run: x # For the tests.\n", 1, "give the comment a verb"),
+        ("", "\t# Then again.\n", 1, "give the comment a verb"),
+    ],
+)
+def test_a_fault_is_found_in_each_language(suffix: str, source: str, line: int, advice: str) -> None:
+    [text] = texts_of(source, suffix)
+    assert text.line == line
+    [fault] = faults_of_text(text)
+    assert fault.startswith(advice)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "source", "advice"),
+    [
+        (".py", "raise ValueError('this is no key')", "negate the verb"),
+        (".lua", "-- a name that is\n-- no word", "negate the verb"),
+        (".md", "It keeps them for\never.", "say it plainly"),
+        (".py", "def test_a_name_that_is_no_word(): ...", "shorten the test's name"),
+        (".py", f"def test_{'x' * 80}(): ...", "shorten the test's name"),
+    ],
+)
+def test_a_fault_is_found_in_text_and_names(suffix: str, source: str, advice: str) -> None:
+    [(_, fault)] = faults_of_source(source, suffix)
+    assert fault.startswith(advice)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "# As long as the lock is held, no other daemon starts.",
+        "# Only the first one counts.",
+        "# Keep it.",
+        "# There is no key, and the daemon is no longer asked.",
+    ],
+)
+def test_sound_sentences_have_no_fault(words: str) -> None:
+    [text] = texts_of(words, ".py")
+    assert [*faults_of_text(text), *faults_of_source(words, ".py")] == []
+
+
+def test_long_or_uncapitalised_subjects_are_faults() -> None:
+    assert fault_of_subject("Fix the thing") is None
+    assert all(
+        fault_of_subject(subject) for subject in ("fix the thing", "Fix the thing.", "Fix " + "x" * 70)
+    )

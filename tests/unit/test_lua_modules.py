@@ -35,7 +35,7 @@ def test_an_import_is_read(source: str) -> None:
         "local required, module = {}, 'jumpseat.core.log'",
     ],
 )
-def test_comments_and_other_strings_are_no_imports(source: str) -> None:
+def test_comments_and_other_strings_are_not_imports(source: str) -> None:
     assert imported(source) == set()
 
 

@@ -1,4 +1,4 @@
-"""What a release promises agrees: the package's metadata, the matrix of systems, the support table."""
+"""The package's metadata, the matrix of systems and the support table agree."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def rows_named_in(source: str) -> list[str]:
 
 @functools.cache
 def rows_and_their_tests() -> dict[str, list[str]]:
-    """For each id that a test names, the module of each test that names it."""
+    """Return the modules whose tests name a requirement, by its id."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(TESTS.rglob("test_*.py")):
         for row in rows_named_in(path.read_text("utf-8")):

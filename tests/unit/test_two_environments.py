@@ -50,7 +50,7 @@ def client(root: Path, name: str) -> Environment:
 
 
 async def values_of(clients: Two, text: str) -> list[str]:
-    """What each client's table has for a value, read at the same time."""
+    """Return the value that each client's table has, read at the same time."""
 
     async def of(environment: Environment) -> str:
         config = load_config(None, {"providers": {"x": {}}}, environment=environment)

@@ -145,9 +145,9 @@ def _read_key(provider: str) -> str | None:
 def fault_of_key(key: str) -> str | None:
     """Return why a text cannot be a key, as a sentence, or None if it can."""
     if len(key) > MOST_CHARACTERS:
-        return "This is no key: it is too long."
+        return "This is not a key: it is too long."
     if not key.isprintable() or any(map(str.isspace, key)):
-        return "This is no key: it has white space or control characters."
+        return "This is not a key: it contains white space or control characters."
     return None
 
 

@@ -228,7 +228,7 @@ def _text(line: Mapping[str, Any], key: str) -> str | None:
     value = line.get(key)
     if value is None or isinstance(value, str):
         return value
-    raise TypeError(f"{key} is no text")
+    raise TypeError(f"{key} is not text")
 
 
 def _settings(line: Mapping[str, Any]) -> Mapping[str, Any]:

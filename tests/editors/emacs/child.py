@@ -125,7 +125,7 @@ class Child:
 
     @property
     def screen(self) -> str:
-        """What a person sees, without blanks at the ends of lines."""
+        """The text on the screen, without blanks at the ends of lines."""
         with self._reading:
             return "\n".join(line.rstrip() for line in self._screen.display)
 
@@ -184,7 +184,7 @@ class Child:
 
     @property
     def messages(self) -> list[str]:
-        """What the package has said."""
+        """The messages that the package has shown."""
         return list(self.eval("(driver-messages)") or [])
 
     def said(self, text: str) -> str:

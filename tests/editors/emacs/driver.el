@@ -39,7 +39,7 @@
     (process-put process 'received received)))
 
 (defun driver-messages ()
-  "What jumpseat has said."
+  "Return the messages that jumpseat has shown."
   (with-current-buffer (messages-buffer)
     (save-excursion
       (goto-char (point-min))

@@ -8,7 +8,7 @@
 (defvar smoke-cancel-turn nil "The turn to cancel at its first words.")
 
 (defun smoke-notified (connection method params)
-  "Print the text deltas of CONNECTION; METHOD and PARAMS are the notification's."
+  "Print the text deltas of CONNECTION; METHOD and PARAMS describe the notification."
   (when (eq method 'chat/delta)
     (let ((delta (plist-get params :delta)))
       (when (equal (plist-get delta :type) "text_delta")

@@ -62,9 +62,7 @@ def test_five_thousand_deltas_never_keep_emacs_for_a_frame(child, provider):
     assert 0 < longest_step(child, provider) <= LONGEST_MS
 
 
-def test_five_thousand_deltas_never_keep_an_emacs_with_markdown_mode_and_a_long_chat_for_a_frame(
-    home, package, provider
-):
+def test_deltas_never_block_emacs_for_a_frame_in_a_long_chat_with_markdown_mode(home, package, provider):
     with running_emacs(home, package=package, before=markdown_mode()) as child:
         child.command("jumpseat")
         child.wait("(derived-mode-p 'markdown-mode)")

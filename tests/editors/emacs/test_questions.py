@@ -128,7 +128,7 @@ def test_a_selection_and_diagnostics_are_references_too(child, provider, tmp_pat
     assert "label=diagnostics\n1:5: ERROR: No.\n" in child.text
 
 
-def test_a_rectangle_or_nothing_is_no_selection_and_nothing_is_sent(child, provider, tmp_path):
+def test_a_rectangle_or_an_empty_region_is_not_sent(child, provider, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("one two\n")
     find(child, file)

@@ -164,7 +164,7 @@ def test_a_rejected_rewrite_leaves_nothing(editing, provider):
 
 
 @pytest.mark.scenario("edit-changed-meanwhile")
-def test_a_rewrite_whose_text_was_changed_meanwhile_is_shown_in_a_diff_and_not_applied(editing, provider):
+def test_a_rewrite_of_text_that_was_changed_meanwhile_is_only_shown(editing, provider):
     gate = Gate()
     provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
     rewrite(editing)

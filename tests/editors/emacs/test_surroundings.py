@@ -1,4 +1,4 @@
-"""What people do to buffers and windows while an answer comes, and what they put into them."""
+"""Buffers and windows that users change while an answer arrives, and the text that they insert."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
         child.sees("Hello there.")
 
 
-def test_the_end_of_an_answer_in_a_chat_that_was_read_again_leaves_the_next_answer_alone(
-    home, package, provider, tmp_path
-):
+def test_the_end_of_an_answer_does_not_affect_a_chat_that_was_read_again(home, package, provider, tmp_path):
     gate = Gate()
     provider.script(half(), held("Other", gate=gate))
     file = tmp_path / "chat.md"

@@ -333,7 +333,7 @@
     (should (equal said '("jumpseat is being installed: send the question again afterwards.")))))
 
 (defun units-run (&rest command)
-  "What `jumpseat-run-process' reports of COMMAND."
+  "Return the arguments with which `jumpseat-run-process' reports the end of COMMAND."
   (let (ended)
     (jumpseat-run-process command (lambda (&rest result) (setq ended result)))
     (with-timeout (10)

@@ -135,7 +135,7 @@ class Child:
 
     @property
     def screen(self) -> str:
-        """What a person sees, without blanks at the ends of lines."""
+        """The text on the screen, without blanks at the ends of lines."""
         return str(self.lua(_SCREEN))
 
     def sees(self, text: str) -> None:
@@ -214,7 +214,7 @@ class Child:
 
     @property
     def messages(self) -> list[str]:
-        """What the plug-in notified."""
+        """The notifications that the plug-in has shown."""
         return list(self.lua("return _G.messages"))
 
 

@@ -1,4 +1,4 @@
-"""What users do to the buffer and the windows of a chat while an answer is written into it."""
+"""Changes that users make to the buffer and windows of a chat while an answer is written into it."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_an_undo_of_the_users_own_change_does_not_stop_an_answer(child, provider
     assert child.text.endswith("Question.\n\n## Assistant\n\nOne  End.\n\n## Me\n\n")
 
 
-def test_a_chat_that_is_locked_while_an_answer_streams_gets_all_of_it_and_stays_locked(child, provider):
+def test_a_chat_that_is_locked_during_an_answer_gets_all_of_it(child, provider):
     gate = chats.begin(child, provider, "One")
     child.command("set nomodifiable")
     provider.open(gate)

@@ -187,9 +187,7 @@ def test_a_reference_that_means_nothing_is_an_error_and_nothing_is_sent(
     assert provider.requests == []
 
 
-def test_a_prompt_takes_the_place_of_the_question_and_its_settings_are_in_the_front_matter(
-    prompting, provider
-):
+def test_a_prompt_replaces_the_question_and_sets_the_front_matter(prompting, provider):
     provider.script(Reply.events(WORDS))
     with running_neovim(prompting) as child:
         child.command("Jumpseat")
@@ -233,7 +231,7 @@ def test_an_unknown_prompt_is_an_error_with_near_names_and_nothing_is_sent(promp
     assert provider.requests == []
 
 
-def test_a_question_that_begins_with_a_path_is_no_prompt(child, provider):
+def test_a_question_that_begins_with_a_path_is_not_a_prompt(child, provider):
     provider.script(Reply.events(WORDS))
     child.ask("/usr/bin/env is what?")
     child.idle()

@@ -37,7 +37,7 @@ GRANTED = {DRIVER_ID: ["languageModelSystem"]}
 
 VSIX = REPOSITORY / "dist" / f"jumpseat-{jumpseat.__version__}.vsix"
 WAIT_SECONDS = 60.0
-"""For VS Code's start on a busy machine."""
+"""The time that VS Code may take to start on a busy machine."""
 
 SETTINGS = {
     "telemetry.telemetryLevel": "off",
@@ -62,7 +62,7 @@ PATH = "/usr/bin:/bin"
 
 @dataclass
 class CodeServer:
-    """A code-server that runs; `home` has its files and the daemon's."""
+    """A running code-server; `home` contains its files and those of the daemon."""
 
     home: Path
     origin: str
@@ -183,7 +183,7 @@ def running_code_server(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            # So that its children end with it.
+            # Its children must end with it.
             start_new_session=True,
         )
         try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.editors.vscode.window import Window
 
 PICTURES = REPOSITORY / "build/vscode"
-"""Where failed tests leave what was on the screen, and the logs."""
+"""The directory in which failed tests leave a picture of the screen and the logs."""
 
 WINDOW: pytest.StashKey[Window] = pytest.StashKey()
 

@@ -1,4 +1,4 @@
-"""What the extension finds when it looks for a Python."""
+"""The Pythons that the extension finds."""
 
 from __future__ import annotations
 

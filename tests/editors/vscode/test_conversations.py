@@ -215,9 +215,7 @@ def new_transcript(window, heading: str) -> None:
     )
 
 
-def test_a_transcript_with_headings_of_the_configuration_has_the_button_that_sends_it(
-    window, provider, code_server
-):
+def test_a_transcript_with_configured_headings_has_the_send_button(window, provider, code_server):
     file = code_server.home / "config.toml"
     before = file.read_text()
     file.write_text(before + '\n[providers.fake.roles]\nuser = "Ich"\nassistant = "KI"\n')

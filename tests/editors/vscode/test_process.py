@@ -38,9 +38,7 @@ def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(ch
 
 
 @pytest.mark.scenario("daemon-killed")
-def test_a_request_of_another_extension_fails_when_the_daemon_is_killed_and_the_next_one_works(
-    window, provider, daemon
-):
+def test_another_extensions_next_request_works_after_the_daemon_is_killed(window, provider, daemon):
     provider.script(HALF)
     begin(window, MODEL, [{"role": "user", "content": "A story."}])
     window.wait("state.running.parts.length === 1")
@@ -53,9 +51,7 @@ def test_a_request_of_another_extension_fails_when_the_daemon_is_killed_and_the_
 
 
 @pytest.mark.scenario("daemon-killed")
-def test_a_daemon_that_ends_too_often_is_reported_once_where_the_question_was_and_restarted_there(
-    chat, provider, daemon
-):
+def test_a_daemon_that_ends_too_often_is_reported_once_and_can_be_restarted(chat, provider, daemon):
     # From here on, four ends are followed by another start.
     chat.command("jumpseat.restart")
     for _ in range(4):

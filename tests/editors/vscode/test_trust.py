@@ -61,9 +61,7 @@ def program(file, ran):
     return file
 
 
-def test_a_folder_names_no_program_and_no_configuration_and_its_other_settings_wait_for_trust(
-    home, provider, open_restricted
-):
+def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, provider, open_restricted):
     with running_code_server(home, asks_for_trust=True) as server:
         ran = home / "ran"
         config = server.workspace / "config.toml"

@@ -187,7 +187,7 @@ class Window:
 
     @property
     def input(self) -> Locator:
-        """Where a question is written in the chat view, with what is attached."""
+        """The input of the chat view, with its attachments."""
         return self.page.locator(".interactive-session > .interactive-input-part")
 
     @property

@@ -47,7 +47,7 @@ async def test_a_server_that_is_not_installed_is_listed_with_the_line_that_insta
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_a_program_that_is_no_language_server_is_1008_with_its_last_output(
+async def test_a_program_that_is_not_a_language_server_is_1008_with_its_output(
     home: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "other"
@@ -84,7 +84,7 @@ async def test_an_invalid_message_is_1009_and_the_next_chat_starts_the_server_ag
 
 
 @pytest.mark.requirement("language-server:crash", "language-server:restart")
-async def test_a_server_that_is_killed_in_mid_chat_is_1009_within_a_second_with_the_partial(
+async def test_a_server_killed_during_a_chat_is_1009_with_the_partial_answer(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     async def seconds_until_it_is_reported() -> float:

@@ -88,7 +88,7 @@ def test_a_written_conversation_is_read_back_unchanged(
 
     assert list(read.messages) == messages
     assert (read.system, read.model, read.conversation) == (system, model, conversation)
-    # In Python, 1 == 1.0 and True == 1, so compare the JSON.
+    # Compare the JSON, because 1 == 1.0 and True == 1 in Python.
     assert json.dumps(read.settings, sort_keys=True) == json.dumps(values, sort_keys=True)
     assert [turn.message for turn in read.turns] == list(range(len(messages)))
     assert [turn.role for turn in read.turns] == [message.role for message in messages]
@@ -147,7 +147,7 @@ def test_only_lines_that_an_editor_would_obey_get_a_backslash(line: str) -> None
 
 @pytest.mark.requirement("5:transcript-conversation")
 @pytest.mark.parametrize("written", ["3", "true", "[a]", "{a: b}", "null", ""])
-def test_a_conversation_that_is_no_text_is_left_out_and_is_no_setting(written: str) -> None:
+def test_a_conversation_that_is_not_text_is_left_out(written: str) -> None:
     read = parse(f"---\nconversation: {written}\ntemperature: 1\n---\n\nHi.\n")
 
     assert read.conversation is None
@@ -310,9 +310,7 @@ def test_headings_have_the_configured_role_names_and_the_standard_ones_are_read_
 
 
 @pytest.mark.requirement("5:transcript-roles")
-def test_headings_of_other_providers_are_read_and_escaped_and_a_name_of_the_own_one_takes_precedence() -> (
-    None
-):
+def test_headings_of_other_providers_are_read_and_escaped() -> None:
     roles = RoleNames("Ich", "KI", others=(RoleNames("KI", "model"), RoleNames("Moi", "Assistant")))
     text = render([Message.user("## model\n## Moi"), Message.assistant("Hi.")], roles=roles)
 

@@ -62,7 +62,7 @@ def test_an_unknown_key_next_to_a_wrong_value_is_logged_too(
     ]
 
 
-def test_a_missing_file_is_no_fault(home: Path) -> None:
+def test_a_missing_file_is_not_a_fault(home: Path) -> None:
     assert load_config(None, None, environment=environment_of_process()).model_dump() == Config().model_dump()
 
 
@@ -228,7 +228,7 @@ def test_a_wrong_value_outside_of_the_providers_refuses_the_file_and_is_not_repe
         ('["providers"."a:b"]\nkind = "openai"', 1, "providers.a:b", "no colon"),
     ],
 )
-def test_a_wrong_value_of_a_provider_names_file_line_key_and_rule_and_is_not_repeated(
+def test_a_wrong_value_is_reported_by_file_line_key_and_rule_only(
     tmp_path: Path, text: str, line: int, key: str, rule: str
 ) -> None:
     (message,) = faults(tmp_path, text)

@@ -83,7 +83,7 @@ def test_a_wrong_prompt_is_a_fault_with_its_line_and_the_others_work(
     assert config.faults == {}
 
 
-def test_prompts_that_are_no_table_are_a_fault_of_the_file(home: Path) -> None:
+def test_prompts_that_are_not_a_table_are_a_fault_of_the_file(home: Path) -> None:
     with pytest.raises(ConfigError, match=r":1: prompts: must be a table\.$"):
         loaded(home, "prompts = 3\n")
 
@@ -106,7 +106,7 @@ def test_an_unknown_key_is_reported_with_the_nearest_one(
     assert ":3: prompts.a.sytem: unknown key, which is ignored; did you mean system?" in caplog.text
 
 
-def test_an_overlay_adds_prompts_whose_texts_are_no_sources(home: Path) -> None:
+def test_prompts_of_an_overlay_cannot_name_sources(home: Path) -> None:
     config = loaded(home, REVIEW, {"prompts": {"shell": {"text": "env: what is ${HOME}?", "model": None}}})
 
     assert list(config.prompts) == ["review", "shell"]

@@ -80,7 +80,7 @@ def test_a_value_is_sent_where_its_row_maps_it(
     assert values == given, "the saved value is not changed"
 
 
-def test_a_row_that_maps_to_a_param_of_a_chat_is_no_parameter_of_the_body() -> None:
+def test_a_row_for_a_param_of_the_chat_is_not_sent_in_the_body() -> None:
     schema = rows(max_tokens="chat", thinking="parameters")
 
     assert chat_params({"max_tokens": 5, "thinking": 1}, schema) == {"max_tokens": 5}

@@ -103,7 +103,7 @@ async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch:
 
 
 @pytest.mark.requirement("7:trust-sources")
-async def test_an_overlay_of_a_known_provider_changes_nothing_that_a_source_or_a_template_reads(
+async def test_an_overlay_does_not_change_values_that_sources_or_templates_read(
     home: Path,
 ) -> None:
     (home / "config.toml").write_text(
@@ -124,7 +124,7 @@ async def test_an_overlay_of_a_known_provider_changes_nothing_that_a_source_or_a
 
 
 @pytest.mark.requirement("7:file-source")
-async def test_a_relative_file_is_next_to_the_configuration_and_its_last_line_end_is_dropped(
+async def test_a_relative_file_is_next_to_the_configuration(
     tmp_path: Path,
 ) -> None:
     table = table_of(tmp_path, 'api_key = "file:key.txt"')

@@ -59,7 +59,7 @@ def refusal(home: Path, overlay: Any) -> ConfigError:
         {"unknown": None, "another": {}},
     ],
 )
-def test_an_overlay_of_absent_values_is_no_overlay(home: Path, overlay: Any) -> None:
+def test_an_overlay_of_absent_values_is_ignored(home: Path, overlay: Any) -> None:
     assert overlaid(home, overlay).model_dump() == overlaid(home, None).model_dump()
 
 

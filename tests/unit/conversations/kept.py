@@ -12,7 +12,7 @@ from tests.unit.conversations.support import answered, said, turn
 
 
 def new_turn(id_: str, *texts: str, cwd: str | None = None) -> NewTurn:
-    """Return a turn with these messages; the first and last are the user's."""
+    """Return a turn with these messages, of which the user wrote the first and the last."""
     return turn(said(*texts), id_, directory=None if cwd is None else Path(cwd))
 
 

@@ -64,7 +64,7 @@ def test_a_turn_beside_a_running_one_is_a_fork(store: ConversationStore) -> None
 
 
 @pytest.mark.requirement("10:fork")
-def test_a_changed_system_or_model_is_no_fork(store: ConversationStore, directory: Path) -> None:
+def test_a_changed_system_or_model_does_not_fork(store: ConversationStore, directory: Path) -> None:
     store.finish(
         store.begin(turn(said("Hi"), system="Be brief.", settings={"temperature": 1})), answered("A")
     )

@@ -84,7 +84,7 @@ def test_pages_have_every_conversation_once_the_last_changed_first(
     assert pages[0].conversations[0].turns == 2
 
 
-def test_what_changes_while_a_client_pages_comes_on_the_next_page_and_nothing_is_lost(
+def test_changes_during_paging_come_on_the_next_page_and_lose_nothing(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     for number in range(6):

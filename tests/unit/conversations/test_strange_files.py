@@ -18,13 +18,13 @@ NEWER = {
     "a header of another shape": b'{"version":2,"born":"today"}\n{"type":"begin"}\n',
     "a line of another shape": b'{"version":2,"id":"a","createdAt":"2026-01-01T00:00:00Z","messages":'
     b'[{"role":"user","content":[]}]}\n{"type":"begin","id":7}\n{"type":"end"}\n',
-    "lines that are no JSON": b'{"version":2,"id":"a","createdAt":"2026-01-01T00:00:00Z"}\n\x01\x02\n\x03\n',
+    "lines that are not JSON": b'{"version":2,"id":"a","createdAt":"2026-01-01T00:00:00Z"}\n\x01\x02\n\x03\n',
 }
 
 
 @pytest.mark.requirement("10:newer-version")
 @pytest.mark.parametrize("content", NEWER.values(), ids=NEWER)
-def test_what_cannot_be_read_of_a_newer_version_is_no_damage(
+def test_unreadable_parts_of_a_newer_version_are_not_damage(
     store: ConversationStore, directory: Path, content: bytes
 ) -> None:
     directory.mkdir()
@@ -110,7 +110,9 @@ def test_times_without_a_zone_are_utc(store: ConversationStore, directory: Path)
 
 @pytest.mark.skipif(os.name == "nt", reason="needs pipes and links in the file system")
 @pytest.mark.requirement("10:damage")
-def test_a_pipe_a_directory_or_a_link_is_no_conversation(store: ConversationStore, directory: Path) -> None:
+def test_a_pipe_a_directory_or_a_link_is_not_a_conversation(
+    store: ConversationStore, directory: Path
+) -> None:
     keep(store, said("Hi"), "Hello", name="kept")
     os.mkfifo(directory / "pipe.jsonl")
     (directory / "folder.jsonl").mkdir()

@@ -99,7 +99,7 @@ def test_a_client_that_keeps_texts_and_calls_only_loses_no_id(dialect):
 
 @in_every_dialect
 @however_it_comes
-def test_other_opaque_data_of_a_renamed_call_is_kept_and_the_id_is_no_part_of_it(dialect, streamed):
+def test_a_renamed_call_keeps_its_other_opaque_data(dialect, streamed):
     response = dialect.read(TWICE, streamed=streamed)
     renamed = response.tool_calls[1]
     assert read_opaque(renamed.opaque)["call_id"] == "c-0"

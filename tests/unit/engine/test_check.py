@@ -53,7 +53,7 @@ async def test_the_error_of_a_model_has_its_hint() -> None:
     assert finding.message.endswith("write PROVIDER:fkae:m.")
 
 
-async def test_a_model_that_the_last_list_lacks_is_a_warning_and_an_unknown_list_is_not_fetched() -> None:
+async def test_a_model_missing_from_the_last_list_is_a_warning() -> None:
     adapter = ScriptedAdapter(models=["one", "two"])
     registry = registry_of(adapter)
 

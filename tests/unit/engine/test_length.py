@@ -92,7 +92,7 @@ async def test_the_limit_of_prompts_takes_precedence_over_the_context() -> None:
         await warnings_of(3 * LIMIT, {"max_context_tokens": LIMIT})
 
 
-async def test_without_a_known_limit_there_is_no_warning() -> None:
+async def test_an_unknown_limit_causes_no_warning() -> None:
     assert await warnings_of(100 * LIMIT, {}) == []
 
 

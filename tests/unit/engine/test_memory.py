@@ -121,7 +121,7 @@ def test_another_models_answer_is_unchanged_unless_any_origin_is_accepted() -> N
 
 
 @pytest.mark.requirement("2:block-memory-owner")
-def test_the_same_answer_of_two_models_is_that_of_the_requested_model_else_the_newest() -> None:
+def test_of_two_equal_answers_the_requested_models_else_the_newest_is_used() -> None:
     memory = remembering(
         ([HI], answer(thought("mine"), said("Hello"))),
         ([HI], answer(thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)),

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("no_proxies")
 
 
 @pytest.mark.requirement("7:proxy", "7:tls", "7:proxy-secret")
-async def test_a_proxy_with_a_password_leads_to_a_provider_and_neither_sees_the_others_credential(authority):
+async def test_a_proxy_and_its_provider_never_see_each_others_credential(authority):
     async with running_network(authority, auth=f"me:{PASSWORD}") as network:
         client = client_of(network, proxy=network.proxy.url_with(f"me:{PASSWORD}"))
 

@@ -1,4 +1,4 @@
-"""What `jumpseat attach` imports: an editor waits for it, and every client has such a process."""
+"""`jumpseat attach` imports little, because an editor waits for it and every client has such a process."""
 
 from __future__ import annotations
 

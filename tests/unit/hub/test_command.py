@@ -70,7 +70,7 @@ def daemons(home: Path) -> Iterator[Daemons]:
 
 
 @pytest.mark.requirement("9:status")
-def test_without_a_daemon_there_is_no_status_and_nothing_to_stop(home: Path) -> None:
+def test_without_a_daemon_status_and_stop_say_so(home: Path) -> None:
     assert daemon_status() == {"running": False}
     assert stop_daemons() is False
     (home / "daemon").write_text("not a directory")

@@ -43,7 +43,7 @@ async def test_the_daemon_tries_again_while_another_process_holds_the_lock(
     assert ending.attempts == 3
 
 
-async def test_the_time_runs_only_while_nothing_is_under_way_and_short_visits_do_not_start_it_again() -> None:
+async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() -> None:
     ending = Ending()
     idle = Idle(ending)
     idle.start(0.05)

@@ -1,4 +1,4 @@
-"""What the daemon gets of the client that starts it, and its log."""
+"""The environment that the daemon gets from the client that starts it, and its log."""
 
 from __future__ import annotations
 

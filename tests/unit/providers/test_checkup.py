@@ -97,7 +97,7 @@ async def test_a_local_model_that_is_configured_and_not_installed_is_reported(
     assert "jumpseat local install" in fault.message
 
 
-async def test_a_built_in_provider_that_the_file_does_not_name_is_no_fault(home: Path) -> None:
+async def test_a_built_in_provider_that_the_file_omits_is_not_a_fault(home: Path) -> None:
     found = await checked(home, 'default_provider = "copilot"')
 
     assert (found.errors, found.warnings) == ([], [])

@@ -51,7 +51,7 @@ async def test_an_unusable_value_is_reported_with_its_line_and_not_shown(
     assert "canary" not in fault.message
 
 
-async def test_a_value_that_only_its_use_can_check_is_no_fault(
+async def test_a_value_that_only_its_use_can_check_is_not_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("UNSET_KEY", raising=False)
@@ -108,7 +108,7 @@ async def test_a_probable_mistake_is_a_warning(
     assert "canary" not in fault.message
 
 
-async def test_an_intended_value_is_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_intended_value_is_not_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SET_KEY", "x")
     found = await checked(
         tmp_path,

@@ -66,7 +66,7 @@ async def test_a_choice_stays_when_providers_are_added(start: Start) -> None:
         (["a", "b"], "expired", None),
     ],
 )
-async def test_a_signed_in_provider_precedes_the_only_configured_one_and_that_the_built_in_ones(
+async def test_a_signed_in_provider_precedes_a_configured_one_as_default(
     start: Start, names: list[str], local: AuthState, chosen: str | None
 ) -> None:
     registry = start(*names, local=local)
@@ -112,7 +112,7 @@ def signed_in_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
         (["a", "b"], "signed_out", "copilot", 1),
     ],
 )
-async def test_another_programs_sign_in_comes_last_and_is_not_checked_if_a_provider_is_configured(
+async def test_another_programs_sign_in_is_the_last_choice_and_not_always_checked(
     names: list[str], local: AuthState, chosen: str, asked: int
 ) -> None:
     copilot, account = signed_in_elsewhere()
@@ -247,7 +247,7 @@ async def test_a_built_in_provider_without_a_known_state_is_not_chosen(start: St
         ({}, {}, "a/a-own"),
     ],
 )
-async def test_an_absent_model_is_the_configured_else_the_saved_else_the_default_providers_own(
+async def test_an_absent_model_is_the_configured_the_saved_or_the_default_one(
     start: Start, configured: dict[str, Any], saved: dict[str, Any], expected: str
 ) -> None:
     await save(start("a", "b"), **{"default_provider": "a", **saved})

@@ -132,16 +132,16 @@ async def test_a_name_with_a_tag_or_an_unknown_prefix_is_a_bare_name(name: str) 
 
 
 @pytest.mark.parametrize("name", ["llama3:mine", "codellama:mine", "deepseek-r1:mine", "openchat:mine"])
-async def test_a_models_name_that_resembles_a_service_is_no_mistake(name: str) -> None:
+async def test_a_models_name_may_resemble_a_service(name: str) -> None:
     assert await fault_of_model(registry_of(ScriptedAdapter(name="a")), name) is None
 
 
 @pytest.mark.parametrize("name", ["mistral:own", "openai:mine"])
-async def test_a_configured_model_with_any_prefix_is_no_mistake(name: str) -> None:
+async def test_a_configured_model_may_have_any_prefix(name: str) -> None:
     assert await fault_of_model(several(), name) is None
 
 
-async def test_a_listed_model_with_any_prefix_is_no_mistake() -> None:
+async def test_a_listed_model_may_have_any_prefix() -> None:
     registry = registry_of(ScriptedAdapter(name="a", models=["openai:x"]), default_provider="a")
     assert await fault_of_model(registry, "openai:x") is not None
 

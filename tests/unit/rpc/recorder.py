@@ -42,7 +42,7 @@ class RecordingWriter:
 
     @property
     def messages(self) -> list[Any]:
-        """What was sent, parsed."""
+        """The sent messages, parsed."""
         return [json.loads(body) for body in self.bodies]
 
     async def until(self, condition: Callable[[list[Any]], bool]) -> list[Any]:

@@ -125,7 +125,7 @@ async def test_a_notification_sends_nothing() -> None:
     assert protocol.sent == []
 
 
-async def test_a_request_that_is_cancelled_before_it_starts_never_runs_and_is_answered_once() -> None:
+async def test_a_request_cancelled_before_it_starts_never_runs() -> None:
     ran: list[Any] = []
 
     async def later(params: Any) -> None:

@@ -144,7 +144,7 @@ async def test_it_may_run_for_its_grace_period_after_it_closed_its_output() -> N
     assert await why(child) == "it closed its output"
 
 
-async def test_an_exit_that_the_busy_event_loop_has_not_seen_yet_is_no_failure_to_exit() -> None:
+async def test_an_exit_that_the_event_loop_has_not_seen_yet_counts() -> None:
     program = "import os, sys; os.close(1); sys.stdin.readline(); sys.exit(4)"
     child = await started(program, closed_seconds=0.5)
     async with asyncio.timeout(WAIT_SECONDS):

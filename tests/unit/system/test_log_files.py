@@ -61,6 +61,6 @@ def test_a_file_that_cannot_be_renamed_is_continued(tmp_path: Path) -> None:
     assert log.read_bytes() == b"long enough\nmore\n"
 
 
-def test_a_device_is_no_file_to_set_aside() -> None:
+def test_a_device_is_never_set_aside() -> None:
     append(Path("/dev/null"), b"something long enough\n")
     assert Path("/dev/null").is_char_device()

@@ -50,9 +50,7 @@ def test_every_opened_file_is_closed(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("7:hostile-files")
 @pytest.mark.parametrize("kind", ["pipe", "device", "large"])
-def test_a_configuration_that_is_no_readable_file_is_a_fault_of_the_configuration(
-    tmp_path: Path, kind: str
-) -> None:
+def test_an_unreadable_configuration_is_a_fault(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "config.toml"
     match kind:
         case "pipe":

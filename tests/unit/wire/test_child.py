@@ -135,7 +135,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing_behind(
 # -- writing
 
 
-async def test_a_program_that_stops_reading_blocks_nothing_and_is_ended_after_the_stall_time(
+async def test_a_program_that_stops_reading_is_ended_after_the_stall_time(
     fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     child = await handlers.start(fake.command, stall_seconds=0.3)
@@ -228,7 +228,7 @@ async def test_only_the_last_lines_of_many_are_kept(
     assert child.last_words.splitlines() == [str(number) for number in range(1000)][-KEPT_LINES:]
 
 
-async def test_of_too_many_lines_at_once_the_last_are_reported_with_the_number_of_the_others(
+async def test_only_the_last_of_too_many_lines_are_reported_with_a_count(
     child: FramedChild, handlers: Handlers
 ) -> None:
     lines = [str(number) for number in range(3 * MAX_LINES_AT_ONCE)]

@@ -114,7 +114,7 @@ def descriptors() -> list[int]:
     return found
 
 
-async def test_a_process_outside_its_group_that_holds_its_streams_delays_its_end_only_briefly(
+async def test_a_process_outside_the_group_delays_the_end_only_briefly(
     handlers: Handlers,
 ) -> None:
     before = descriptors()
@@ -168,7 +168,7 @@ async def test_a_program_that_closes_its_output_and_runs_on_is_ended(handlers: H
     assert await bounded(child.ended()) == "it closed its output"
 
 
-async def test_a_program_that_closes_its_output_is_ended_even_if_another_process_holds_its_stderr(
+async def test_a_program_that_closes_its_output_is_ended(
     handlers: Handlers,
 ) -> None:
     program = (

@@ -171,7 +171,7 @@ def test_a_content_length_beyond_the_limit_is_refused_at_once(length: bytes) -> 
     assert read(b"Content-Length: %d\r\n\r\n" % MAX_FRAME_BYTES) == []
 
 
-def test_a_header_quoted_in_a_json_string_is_no_header() -> None:
+def test_a_header_quoted_in_a_json_string_is_not_a_header() -> None:
     quoting = {"text": "Content-Length: 5\r\n\r\nhello"}
     body = json.dumps(quoting).encode()
 

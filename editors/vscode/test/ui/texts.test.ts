@@ -22,7 +22,7 @@ test('a question whose first line starts with a name is that prompt', () => {
   assert.deepEqual(promptCall('/commit'), { name: 'commit', input: '' });
 });
 
-test('a path or a slash in a question is no prompt', () => {
+test('a path or a slash in a question is not a prompt', () => {
   assert.equal(promptCall('/etc/hosts is what?'), undefined);
   assert.equal(promptCall('What is /review?'), undefined);
   assert.equal(promptCall('/'), undefined);

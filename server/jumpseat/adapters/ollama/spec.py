@@ -13,7 +13,7 @@ OLLAMA = ProviderSpec(
         "num_ctx": row(
             "integer", 7, "Tokens of context; a change makes the server load the model again.", minimum=1
         ),
-        "keep_alive": row("string", 8, "How long the model stays loaded: 10m, 24h, 0s; -1m for ever."),
+        "keep_alive": row("string", 8, "How long the model stays loaded: 10m, 24h, 0s; -1m means always."),
         **CHAT,
     },
 )

@@ -10,7 +10,7 @@ const helpers = require('./requests');
 
 const AsyncFunction = async function () {}.constructor;
 
-/** What a test keeps from one call to the next. */
+/** The values that a test keeps from one call to the next. */
 const state = {};
 
 async function run({ code, arguments: values }) {

@@ -145,7 +145,7 @@ def test_quotas_are_read_from_headers() -> None:
 
 @pytest.mark.requirement("8:quotas")
 @pytest.mark.parametrize("first", ["premium_models", "premium_interactions"])
-def test_the_old_and_new_names_of_a_quota_are_one_quota_and_the_new_one_takes_precedence(first: str) -> None:
+def test_the_new_name_of_a_quota_takes_precedence_over_the_old_one(first: str) -> None:
     values = {"premium_models": "ent=300&rem=40", "premium_interactions": "ent=300&rem=50"}
     names = sorted(values, key=lambda name: name != first)
     (both,) = quotas_from_headers({f"x-quota-snapshot-{name}": values[name] for name in names})

@@ -115,7 +115,7 @@ async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
 
 @pytest.mark.skipif(os.name == "nt", reason="uses POSIX signals")
 @pytest.mark.requirement("8:exchange-lock")
-async def test_a_daemon_stopped_during_an_exchange_delays_the_others_by_seconds_and_one_exchange(
+async def test_a_daemon_stopped_during_an_exchange_delays_others_only_by_seconds(
     upstream: FakeUpstream,
     http: HttpClient,
     hosts: GitHubHosts,

@@ -67,7 +67,7 @@ def test_a_configured_path_that_does_not_exist_names_key_and_file(tmp_path):
     assert "jumpseat local install" in raised.value.hint
 
 
-def test_a_configured_file_that_is_no_gguf_is_refused_before_it_is_loaded(tmp_path):
+def test_a_file_that_is_not_gguf_is_refused_before_it_is_loaded(tmp_path):
     (tmp_path / "notes.gguf").write_text("Dear diary")
     with pytest.raises(ConfigError, match="not a GGUF file"):
         locate("mine", str(tmp_path / "notes.gguf"), environment_of_process())

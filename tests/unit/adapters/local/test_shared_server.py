@@ -134,9 +134,7 @@ async def test_an_unused_model_is_unloaded_when_another_one_is_used(session, ser
     assert [server.closed for server in server_class.started] == [True, False]
 
 
-async def test_only_variables_with_an_effect_on_the_model_are_passed_on_and_keep_sessions_apart(
-    session, server_class
-):
+async def test_only_variables_that_affect_the_model_separate_sessions(session, server_class):
     await answer_of(session(PATH="/a", GH_TOKEN="secret", CUDA_VISIBLE_DEVICES="0"))
     await answer_of(session(PATH="/b", CUDA_VISIBLE_DEVICES="0"))
     assert [server.variables for server in server_class.started] == [{"CUDA_VISIBLE_DEVICES": "0"}]

@@ -158,7 +158,7 @@ def test_wrong_inputs_are_wrong_usage(jumpseat: CommandLine, arguments: tuple[st
         (("--json", "--tool"), "[1]", "or a list of tools"),
     ],
 )
-def test_files_with_the_wrong_content_and_options_that_exclude_each_other_are_reported(
+def test_invalid_files_and_exclusive_options_are_reported(
     jumpseat: CommandLine, arguments: tuple[str, ...], text: str, message: str
 ) -> None:
     file = jumpseat.folder / "s.json"

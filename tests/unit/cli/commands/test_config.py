@@ -93,7 +93,7 @@ def test_json_has_the_same_faults(tmp_path: Path, home: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ['[providers.x]\nkind = "openai"\napi_kye = 1\n', "", None])
-def test_warnings_and_a_missing_file_are_no_failure(home: Path, text: str | None) -> None:
+def test_warnings_and_a_missing_file_are_not_failures(home: Path, text: str | None) -> None:
     if text is not None:
         (home / "config.toml").write_text(text, "utf-8")
     done = jumpseat("config", "check")

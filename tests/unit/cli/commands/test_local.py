@@ -67,7 +67,7 @@ def test_a_file_is_used_where_it_is_and_named_in_the_configuration(
         ("config.toml", "not a GGUF"),
     ],
 )
-def test_what_is_no_model_is_refused_and_changes_nothing(
+def test_a_file_that_is_not_a_model_is_refused_and_changes_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, words: str
 ) -> None:
     monkeypatch.chdir(home)

@@ -62,7 +62,7 @@ def test_the_models_of_a_slow_provider_are_waited_for(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_a_provider_that_is_not_set_up_is_no_error(tmp_path: Path) -> None:
+def test_a_provider_that_is_not_set_up_is_not_an_error(tmp_path: Path) -> None:
     done = run(listing(tmp_path), "models")
 
     assert done.returncode == 0
@@ -203,7 +203,7 @@ def test_a_count_that_the_provider_refuses_is_a_failure(tmp_path: Path) -> None:
     assert "Leave out --exact" in done.stderr
 
 
-def test_nothing_to_count_and_a_file_that_is_no_text_are_reported(tmp_path: Path) -> None:
+def test_an_empty_input_and_a_binary_file_are_reported(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     assert run(Scenario(tmp_path), "tokens").returncode == 2
     done = run(Scenario(tmp_path), "tokens", "-f", str(tmp_path / "binary"))

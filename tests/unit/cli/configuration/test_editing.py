@@ -127,7 +127,7 @@ def test_questions_are_asked_on_a_terminal_and_a_key_is_stored(
         (b"by default", b"mistral"),
         (b"Key of Groq", b"canary with spaces"),
         # Wait for the question, not just the message: keys typed before the question reappears are lost.
-        (b"has white space.*Key of Groq", b"canary-of-a-key"),
+        (b"contains white space.*Key of Groq", b"canary-of-a-key"),
         (b"Key of Mistral", b""),
     ):
         terminal.read_until(

@@ -144,7 +144,7 @@ def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"<svg/>", b"RIFF\0\0\0\0WAVE"])
-def test_a_file_that_is_no_image_is_reported(directory: Path, data: bytes) -> None:
+def test_a_file_that_is_not_an_image_is_reported(directory: Path, data: bytes) -> None:
     (directory / "a.png").write_bytes(data)
 
     with pytest.raises(CannotUse, match="PNG, JPEG, GIF or WebP"):

@@ -61,7 +61,7 @@ def test_a_command_has_the_rest_as_its_argument(line: str, name: str, argument: 
     assert (call.command.name, call.argument) == (name, argument)
 
 
-def test_an_unknown_command_is_no_question() -> None:
+def test_an_unknown_command_is_not_sent_as_a_question() -> None:
     assert parse("/modl fake:m") == UnknownCommand("modl", "fake:m")
     assert near_name("modl") == "model"
     assert near_name("reveiw", ["review"]) == "review"

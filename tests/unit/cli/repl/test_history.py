@@ -87,7 +87,7 @@ def test_a_long_file_is_cut_to_its_last_half(path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_a_directory_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_not_a_failure(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("", "utf-8")
     history = InputHistory(file / "chat-history", keep=True)

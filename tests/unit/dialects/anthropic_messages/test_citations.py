@@ -49,7 +49,7 @@ def test_citations_belong_to_their_text_block():
 
 
 @pytest.mark.requirement("messages:citations", "messages:replay-citations")
-def test_citations_in_the_start_of_a_block_are_emitted_with_its_first_text_and_replayed():
+def test_citations_in_a_blocks_start_are_emitted_with_its_first_text():
     more = {"type": "citations_delta", "citation": PAGE}
     data = raw(started(), *block(0, {**TEXT, "citations": [WEB]}, words("One."), more), *ended())
     events, _ = read([data])

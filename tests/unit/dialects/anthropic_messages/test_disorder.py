@@ -228,7 +228,7 @@ def test_half_a_surrogate_pair_does_not_lose_the_answer():
 
 
 @pytest.mark.parametrize("data", ["{broken", "[]", "3"])
-def test_data_that_is_no_event_is_a_protocol_error(data):
+def test_data_that_is_not_an_event_is_a_protocol_error(data):
     _, error = read([raw(started(), data)])
     assert isinstance(error, ProtocolError)
 
@@ -236,6 +236,6 @@ def test_data_that_is_no_event_is_a_protocol_error(data):
 @pytest.mark.parametrize(
     "body", [b"<html>", b"[]", b'{"choices": []}', b'{"type": "message", "content": [{"ty']
 )
-def test_a_body_that_is_no_message_is_a_protocol_error(body):
+def test_a_body_that_is_not_a_message_is_a_protocol_error(body):
     _, error = read([body], "application/json")
     assert isinstance(error, ProtocolError)

@@ -49,7 +49,7 @@ def test_the_error_of_an_unreadable_answer_quotes_it():
 
 
 @pytest.mark.requirement("chat:garbage")
-def test_an_event_that_is_no_json_is_left_out_with_one_warning():
+def test_an_event_that_is_not_json_is_left_out_with_one_warning():
     garbage = b"data: keep-alive\n\n"
     events, error = read([garbage, garbage, stream(chunk({"content": "Hi"}), chunk({}, "stop"))])
     assert error is None

@@ -32,7 +32,7 @@ def test_the_old_function_call_is_a_tool_call():
     ],
     ids=["whole", "streamed"],
 )
-def test_an_empty_function_call_next_to_text_is_no_call(data, form):
+def test_an_empty_function_call_next_to_text_is_not_a_call(data, form):
     got = answer(data, form)
     assert [(block.type, getattr(block, block.type)) for block in got.content] == [
         ("thinking", "Hm"),

@@ -46,7 +46,7 @@ def test_an_image_may_be_all_or_come_twice_or_be_a_part_of_the_content():
 
 
 @pytest.mark.requirement("chat:generated-images")
-def test_an_image_that_a_client_could_not_send_back_and_an_unknown_part_are_other_blocks():
+def test_unreturnable_images_and_unknown_parts_become_other_blocks():
     (response, _) = both(
         {"content": [{"type": "reference", "reference_ids": [1]}, {"type": "text", "text": "x"}]}
     )

@@ -241,7 +241,7 @@ def test_an_empty_answer_is_a_protocol_error():
 
 @pytest.mark.requirement("ollama:garbage-line")
 @pytest.mark.parametrize("garbage", [b"<html>502</html>\n", b"keep-alive\n", b"\xff\xfe\n"])
-def test_a_line_that_is_no_json_is_left_out_with_a_warning(garbage):
+def test_a_line_that_is_not_json_is_left_out_with_a_warning(garbage):
     events, error = read([ndjson(part("Hi")) + garbage + garbage + ndjson(last())])
     assert error is None
     assert [event.code for event in events if isinstance(event, WarningEvent)] == ["unreadable_event"]
@@ -250,7 +250,7 @@ def test_a_line_that_is_no_json_is_left_out_with_a_warning(garbage):
 
 @pytest.mark.requirement("ollama:garbage-line")
 @pytest.mark.parametrize("garbage", [b"[1]\n", b'{"a": }\n'])
-def test_a_line_that_is_no_object_is_a_protocol_error(garbage):
+def test_a_line_that_is_not_an_object_is_a_protocol_error(garbage):
     events, error = read([ndjson(part("Hi")) + garbage + ndjson(last())])
     assert type(error) is ProtocolError
     assert any(isinstance(event, TextDeltaEvent) for event in events)

@@ -76,7 +76,7 @@ def test_images_are_bare_base64_next_to_the_text():
 
 @pytest.mark.requirement("ollama:images-raw-base64")
 @pytest.mark.parametrize("source", ["https://example.com/x.png", "data:image/svg+xml,%3Csvg%3E"])
-def test_an_image_that_is_no_base64_is_refused(source):
+def test_an_image_that_is_not_base64_is_refused(source):
     with pytest.raises(RequestError, match=r"acme (accepts images in base64|does not download)"):
         encoded(request_for(user(ImageBlock(source))))
 

@@ -189,6 +189,6 @@ def test_the_last_event_may_be_unreadable():
         (b'{"output": [', ProtocolError),
     ],
 )
-def test_a_body_that_is_no_answer_is_an_error(body, expected):
+def test_a_body_that_is_not_an_answer_is_an_error(body, expected):
     events, error = read([body], "application/json")
     assert (events, type(error)) == ([], expected)

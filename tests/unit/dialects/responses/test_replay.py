@@ -142,7 +142,7 @@ def test_unknown_members_of_a_call_are_replayed():
 
 
 @pytest.mark.requirement("responses:custom-calls")
-def test_a_custom_tools_call_is_a_call_with_free_text_and_its_result_has_its_own_type():
+def test_a_custom_tools_call_has_free_text_and_its_own_type_of_result():
     item = {"type": "custom_tool_call", "call_id": "c-1", "name": "sql", "input": "SELECT 1"}
     streamed = answer(
         CREATED,

@@ -48,7 +48,7 @@ export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposab
 interface Row extends vscode.QuickPickItem {
   command?: string;
   arguments?: unknown[];
-  /** What to do if there is no command for it. */
+  /** The advice to show if no command helps. */
   advice?: string;
 }
 

@@ -32,7 +32,7 @@ const KNOWN: Known = {
   prompts: [{ name: 'review', description: 'Review a change', usesInput: true }],
 };
 
-/** What can be written at `|` of a text. */
+/** Returns the completions that are offered at `|` of a text. */
 function at(text: string): string[] {
   const before = text.slice(0, text.indexOf('|')).split('\n');
   const lines = text.replace('|', '').split('\n');

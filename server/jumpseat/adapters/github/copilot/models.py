@@ -81,7 +81,7 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         raise TypeError(f"a row is {type(row).__name__}")
     model = row["id"]
     if not isinstance(model, str) or not model:
-        raise ValueError("the id is no name")
+        raise ValueError("the id is not a name")
     capabilities = mapping_in(row.get("capabilities"))
     if capabilities.get("type", "chat") != "chat":
         return None

@@ -93,7 +93,7 @@ def test_matches_with_public_code_and_references_are_citations_and_emitted_once(
 
 
 @pytest.mark.requirement("copilot:citations")
-def test_matches_with_public_code_on_deltas_of_messages_are_citations_and_emitted_once():
+def test_matches_with_public_code_in_deltas_are_emitted_once_as_citations():
     def piece(text, *urls):
         matches = [{"id": 0, "citations": {"url": url, "license": "MIT", "snippet": "x"}} for url in urls]
         delta = {"type": "text_delta", "text": text}
@@ -129,7 +129,7 @@ def test_an_error_of_the_service_is_a_warning_and_the_answer_continues():
 
 
 @pytest.mark.requirement("copilot:summaries")
-def test_a_summary_of_reasoning_is_thinking_that_is_not_replayed_and_its_late_id_is_ignored():
+def test_a_summary_of_reasoning_is_thinking_that_is_not_replayed():
     events = chat(
         chunk({"cot_summary": "First "}),
         chunk({"cot_summary": "this.", "cot_id": ""}),

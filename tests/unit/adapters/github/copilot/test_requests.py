@@ -93,7 +93,7 @@ def test_an_image_anywhere_in_the_history_sets_the_vision_header():
 
 
 @pytest.mark.requirement("copilot:interaction-id")
-def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_reveal_its_id():
+def test_the_interaction_id_is_stable_and_does_not_reveal_the_conversation():
     first, second, other = (
         chat_headers(request(conversation_id=name))["x-interaction-id"] for name in ("a", "a", "b")
     )

@@ -144,7 +144,7 @@ def test_the_grace_period_is_five_seconds():
 
 @pytest.mark.requirement("language-server:crash", "language-server:silence")
 @pytest.mark.parametrize("cause", ["kill", "exit", "garbage"])
-async def test_a_server_that_dies_in_mid_chat_ends_it_within_a_second_with_its_partial_answer(fake, cause):
+async def test_a_server_that_dies_during_a_chat_ends_it_with_the_partial_answer(fake, cause):
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), result=NEVER))
 
     def end_server(event):

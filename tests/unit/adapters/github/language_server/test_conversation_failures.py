@@ -144,9 +144,7 @@ async def test_an_expired_token_of_the_server_causes_a_replan_unless_text_has_ar
     [("2126-12-01T00:00:00Z", True), ("2026-01-01T00:00:00Z", False)],
     ids=["future", "past"],
 )
-async def test_a_limit_is_a_warning_of_running_chats_and_gives_later_errors_their_reset_time(
-    fake, resets, known
-):
+async def test_a_limit_warns_running_chats_and_gives_later_errors_its_reset_time(fake, resets, known):
     def notify(params):
         limit = {"entitlement": 9, "percentRemaining": 0, "resetDate": resets}
         fake.notify("$/copilot/rateLimitWarning", {"rateLimit": limit, "message": "All used."})

@@ -113,7 +113,7 @@ async def test_a_server_that_is_killed_before_it_is_ready_is_reported(
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_a_server_that_closes_its_output_while_another_process_holds_its_stderr_is_still_reported(
+async def test_closed_output_is_reported_even_if_another_process_holds_stderr(
     harnesses: Harnesses, tmp_path: Path
 ) -> None:
     program = script(

@@ -30,7 +30,7 @@ pytestmark = POSIX
 
 
 @pytest.mark.requirement("language-server:crash", "language-server:restart")
-async def test_a_killed_server_fails_pending_requests_within_a_second_and_is_started_by_the_next(
+async def test_a_killed_server_fails_pending_requests_and_is_started_by_the_next(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     async def seconds_until_all_fail() -> float:

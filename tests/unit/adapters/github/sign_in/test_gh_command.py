@@ -68,12 +68,12 @@ async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_p
         "import sys; sys.stdout.buffer.write(bytes(range(128, 256)))",
     ],
 )
-async def test_a_gh_without_an_answer_is_no_sign_in(tmp_path: Path, program: str) -> None:
+async def test_a_gh_that_does_not_answer_is_not_a_sign_in(tmp_path: Path, program: str) -> None:
     assert await gh_token("github.com", environment_with(fake_gh(tmp_path, program))) is None
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
-async def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
+async def test_without_gh_nobody_is_signed_in(tmp_path: Path) -> None:
     assert await gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
     assert await gh_token("github.com", environment_with({})) is None
     (tmp_path / "gh").write_text("not a program")

@@ -157,7 +157,9 @@ async def test_a_broken_file_is_set_aside_and_a_new_one_created(
 
 
 @pytest.mark.parametrize("entries", [[], "x", {"copilot@x": 1}])
-async def test_unexpected_content_is_no_sign_in(store: TokenStore, directory: Path, entries: object) -> None:
+async def test_unexpected_content_is_not_a_sign_in(
+    store: TokenStore, directory: Path, entries: object
+) -> None:
     await store.write(HOSTS, TOKEN)
     (directory / FILE_NAME).write_text(json.dumps({"version": 1, "sign_ins": entries}))
 
@@ -165,7 +167,7 @@ async def test_unexpected_content_is_no_sign_in(store: TokenStore, directory: Pa
 
 
 @pytest.mark.parametrize("entry", [{"token": ""}, {"token": 7}, {"token": None}, {"token": ["x"]}, {}])
-async def test_a_stored_token_that_is_not_a_text_is_no_sign_in(
+async def test_a_stored_token_that_is_not_text_is_not_a_sign_in(
     store: TokenStore, directory: Path, entry: dict[str, object]
 ) -> None:
     await store.write(HOSTS, TOKEN)
