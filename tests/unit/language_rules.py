@@ -20,7 +20,7 @@ _NEGATED_NOUN = re.compile(
     re.IGNORECASE,
 )
 _TRANSLATED = re.compile(
-    rf"(?<![a-z*])(?:anew|heed|house|mend|whence|whoever|by{_GAP}way{_GAP}of|at{_GAP}hand|for{_GAP}ever"
+    rf"(?<![a-z])(?:anew|heed|house|mend|whence|whoever|by{_GAP}way{_GAP}of|at{_GAP}hand|for{_GAP}ever"
     rf"|not{_GAP}any{_GAP}more)(?:s|ed|ing)?(?![a-z])",
     re.IGNORECASE,
 )
