@@ -295,7 +295,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:not-shared": "what one client's environment alone brings is used for no other client",
     "9:commands": "commands share the daemon, each with its own environment; with --own they do not",
     "9:python-client": "Client.spawn(shared=True) attaches, reports the daemon's end, and can start again",
-    "9:upgrade": "a daemon takes no new clients once a package was installed or upgraded beside it",
+    "9:upgrade": "a daemon stops accepting clients after a package was installed or upgraded beside it",
     "9:others": "status lists and stop ends daemons of every version, also those that take no new clients",
     "9:stop": "daemon stop ends turns as cancelled and every attach with 1; returns when the process is gone",
     # Section 10: kept conversations.

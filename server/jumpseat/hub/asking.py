@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from jumpseat.hub.control import GarbageError, connect
+from jumpseat.hub.control import MalformedMessageError, connect
 from jumpseat.hub.failures import CannotShareError, NoDaemonError
-from jumpseat.hub.names import Pointer, all_pointers, daemon_files, installation_stamp
+from jumpseat.hub.names import Pointer, daemon_files, find_pointers, read_installation_stamp
 from jumpseat.system.paths import places_of_process
 
 
@@ -33,23 +33,23 @@ def ask_all(operation: str, seconds: float) -> tuple[list[tuple[bool, dict[str, 
         own = daemon_files(places_of_process().state_dir, make=False).pointer
     except CannotShareError:  # A daemon cannot run there.
         return [], []
-    message = {"op": operation, "installation": installation_stamp()}
+    message = {"op": operation, "installation": read_installation_stamp()}
     deadline = time.monotonic() + seconds
     with ThreadPoolExecutor() as threads:
-        asked = [
+        pending = [
             (path == own, pointer.pid, threads.submit(_ask, pointer, message, deadline))
-            for path, pointer in all_pointers(own.parent)
+            for path, pointer in find_pointers(own.parent)
         ]
-    found = []
-    silent = []
-    for is_own, pid, answer in asked:
+    answers = []
+    unresponsive = []
+    for is_own, pid, answer in pending:
         try:
-            found.append((is_own, answer.result()))
+            answers.append((is_own, answer.result()))
         except NoDaemonError:
             continue
         except TimeoutError:
-            silent.append(pid)
-    return found, silent
+            unresponsive.append(pid)
+    return answers, unresponsive
 
 
 def _ask(pointer: Pointer, message: Mapping[str, Any], deadline: float) -> dict[str, Any] | None:
@@ -68,7 +68,7 @@ def _ask(pointer: Pointer, message: Mapping[str, Any], deadline: float) -> dict[
         return channel.receive(deadline)
     except TimeoutError:
         raise
-    except (OSError, GarbageError):
+    except (OSError, MalformedMessageError):
         return None
     finally:
         channel.close()

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
             from jumpseat.hub.passing import pass_streams
 
             return pass_streams(options, log_file)
-        raise CannotShareError("Windows has no way to pass the client's streams to another process")
+        raise CannotShareError("on Windows, a client's streams cannot be passed to another process")
     except CannotShareError as error:
         reason = str(error)
     from jumpseat.rpc.serve import main as serve

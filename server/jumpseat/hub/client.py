@@ -21,7 +21,7 @@ from jumpseat.hub.start import start_daemon
 ANSWER_SECONDS = 5.0
 """The time limit for the shared daemon to respond, which includes its start."""
 
-_LOOK_SECONDS = 0.01
+_POLL_SECONDS = 0.01
 """The interval at which a client looks for the daemon while another client starts it."""
 
 T = TypeVar("T")
@@ -36,11 +36,11 @@ def connect_to_daemon(files: DaemonFiles, deadline: float) -> ControlChannel:
     """
     pointer = read_pointer(files.pointer)
     if pointer is None:
-        raise NoDaemonError(f"{files.pointer} names no daemon")
+        raise NoDaemonError(f"{files.pointer} does not name a daemon")
     return connect(pointer.socket, deadline)
 
 
-def find_or_start(
+def with_daemon(
     state_dir: Path, variables: Mapping[str, str], use: Callable[[ControlChannel, float], T]
 ) -> T:
     """Call `use` with a connection to the daemon, which is started if it is not running.
@@ -67,8 +67,8 @@ def find_or_start(
         if lock is not None:
             break
         if time.monotonic() > deadline:
-            raise CannotShareError("another client has been starting the daemon for too long")
-        time.sleep(_LOOK_SECONDS)
+            raise CannotShareError("another client is starting the daemon, which takes too long")
+        time.sleep(_POLL_SECONDS)
     try:
         try:
             return attempt()  # Another client may have started it meanwhile.
@@ -76,6 +76,6 @@ def find_or_start(
             start_daemon(state_dir, files, lock, variables, deadline)
             return attempt()
     except NoDaemonError as error:
-        raise CannotShareError(f"the daemon ended when it had started ({error})") from None
+        raise CannotShareError(f"the daemon ended right after its start ({error})") from None
     finally:
         os.close(lock)

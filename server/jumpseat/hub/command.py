@@ -47,14 +47,14 @@ def stop_daemons() -> bool:
 
 def _ask_all(operation: str, seconds: float) -> list[tuple[bool, dict[str, Any] | None]]:
     """Return the answers of the running daemons, as the first list of `asking.ask_all`."""
-    found: list[tuple[bool, dict[str, Any] | None]] = []
-    silent: list[int] = []
+    answers: list[tuple[bool, dict[str, Any] | None]] = []
+    unresponsive: list[int] = []
     if sys.platform != "win32":
         from jumpseat.hub.asking import ask_all
 
-        found, silent = ask_all(operation, seconds)
-    if silent:
-        names = ", ".join(map(str, silent))
-        which = f"The daemon (process {names})" if len(silent) == 1 else f"Processes {names}"
+        answers, unresponsive = ask_all(operation, seconds)
+    if unresponsive:
+        names = ", ".join(map(str, unresponsive))
+        which = f"The daemon (process {names})" if len(unresponsive) == 1 else f"Processes {names}"
         raise NoAnswerError(f"{which} did not answer within {seconds:g} seconds.")
-    return found
+    return answers

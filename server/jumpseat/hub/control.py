@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.hub.failures import CannotShareError, NoDaemonError
-from jumpseat.hub.run_directory import fault_of
+from jumpseat.hub.run_directory import find_fault
 
 MAX_BYTES = 4 * 1024 * 1024
 """The longest accepted message. Linux allows an environment of about 2 MiB by default."""
@@ -34,7 +34,7 @@ _RETRY_SECONDS = 0.01
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # <sys/un.h> of macOS and the BSDs defines these.
 
 
-class GarbageError(Exception):
+class MalformedMessageError(Exception):
     """An error for received data that is not a valid message."""
 
 
@@ -50,15 +50,15 @@ def encode(message: Mapping[str, Any]) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-def length_of(head: bytes) -> int:
+def decode_length(head: bytes) -> int:
     """Return the length of the body that follows these four bytes.
 
     Raises:
-        GarbageError: the body is too long.
+        MalformedMessageError: the body is too long.
     """
     (length,) = LENGTH.unpack(head)
     if length > MAX_BYTES:
-        raise GarbageError(f"a message of {length} bytes")
+        raise MalformedMessageError(f"a message of {length} bytes")
     return int(length)
 
 
@@ -66,30 +66,30 @@ def decode(body: bytes) -> dict[str, Any]:
     """Return the object in a message's body.
 
     Raises:
-        GarbageError: the body is not a JSON object.
+        MalformedMessageError: the body is not a JSON object.
     """
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        raise GarbageError("not JSON") from None
+        raise MalformedMessageError("not JSON") from None
     if not isinstance(message, dict):
-        raise GarbageError("not a JSON object")
+        raise MalformedMessageError("not a JSON object")
     return message
 
 
-def peer_uid(connection: socket.socket) -> int:
+def read_peer_uid(connection: socket.socket) -> int:
     """Return the user id of the process at the other end.
 
     Raises:
         CannotShareError: the system does not report it.
     """
     try:
-        return _peer_uid(connection)
+        return _read_peer_uid(connection)
     except (OSError, struct.error):
         raise CannotShareError("the system does not name the user of a socket's peer") from None
 
 
-def _peer_uid(connection: socket.socket) -> int:
+def _read_peer_uid(connection: socket.socket) -> int:
     if hasattr(socket, "SO_PEERCRED"):
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         _, uid, _ = struct.unpack("3i", credentials)
@@ -115,7 +115,7 @@ class ControlChannel:
             OSError: the connection was lost, or the deadline has passed.
         """
         data = encode(message)
-        self.socket.settimeout(_remaining(deadline))
+        self.socket.settimeout(_seconds_until(deadline))
         if descriptors:
             data = data[socket.send_fds(self.socket, [data], list(descriptors)) :]
         if data:  # Sending zero bytes would fail if the daemon has already answered and closed the socket.
@@ -126,20 +126,20 @@ class ControlChannel:
 
         Raises:
             OSError: the connection was lost, or the deadline has passed.
-            GarbageError: the data is not a message.
+            MalformedMessageError: the data is not a message.
         """
-        head = self._exactly(LENGTH.size, deadline)
-        body = self._exactly(length_of(head), deadline) if head is not None else None
+        head = self._read_exactly(LENGTH.size, deadline)
+        body = self._read_exactly(decode_length(head), deadline) if head is not None else None
         return decode(body) if body is not None else None
 
     def close(self) -> None:
         """Close the socket."""
         self.socket.close()
 
-    def _exactly(self, count: int, deadline: float | None) -> bytes | None:
+    def _read_exactly(self, count: int, deadline: float | None) -> bytes | None:
         data = b""
         while len(data) < count:
-            self.socket.settimeout(_remaining(deadline))
+            self.socket.settimeout(_seconds_until(deadline))
             part = self.socket.recv(count - len(data))
             if not part:
                 return None
@@ -154,19 +154,19 @@ def connect(path: Path, deadline: float) -> ControlChannel:
         NoDaemonError: no daemon of this user listens there, or its directory is not safe.
         CannotShareError: the daemon did not accept before the deadline, or its user is unknown.
     """
-    fault = fault_of(path.parent)
+    fault = find_fault(path.parent)
     if fault is not None:
         raise NoDaemonError(f"{path.parent}: {fault}")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         while True:
-            connection.settimeout(_remaining(deadline))
+            connection.settimeout(_seconds_until(deadline))
             try:
                 connection.connect(os.fspath(path))
                 break
             except BlockingIOError:  # The backlog is full, and connect does not wait for it.
                 time.sleep(_RETRY_SECONDS)
-        if peer_uid(connection) != os.getuid():
+        if read_peer_uid(connection) != os.getuid():
             raise NoDaemonError("the socket belongs to another user")
     except TimeoutError:
         connection.close()
@@ -180,7 +180,7 @@ def connect(path: Path, deadline: float) -> ControlChannel:
     return ControlChannel(connection)
 
 
-def close_all(descriptors: Sequence[int]) -> None:
+def close_descriptors(descriptors: Sequence[int]) -> None:
     """Close received descriptors."""
     for descriptor in descriptors:
         with contextlib.suppress(OSError):
@@ -201,7 +201,7 @@ def receive_with_descriptors(connection: socket.socket, count: int) -> tuple[byt
     return data, descriptors
 
 
-def _remaining(deadline: float | None) -> float | None:
+def _seconds_until(deadline: float | None) -> float | None:
     if deadline is None:
         return None
     remaining = deadline - time.monotonic()

@@ -16,11 +16,11 @@ from typing import Any
 from jumpseat.hub.control import (
     LENGTH,
     MAX_DESCRIPTORS,
-    GarbageError,
-    close_all,
+    MalformedMessageError,
+    close_descriptors,
     decode,
+    decode_length,
     encode,
-    length_of,
     receive_with_descriptors,
 )
 
@@ -49,7 +49,7 @@ class ControlConnection:
         except OSError:
             return False
         finally:
-            close_all(opened)
+            close_descriptors(opened)
         return True
 
     def take_descriptors(self) -> list[int]:
@@ -62,10 +62,10 @@ class ControlConnection:
 
         Raises:
             OSError: the connection was lost.
-            GarbageError: the data is not a message.
+            MalformedMessageError: the data is not a message.
         """
-        head = await self._exactly(LENGTH.size)
-        body = await self._exactly(length_of(head)) if head is not None else None
+        head = await self._read_exactly(LENGTH.size)
+        body = await self._read_exactly(decode_length(head)) if head is not None else None
         return decode(body) if body is not None else None
 
     async def send(self, message: Mapping[str, Any]) -> None:
@@ -76,23 +76,23 @@ class ControlConnection:
     async def wait_for_end(self) -> None:
         """Wait until the client closes its end or sends data, which it must no longer do."""
         with contextlib.suppress(OSError):
-            await self._some(1)
+            await self._read_some(1)
 
     def close(self) -> None:
         """Close the socket and the descriptors that were not taken."""
-        close_all(self.take_descriptors())
+        close_descriptors(self.take_descriptors())
         self._socket.close()
 
-    async def _exactly(self, count: int) -> bytes | None:
+    async def _read_exactly(self, count: int) -> bytes | None:
         data = bytearray()
         while len(data) < count:
-            part = await self._some(min(_CHUNK, count - len(data)))
+            part = await self._read_some(min(_CHUNK, count - len(data)))
             if not part:
                 return None
             data += part
         return bytes(data)
 
-    async def _some(self, count: int) -> bytes:
+    async def _read_some(self, count: int) -> bytes:
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -106,8 +106,8 @@ class ControlConnection:
                     loop.remove_reader(self._socket)
                 continue
             if self._descriptors and descriptors:
-                close_all(descriptors)
-                raise GarbageError("more descriptors than there are streams")
+                close_descriptors(descriptors)
+                raise MalformedMessageError("more than three descriptors")
             self._descriptors += descriptors
             return data
 

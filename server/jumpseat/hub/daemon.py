@@ -17,10 +17,10 @@ from pathlib import Path
 READY = b"ready"
 """The message on the pipe once the daemon listens. Any other text is the reason why it cannot start."""
 
-MOST_LOG_BYTES = 1024 * 1024
+MAX_LOG_BYTES = 1024 * 1024
 """The log's maximum size. A longer log is renamed, and replaces the one that was renamed before."""
 
-MOST_OPEN_FILES = 16_384
+MAX_OPEN_FILES = 16_384
 """The limit to request: each client uses a few, and the first client's shell may allow only 256."""
 
 
@@ -45,9 +45,9 @@ def main() -> None:
 
 
 def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
-    from jumpseat.hub.names import daemon_files, installation_stamp
+    from jumpseat.hub.names import daemon_files, read_installation_stamp
 
-    installation = installation_stamp()  # Read the stamp before importing the code it covers.
+    installation = read_installation_stamp()  # Read the stamp before importing the code it covers.
     from jumpseat.rpc.serve import import_daemon
 
     import_daemon()
@@ -64,7 +64,7 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     log = logs.open_log("info", LogSink(2), of_process=True)
     raise_mmap_threshold()
     ownership = Ownership(files, directory)
-    hub = Hub(ownership.take(), ownership, installation, tidy=lambda: rotate(files.log))
+    hub = Hub(ownership.publish(), ownership, installation, on_disconnect=lambda: rotate(files.log))
 
     async def run() -> None:
         call_on_signals(hub.stop)
@@ -88,7 +88,7 @@ def rotate(log: Path) -> None:
         with suppress(FileNotFoundError):
             current = log.lstat()
             if (current.st_dev, current.st_ino) == (status.st_dev, status.st_ino):
-                if status.st_size <= MOST_LOG_BYTES:
+                if status.st_size <= MAX_LOG_BYTES:
                     return
                 log.replace(log.with_suffix(".log.1"))
         new = open_log(log)
@@ -110,7 +110,7 @@ def _raise_file_limit() -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

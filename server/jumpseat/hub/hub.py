@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat import __version__
-from jumpseat.hub.control import GarbageError, peer_uid
+from jumpseat.hub.control import MalformedMessageError, read_peer_uid
 from jumpseat.hub.control_connection import ControlConnection
 from jumpseat.hub.failures import CannotShareError
-from jumpseat.hub.idle import Idle, idle_seconds
+from jumpseat.hub.idle import IdleTimer, idle_seconds
 from jumpseat.hub.ownership import Ownership
 from jumpseat.hub.sessions import AttachedClient
 from jumpseat.rpc.handlers.lifecycle import PROTOCOL_VERSION
@@ -33,13 +33,13 @@ logger = logging.getLogger(__name__)
 HELLO_SECONDS = 5.0
 """The time limit for a client's hello, and for its `go`."""
 
-MOST_WAITING = 256
+MAX_WAITING = 256
 """The maximum number of connections without a hello. One more closes the oldest."""
 
-ACCEPT_AT_ONCE = 16
+ACCEPT_BATCH = 16
 """The number of connections to accept before the hellos of earlier ones are read."""
 
-ACCEPT_AGAIN_SECONDS = 0.5
+ACCEPT_RETRY_SECONDS = 0.5
 """The delay before accepting again after the process ran out of descriptors."""
 
 FREE_DESCRIPTORS = 32
@@ -56,20 +56,24 @@ class Hub:
     """The shared daemon. The process exits when `run` returns."""
 
     def __init__(
-        self, listener: socket.socket, ownership: Ownership, installation: str, tidy: Callable[[], None]
+        self,
+        listener: socket.socket,
+        ownership: Ownership,
+        installation: str,
+        on_disconnect: Callable[[], None],
     ) -> None:
         """
         Args:
             listener: the control socket, which is listening.
             ownership: the pointer and the socket's path.
-            installation: the result of `installation_stamp` before the imports.
-            tidy: called whenever a connection has ended.
+            installation: the result of `read_installation_stamp` before the imports.
+            on_disconnect: called whenever a connection has ended.
         """
         listener.setblocking(False)
         self._listener = listener
         self._ownership = ownership
         self._installation = installation
-        self._tidy = tidy
+        self._on_disconnect = on_disconnect
         self._started = time.monotonic()
         self._shared = Shared(lingering=True)
         self._clients: dict[AttachedClient, asyncio.Task[None]] = {}
@@ -80,8 +84,8 @@ class Hub:
         self._ended = asyncio.Event()
         self._stopping = False
         self._retired = False
-        self._idle = Idle(self._end_if_unused)
-        self._spare = -1
+        self._idle = IdleTimer(self._end_if_idle)
+        self._spare_descriptor = -1
         """A descriptor to close when none is left, so that the next connection can be accepted in order to
         refuse the client without delay."""
 
@@ -90,7 +94,7 @@ class Hub:
         logger.info("jumpseat %s listens at %s", __version__, self._ownership.socket_path)
         allow_many_threads()
         self._listen()
-        self._hold_spare()
+        self._open_spare()
         self._idle.start(idle_seconds(None))
         self._idle.resume()
         await self._ended.wait()
@@ -106,7 +110,7 @@ class Hub:
     def stop(self) -> None:
         """Stop accepting clients, cancel all turns and end every attached client with the exit code 1."""
         if not self._stopping:
-            logger.info("the daemon is stopped, with %d clients", len(self._clients))
+            logger.info("the daemon stops, with %d clients attached", len(self._clients))
             self._stopping = True
             self._close_listener()
             task = asyncio.ensure_future(self._withdraw())
@@ -114,7 +118,7 @@ class Hub:
             task.add_done_callback(self._tasks.discard)
 
     async def _withdraw(self) -> None:
-        await self._ownership.give_up()
+        await self._ownership.withdraw()
         self._ended.set()
 
     # -- accepting
@@ -130,7 +134,7 @@ class Hub:
 
     def _accept(self) -> None:
         """Accept some of the waiting connections. The event loop calls this again while there are more."""
-        for _ in range(ACCEPT_AT_ONCE):
+        for _ in range(ACCEPT_BATCH):
             try:
                 raw, _ = self._listener.accept()
             except (BlockingIOError, InterruptedError):
@@ -138,26 +142,26 @@ class Hub:
             except ConnectionAbortedError:
                 continue
             except OSError as error:
-                if self._spare >= 0:
-                    os.close(self._spare)
-                    self._spare = -1
+                if self._spare_descriptor >= 0:
+                    os.close(self._spare_descriptor)
+                    self._spare_descriptor = -1
                     continue
-                logger.error("no connection can be accepted: %s", error.strerror)
+                logger.error("connections cannot be accepted: %s", error.strerror)
                 loop = asyncio.get_running_loop()
                 loop.remove_reader(self._listener)
-                loop.call_later(ACCEPT_AGAIN_SECONDS, self._listen)
+                loop.call_later(ACCEPT_RETRY_SECONDS, self._listen)
                 return
-            self._begin(raw)
+            self._start_connection(raw)
 
-    def _begin(self, raw: socket.socket) -> None:
+    def _start_connection(self, raw: socket.socket) -> None:
         try:
-            trusted = peer_uid(raw) == os.getuid()
+            trusted = read_peer_uid(raw) == os.getuid()
         except CannotShareError:
             trusted = False
         if not trusted:
             raw.close()
             return
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             oldest = next(iter(self._waiting))
             del self._waiting[oldest]
             oldest.cancel()
@@ -172,15 +176,15 @@ class Hub:
         connection.close()  # A task that is cancelled before its first step cannot do this.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
-        self._hold_spare()
-        self._tidy()
+        self._open_spare()
+        self._on_disconnect()
         if not self._tasks:
             self._idle.resume()
 
-    def _hold_spare(self) -> None:
-        if self._spare < 0:
+    def _open_spare(self) -> None:
+        if self._spare_descriptor < 0:
             with suppress(OSError):
-                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+                self._spare_descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     # -- one connection
 
@@ -202,7 +206,7 @@ class Hub:
                     self.stop()
                     # Keep this connection open until the process ends, because the client waits for that.
                     await asyncio.get_running_loop().create_future()
-        except (OSError, GarbageError) as error:  # TimeoutError is an OSError.
+        except (OSError, MalformedMessageError) as error:  # TimeoutError is an OSError.
             logger.info("a connection ended: %s", type(error).__name__)
         except Exception:
             logger.exception("a connection failed")
@@ -216,21 +220,21 @@ class Hub:
     def _retire(self) -> None:
         """Stop accepting clients, which expect the code of a package that was installed or upgraded."""
         if not self._retired:
-            logger.info("the installation has changed: the daemon takes no new clients")
+            logger.info("the installation has changed: the daemon no longer accepts clients")
             self._retired = True
             self._ownership.retire()
             self._idle.start(0.0)
 
     async def _attach(self, message: dict[str, Any], connection: ControlConnection) -> None:
         if not connection.can_open(FREE_DESCRIPTORS):
-            logger.error("a client is refused: too few descriptors are free")
+            logger.error("a client was refused: too few descriptors are free")
             await connection.send({"refused": "the daemon has too many open files"})
             return
         try:
-            client = AttachedClient.of_hello(message, self._shared)
+            client = AttachedClient.from_hello(message, self._shared)
             if not connection.is_complete:
-                raise GarbageError("not three descriptors")
-        except GarbageError as error:
+                raise MalformedMessageError("it did not pass three descriptors")
+        except MalformedMessageError as error:
             # Answer explicitly: if the connection just ended, the client would start another daemon.
             await connection.send({"refused": f"the daemon does not understand this client: {error}"})
             return
@@ -252,26 +256,26 @@ class Hub:
         finally:
             del self._clients[client]
         if not self._clients and not self._stopping:
-            self._idle.start(await run_blocking(self._seconds_after, client))
+            self._idle.start(await run_blocking(self._choose_idle_seconds, client))
 
-    def _seconds_after(self, client: AttachedClient) -> float:
+    def _choose_idle_seconds(self, client: AttachedClient) -> float:
         """Return the seconds to wait for the next client. Blocks."""
         if self._retired or self._ownership.other_version_runs():
             return 0.0
         return idle_seconds(client)
 
-    async def _end_if_unused(self) -> bool:
+    async def _end_if_idle(self) -> bool:
         """End unless there is a client. Return False, to retry soon, if another process starts a daemon."""
         if self._stopping:
             return True
-        with self._ownership.locked() as locked:
-            if not locked:
+        with self._ownership.try_hold_lock() as holds_lock:
+            if not holds_lock:
                 return False
             # A client that connected before the lock was taken is in the backlog and will not start a daemon.
             self._accept()
             if self._tasks:
                 return True
-            logger.info("no client is attached any more: the daemon ends")
+            logger.info("the last client has left: the daemon ends")
             self._stopping = True
             self._close_listener()
             self._ownership.remove()
@@ -291,12 +295,12 @@ class Hub:
                 client.status() for client in sorted(self._clients, key=lambda each: each.attached_at)
             ],
             "uptimeSeconds": round(time.monotonic() - self._started, 3),
-            "memoryBytes": memory_bytes(),
+            "memoryBytes": measure_memory(),
             "socket": str(self._ownership.socket_path),
         }
 
 
-def memory_bytes() -> int:
+def measure_memory() -> int:
     """Return the resident memory of this process, or its peak on systems without /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])

@@ -16,7 +16,7 @@ from jumpseat.config.daemon import idle_minutes
 if TYPE_CHECKING:
     from jumpseat.hub.sessions import AttachedClient
 
-AGAIN_SECONDS = 0.5
+RETRY_SECONDS = 0.5
 """The interval at which to retry ending while another process holds the lock."""
 
 
@@ -30,7 +30,7 @@ def idle_seconds(client: AttachedClient | None) -> float:
     return 60.0 * idle_minutes(client.config_file)
 
 
-class Idle:
+class IdleTimer:
     """A timer that calls `end` after the idle time that the last client configured."""
 
     def __init__(self, end: Callable[[], Awaitable[bool]]) -> None:
@@ -63,4 +63,4 @@ class Idle:
     async def _wait(self, until: float) -> None:
         await asyncio.sleep(max(0.0, until - time.monotonic()))
         while not await self._end():  # noqa: ASYNC110 - the lock is another process's
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)

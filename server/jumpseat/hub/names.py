@@ -34,7 +34,7 @@ CONTROL_REVISION = 1
 RETIRED = ".retired"
 """The suffix of the pointer to a daemon that accepts no new clients. Other pointers end in `.json`."""
 
-_MOST_BYTES = 16 * 1024
+_MAX_BYTES = 16 * 1024
 
 
 class DaemonFiles(NamedTuple):
@@ -81,17 +81,17 @@ def daemon_files(state_dir: Path, *, make: bool = True) -> DaemonFiles:
         raise CannotShareError(f"{directory} is not a directory")
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise CannotShareError(f"{directory} can be changed by other users")
-    name = f"{host_name()}-{__version__}-{CONTROL_REVISION}-{_installation()}"
+    name = f"{host_name()}-{__version__}-{CONTROL_REVISION}-{_installation_id()}"
     return DaemonFiles(*(directory / f"{name}.{kind}" for kind in ("lock", "json", "log")))
 
 
-def _installation() -> str:
+def _installation_id() -> str:
     # Another installation of the same version may have other plug-ins and extras (`local`, `keyring`).
     place = f"{sys.prefix}\0{Path(__file__).parent}"
     return f"{zlib.crc32(os.fsencode(place)):08x}"
 
 
-def installation_stamp() -> str:
+def read_installation_stamp() -> str:
     """Return a stamp that changes when a package, such as a plug-in, is installed, upgraded or removed."""
     # pip and similar tools rename files into these directories, which changes their times.
     directories = {Path(__file__).parents[2], *map(Path, site.getsitepackages())}
@@ -101,7 +101,7 @@ def installation_stamp() -> str:
 def read_pointer(path: Path) -> Pointer | None:
     """Return the content of a pointer, or None if the file does not exist or is not a pointer."""
     try:
-        content = json.loads(read_regular(path, _MOST_BYTES, follow=False))
+        content = json.loads(read_regular(path, _MAX_BYTES, follow=False))
         pointer = Pointer(Path(content["socket"]), content["pid"], content["daemon"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
@@ -109,7 +109,7 @@ def read_pointer(path: Path) -> Pointer | None:
     return pointer if usable and pointer.socket.is_absolute() else None
 
 
-def all_pointers(directory: Path) -> Iterator[tuple[Path, Pointer]]:
+def find_pointers(directory: Path) -> Iterator[tuple[Path, Pointer]]:
     """Yield each pointer in the directory to a daemon of this host, with the path of the pointer.
 
     The daemons may be of any version and installation, and may be retired.

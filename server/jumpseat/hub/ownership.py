@@ -20,8 +20,8 @@ from jumpseat import __version__
 from jumpseat.hub.control import connect
 from jumpseat.hub.failures import CannotShareError, NoDaemonError
 from jumpseat.hub.lock import try_lock
-from jumpseat.hub.names import RETIRED, DaemonFiles, all_pointers, read_pointer
-from jumpseat.hub.run_directory import fault_of
+from jumpseat.hub.names import RETIRED, DaemonFiles, find_pointers, read_pointer
+from jumpseat.hub.run_directory import find_fault
 from jumpseat.system.state_file import StateFile
 
 BACKLOG = 512
@@ -29,9 +29,9 @@ BACKLOG = 512
 LOCK_SECONDS = 1.0
 """How long a stopped daemon waits for the lock. After that, a stale pointer remains."""
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
-LOOK_AT_OTHERS_SECONDS = 1.0
+PROBE_SECONDS = 1.0
 """The time limit for another daemon to accept a connection."""
 
 
@@ -49,7 +49,7 @@ class Ownership:
         # Each daemon uses a new name: reusing a path could take it away from a running daemon.
         self.socket_path = directory / f"{secrets.token_hex(8)}.sock"
 
-    def take(self) -> socket.socket:
+    def publish(self) -> socket.socket:
         """Listen on a new socket and write the pointer to it. The caller must hold the lock.
 
         Raises:
@@ -72,7 +72,7 @@ class Ownership:
         return listener
 
     @contextmanager
-    def locked(self) -> Iterator[bool]:
+    def try_hold_lock(self) -> Iterator[bool]:
         """Hold the lock within the context. Yield False if another process holds it."""
         try:
             lock = try_lock(self._files.lock)
@@ -106,41 +106,43 @@ class Ownership:
         pointer = read_pointer(self._pointer)
         return pointer is not None and pointer.socket == self.socket_path
 
-    async def give_up(self) -> None:
+    async def withdraw(self) -> None:
         """Remove the pointer and the socket once the lock is free. On a timeout, leave a stale pointer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOCK_SECONDS):
                 while True:
-                    with self.locked() as locked:
-                        if locked:
+                    with self.try_hold_lock() as holds_lock:
+                        if holds_lock:
                             self.remove()
                             return
-                    await asyncio.sleep(_LOOK_SECONDS)
+                    await asyncio.sleep(_POLL_SECONDS)
 
     def other_version_runs(self) -> bool:
         """Return whether a daemon of another version serves this host and state directory. Blocks."""
         return any(
-            path.suffix != RETIRED and pointer.version != __version__ and _listens(pointer.socket)
-            for path, pointer in all_pointers(self._pointer.parent)
+            path.suffix != RETIRED and pointer.version != __version__ and _is_listening(pointer.socket)
+            for path, pointer in find_pointers(self._pointer.parent)
         )
 
     def _remove_stale(self) -> None:
         """Remove the sockets of earlier daemons of this installation that were killed."""
-        for path, pointer in all_pointers(self._pointer.parent):
+        for path, pointer in find_pointers(self._pointer.parent):
             is_retired = path.suffix == RETIRED and path.name.startswith(f"{self._pointer.stem}-")
-            if path != self._pointer and (not is_retired or _listens(pointer.socket)):
+            if path != self._pointer and (not is_retired or _is_listening(pointer.socket)):
                 continue
             with suppress(OSError):
-                if fault_of(pointer.socket.parent) is None and stat.S_ISSOCK(pointer.socket.lstat().st_mode):
+                if find_fault(pointer.socket.parent) is None and stat.S_ISSOCK(
+                    pointer.socket.lstat().st_mode
+                ):
                     pointer.socket.unlink()
             if is_retired:
                 path.unlink(missing_ok=True)
 
 
-def _listens(path: Path) -> bool:
+def _is_listening(path: Path) -> bool:
     """Return whether a daemon of this user, even one that hangs, listens at the socket."""
     try:
-        connect(path, time.monotonic() + LOOK_AT_OTHERS_SECONDS).close()
+        connect(path, time.monotonic() + PROBE_SECONDS).close()
     except CannotShareError:
         return True
     except NoDaemonError:

@@ -28,12 +28,12 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
     Raises:
         CannotShareError: the daemon does not serve this client, whose streams are untouched.
     """
-    from jumpseat.hub.client import find_or_start
-    from jumpseat.hub.names import installation_stamp
+    from jumpseat.hub.client import with_daemon
+    from jumpseat.hub.names import read_installation_stamp
     from jumpseat.system.paths import places_of_process
 
     # Check this before opening a socket, which would get the number of a standard stream that is closed.
-    blocking = _modes()
+    blocking = _read_blocking_modes()
     try:
         directory = Path.cwd()
     except OSError:  # The directory was removed after this process started in it.
@@ -45,16 +45,16 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
     variables = dict(os.environ)
     hello = {
         "op": "attach",
-        "installation": installation_stamp(),
+        "installation": read_installation_stamp(),
         "pid": os.getpid(),
         "variables": variables,
         "directory": str(directory),
-        "umask": _umask(),
+        "umask": _read_umask(),
         "places": [str(place) for place in places],
         "options": options,
     }
     log = 2 if log_file is None else _open_log(log_file)
-    from jumpseat.hub.control import ControlChannel, GarbageError
+    from jumpseat.hub.control import ControlChannel, MalformedMessageError
 
     def use(channel: ControlChannel, deadline: float) -> ControlChannel:
         try:
@@ -67,7 +67,7 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
         except TimeoutError:
             channel.close()
             raise CannotShareError("the daemon does not answer") from None
-        except (OSError, GarbageError) as error:
+        except (OSError, MalformedMessageError) as error:
             channel.close()
             raise NoDaemonError(f"the daemon closed the connection ({error})") from None
         except BaseException:
@@ -75,7 +75,7 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
             raise
         return channel
 
-    channel = find_or_start(places.state_dir, variables, use)
+    channel = with_daemon(places.state_dir, variables, use)
     _end_on_signals(channel)
     try:
         # From here on, the daemon reads the client's stream, so falling back is no longer possible.
@@ -83,7 +83,7 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
         end = channel.receive(None)
         if end is not None and isinstance(end.get("exitCode"), int):
             return int(end["exitCode"])
-    except (OSError, GarbageError, _TooLateError):
+    except (OSError, MalformedMessageError, _TooLateError):
         pass
     # The daemon has died or hangs, and may have left the descriptors in non-blocking mode.
     for descriptor, mode in blocking.items():
@@ -92,7 +92,7 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
     return 1
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     umask = os.umask(0o077)  # The umask can be read only by setting it.
     os.umask(umask)
     return umask
@@ -108,7 +108,7 @@ def _open_log(file: Path) -> int:
         sys.exit(f"jumpseat attach: the log file {file} cannot be opened: {error.strerror}")
 
 
-def _modes() -> dict[int, bool]:
+def _read_blocking_modes() -> dict[int, bool]:
     """Return whether each standard stream is in blocking mode.
 
     Raises:
@@ -132,10 +132,10 @@ def _end_on_signals(channel: Any) -> None:
 
         with suppress(OSError):
             channel.socket.shutdown(socket.SHUT_WR)
-        signal.signal(signal.SIGALRM, give_up)
+        signal.signal(signal.SIGALRM, raise_too_late)
         signal.alarm(END_SECONDS)
 
-    def give_up(*_: object) -> None:
+    def raise_too_late(*_: object) -> None:
         raise _TooLateError
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -13,31 +13,31 @@ from pathlib import Path
 
 from jumpseat.hub.failures import CannotShareError
 
-LONGEST_SOCKET_PATH = 100
+MAX_SOCKET_PATH = 100
 """The maximum length in bytes; macOS allows 103 and a terminating zero."""
 
-LONGEST_NAME = len("/") + 16 + len(".sock")
+MAX_NAME_LENGTH = len("/") + 16 + len(".sock")
 """The length of a socket's name in the directory, with the separator."""
 
 _DARWIN_USER_TEMP_DIR = 65537  # <unistd.h> defines this.
 
 
-def run_directory(variables: Mapping[str, str]) -> Path:
+def prepare_run_directory(variables: Mapping[str, str]) -> Path:
     """Return the first usable directory, and create it if it does not exist.
 
     Raises:
         CannotShareError: no directory is usable.
     """
     reasons = []
-    for path in candidates(os.getuid(), variables):
-        reason = _prepare(path)
+    for path in list_candidates(os.getuid(), variables):
+        reason = _create(path)
         if reason is None:
             return path
         reasons.append(f"{path}: {reason}")
     raise CannotShareError(f"there is no safe directory for the daemon's socket ({'; '.join(reasons)})")
 
 
-def candidates(uid: int, variables: Mapping[str, str]) -> Iterator[Path]:
+def list_candidates(uid: int, variables: Mapping[str, str]) -> Iterator[Path]:
     """Yield the possible paths, best first. `TMPDIR` is ignored because some editors set their own."""
     yield Path(f"/run/user/{uid}/jumpseat")
     named = variables.get("XDG_RUNTIME_DIR", "")
@@ -48,7 +48,7 @@ def candidates(uid: int, variables: Mapping[str, str]) -> Iterator[Path]:
     yield Path(f"/tmp/jumpseat-{uid}")  # noqa: S108 - owner, mode and type are checked
 
 
-def fault_of(path: Path) -> str | None:
+def find_fault(path: Path) -> str | None:
     """Return why this directory cannot be trusted, or None if it can. Symbolic links are not followed."""
     try:
         status = path.lstat()
@@ -65,9 +65,9 @@ def fault_of(path: Path) -> str | None:
     return None
 
 
-def _prepare(path: Path) -> str | None:
+def _create(path: Path) -> str | None:
     """Create the directory if it is missing. Return why it cannot be used, or None if it can."""
-    if len(os.fsencode(path)) + LONGEST_NAME > LONGEST_SOCKET_PATH:
+    if len(os.fsencode(path)) + MAX_NAME_LENGTH > MAX_SOCKET_PATH:
         return "the path is too long for a socket"
     if not path.parent.is_dir():
         return "there is no such directory"
@@ -77,7 +77,7 @@ def _prepare(path: Path) -> str | None:
         pass
     except OSError as error:
         return error.strerror or type(error).__name__
-    fault = fault_of(path)
+    fault = find_fault(path)
     if fault is None and not os.access(path, os.W_OK | os.X_OK):
         return "it is not writable"
     return fault

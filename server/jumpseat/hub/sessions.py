@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jumpseat.hub.control import GarbageError
+from jumpseat.hub.control import MalformedMessageError
 from jumpseat.hub.control_connection import ControlConnection
 from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection
 from jumpseat.rpc.session import Session
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 LEVELS = ("warning", "debug", "info", "error")
 """The values of `--log-level`, the default first."""
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 """The maximum length of a client's name in the status, which lists all clients in one message."""
 
 
@@ -43,11 +43,11 @@ class AttachedClient:
     session: Session | None = None
 
     @classmethod
-    def of_hello(cls, message: Mapping[str, Any], shared: Shared) -> AttachedClient:
+    def from_hello(cls, message: Mapping[str, Any], shared: Shared) -> AttachedClient:
         """Return the client for a hello. Its texts may contain surrogates for bytes that are not valid UTF-8.
 
         Raises:
-            GarbageError: the message is not a hello; the error does not quote it.
+            MalformedMessageError: the message is not a hello; the error does not quote it.
         """
         match message:
             case {
@@ -60,12 +60,12 @@ class AttachedClient:
             } if 0 <= umask <= 0o777 and all(isinstance(value, str) for value in variables.values()):
                 pass
             case _:
-                raise GarbageError("not a hello")
+                raise MalformedMessageError("not a hello")
         places = Places(Path(config_file), Path(state_dir), Path(data_dir))
         if not all(Path(each).is_absolute() for each in (directory, *places)):
-            raise GarbageError("a relative path")
+            raise MalformedMessageError("a relative path")
         environment = Environment(variables, Path(directory), places, shared, umask)
-        return cls(pid, environment, _options(options))
+        return cls(pid, environment, _parse_options(options))
 
     @property
     def config_file(self) -> Path:
@@ -79,8 +79,8 @@ class AttachedClient:
         requests = self.session.in_flight.values() if self.session is not None else ()
         entry = {
             "pid": self.pid,
-            "name": _shown(info.name) if info is not None else None,
-            "version": _shown(info.version) if info is not None else None,
+            "name": _make_printable(info.name) if info is not None else None,
+            "version": _make_printable(info.version) if info is not None else None,
             "attachedAt": self.attached_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "turns": sum(request.turn_id is not None for request in requests),
         }
@@ -104,7 +104,7 @@ class AttachedClient:
                 self.environment,
                 self.options,
                 stop=self.stop,
-                on_session=self._begin,
+                on_session=self._set_session,
             )
         except OSError as error:
             logger.warning("a client's streams cannot be used: %s", error.strerror)
@@ -113,17 +113,17 @@ class AttachedClient:
             following.cancel()
             await asyncio.wait([following])  # The task watches the socket until it ends.
 
-    def _begin(self, session: Session) -> None:
+    def _set_session(self, session: Session) -> None:
         self.session = session
 
 
-def _shown(text: str | None) -> str | None:
+def _make_printable(text: str | None) -> str | None:
     """Make a client's text safe for a terminal and limit its length."""
-    return text and "".join(each if each.isprintable() else "?" for each in text[:LONGEST_NAME])
+    return text and "".join(each if each.isprintable() else "?" for each in text[:MAX_NAME_LENGTH])
 
 
-def _options(options: Mapping[str, Any]) -> SessionOptions:
+def _parse_options(options: Mapping[str, Any]) -> SessionOptions:
     match options.get("config_file"), options.get("log_level", LEVELS[0]), options.get("client_process_id"):
         case (str() | None as file, str(level), int() | None as parent) if level in LEVELS:
             return SessionOptions(None if file is None else Path(file), level, client_process_id=parent)
-    raise GarbageError("wrong options")
+    raise MalformedMessageError("invalid options")

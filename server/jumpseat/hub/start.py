@@ -15,9 +15,9 @@ from pathlib import Path
 from jumpseat.hub.daemon import READY, open_log
 from jumpseat.hub.failures import CannotShareError
 from jumpseat.hub.names import DaemonFiles
-from jumpseat.hub.run_directory import run_directory
+from jumpseat.hub.run_directory import prepare_run_directory
 
-_MOST_REASON_BYTES = 4096
+_MAX_REASON_BYTES = 4096
 
 INHERITED = frozenset(
     {
@@ -42,7 +42,7 @@ def start_daemon(
     """
     import subprocess  # Deferred: a running daemon is not started again.
 
-    directory = run_directory(variables)
+    directory = prepare_run_directory(variables)
     if not sys.executable:
         raise CannotShareError("the Python interpreter's path is unknown")
     reader, writer = os.pipe()
@@ -60,7 +60,7 @@ def start_daemon(
                 stderr=log,
                 pass_fds=(lock, writer),
                 cwd="/",
-                env=_environment(variables),
+                env=_select_environment(variables),
                 start_new_session=True,
             )
         finally:
@@ -81,7 +81,7 @@ def start_daemon(
         raise CannotShareError(f"the daemon could not start ({reason})")
 
 
-def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+def _select_environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the daemon's environment, which consists of some of the first client's variables."""
     kept = {name: value for name, value in variables.items() if name in INHERITED or name.startswith("LC_")}
     # The first client's locale must not determine how the paths of all clients are encoded.
@@ -96,10 +96,10 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 def _read_all(descriptor: int, deadline: float) -> bytes:
     data = b""
-    while len(data) < _MOST_REASON_BYTES:
+    while len(data) < _MAX_REASON_BYTES:
         if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
             raise TimeoutError("it has not started in time")
-        part = os.read(descriptor, _MOST_REASON_BYTES)
+        part = os.read(descriptor, _MAX_REASON_BYTES)
         if not part:
             break
         data += part

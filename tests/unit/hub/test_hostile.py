@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from jumpseat.hub import hub as module
-from jumpseat.hub.control import LENGTH, MAX_BYTES, close_all, encode
+from jumpseat.hub.control import LENGTH, MAX_BYTES, close_descriptors, encode
 from jumpseat.hub.hub import Hub
 from jumpseat.hub.names import daemon_files
 from jumpseat.hub.ownership import Ownership
@@ -73,7 +73,7 @@ async def visit(tmp_path: Path) -> AsyncIterator[Callable[[], Visitor]]:
     visitors = []
     with directory_for_sockets() as run:
         ownership = Ownership(daemon_files(tmp_path), run)
-        hub = Hub(ownership.take(), ownership, "here", tidy=lambda: None)
+        hub = Hub(ownership.publish(), ownership, "here", on_disconnect=lambda: None)
         running = asyncio.create_task(hub.run())
 
         def connect() -> Visitor:
@@ -200,7 +200,7 @@ async def test_a_client_that_says_nothing_is_closed_after_a_while(
 async def test_a_flood_of_silent_connections_keeps_no_client_out(
     visit: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_WAITING", 8)
+    monkeypatch.setattr(module, "MAX_WAITING", 8)
     flood = [visit() for _ in range(58)]
 
     assert (await visit().ask({"op": "status"}))["running"] is True
@@ -253,10 +253,10 @@ def free_descriptors(count: int) -> Iterator[None]:
         with contextlib.suppress(OSError):
             while True:
                 filling.append(os.dup(2))
-        close_all([filling.pop() for _ in range(count)])
+        close_descriptors([filling.pop() for _ in range(count)])
         yield
     finally:
-        close_all(filling)
+        close_descriptors(filling)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 

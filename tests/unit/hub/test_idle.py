@@ -10,7 +10,7 @@ import pytest
 from jumpseat.config.daemon import idle_minutes
 from jumpseat.config.overlay import OverlayError, overlaid
 from jumpseat.hub import idle as module
-from jumpseat.hub.idle import Idle
+from jumpseat.hub.idle import IdleTimer
 
 pytestmark = pytest.mark.requirement("9:idle")
 
@@ -33,9 +33,9 @@ class Ending:
 async def test_the_daemon_tries_again_while_another_process_holds_the_lock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
     ending = Ending(failures=2)
-    idle = Idle(ending)
+    idle = IdleTimer(ending)
     idle.start(0.0)
     idle.resume()
     async with asyncio.timeout(20):
@@ -45,7 +45,7 @@ async def test_the_daemon_tries_again_while_another_process_holds_the_lock(
 
 async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() -> None:
     ending = Ending()
-    idle = Idle(ending)
+    idle = IdleTimer(ending)
     idle.start(0.05)
     await asyncio.sleep(0.06)
     assert ending.attempts == 0
@@ -60,7 +60,7 @@ async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() 
 
 async def test_a_second_resume_starts_no_second_timer() -> None:
     ending = Ending()
-    idle = Idle(ending)
+    idle = IdleTimer(ending)
     idle.start(0.0)
     idle.resume()
     idle.resume()
@@ -72,7 +72,7 @@ async def test_a_second_resume_starts_no_second_timer() -> None:
 
 async def test_a_new_time_replaces_the_one_that_runs_and_none_runs_before_the_first() -> None:
     ending = Ending()
-    idle = Idle(ending)
+    idle = IdleTimer(ending)
     idle.resume()
     assert asyncio.all_tasks() == {asyncio.current_task()}
     idle.start(3600)

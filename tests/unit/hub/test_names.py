@@ -12,7 +12,7 @@ import pytest
 
 import jumpseat
 from jumpseat.hub.failures import CannotShareError
-from jumpseat.hub.names import all_pointers, daemon_files, host_name, installation_stamp, read_pointer
+from jumpseat.hub.names import daemon_files, find_pointers, host_name, read_installation_stamp, read_pointer
 from jumpseat.hub.ownership import Ownership
 from tests.hub import directory_for_sockets
 
@@ -95,10 +95,10 @@ def test_an_installed_package_changes_the_stamp_of_the_installation(
 ) -> None:
     monkeypatch.setattr(site, "getsitepackages", lambda: [str(tmp_path), str(tmp_path / "missing")])
     os.utime(tmp_path, ns=(1, 1))
-    before = installation_stamp()
-    assert installation_stamp() == before
+    before = read_installation_stamp()
+    assert read_installation_stamp() == before
     (tmp_path / "plugin-1.0.dist-info").mkdir()
-    assert installation_stamp() != before
+    assert read_installation_stamp() != before
 
 
 def test_the_daemons_of_this_host_are_found_whatever_their_version(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_daemons_of_this_host_are_found_whatever_their_version(tmp_path: Pat
     (directory / f"{host_name()}-broken.json").write_text("{")
     write(directory / "another_host-9.json")
 
-    assert [pointer.version for _, pointer in all_pointers(directory)] == ["a.json", "b.json", "c.retired"]
+    assert [pointer.version for _, pointer in find_pointers(directory)] == ["a.json", "b.json", "c.retired"]
 
 
 @pytest.fixture
@@ -123,11 +123,11 @@ def test_a_daemon_takes_over_a_stale_pointer_and_removes_only_what_is_its_own(
 ) -> None:
     files = daemon_files(tmp_path)
     killed = Ownership(files, run)
-    killed.take().close()
+    killed.publish().close()
     assert killed.socket_path.exists()
 
     owner = Ownership(files, run)
-    listener = owner.take()
+    listener = owner.publish()
     try:
         assert not killed.socket_path.exists()
         assert read_pointer(files.pointer) == (owner.socket_path, os.getpid(), jumpseat.__version__)
@@ -150,7 +150,7 @@ def test_a_link_in_place_of_the_pointer_is_replaced_and_its_target_is_left_alone
     files.pointer.symlink_to(tmp_path / "precious")
 
     owner = Ownership(files, run)
-    owner.take().close()
+    owner.publish().close()
 
     assert (tmp_path / "precious").read_text() == "x"
     assert read_pointer(files.pointer) == (owner.socket_path, os.getpid(), jumpseat.__version__)
@@ -162,7 +162,7 @@ def test_a_socket_that_cannot_be_made_is_an_error_and_leaves_no_descriptor_open(
     owner = Ownership(daemon_files(tmp_path), run / "missing")
     before = len(list(Path("/dev/fd").iterdir()))
     with pytest.raises(FileNotFoundError) as caught:
-        owner.take()
+        owner.publish()
     assert len(list(Path("/dev/fd").iterdir())) == before, caught
 
 
@@ -172,7 +172,7 @@ def test_a_stale_pointer_to_a_file_removes_nothing(tmp_path: Path, run: Path) ->
     write(files.pointer, socket=str(run / "precious"))
 
     owner = Ownership(files, run)
-    owner.take().close()
+    owner.publish().close()
     owner.remove()
 
     assert (run / "precious").read_text() == "x"
@@ -184,7 +184,7 @@ def test_only_a_running_daemon_of_another_version_that_takes_clients_counts(
     files = daemon_files(tmp_path)
     own = Ownership(files, run)
     other = Ownership(files._replace(pointer=files.pointer.with_name("other.json")), run)
-    listener = other.take()
+    listener = other.publish()
     try:
         for name, version in (("2.json", jumpseat.__version__), ("3.retired", "9"), ("4.json", "9")):
             assert not own.other_version_runs()
@@ -203,14 +203,14 @@ def test_only_a_running_daemon_of_another_version_that_takes_clients_counts(
 def test_a_retired_daemon_keeps_its_socket_until_it_is_gone(tmp_path: Path, run: Path) -> None:
     files = daemon_files(tmp_path)
     retired, second, third = (Ownership(files, run) for _ in range(3))
-    listener = retired.take()
+    listener = retired.publish()
     retired.retire()
-    second.take().close()
-    sockets = [pointer.socket for _, pointer in all_pointers(files.pointer.parent)]
+    second.publish().close()
+    sockets = [pointer.socket for _, pointer in find_pointers(files.pointer.parent)]
     assert sorted(sockets) == sorted([retired.socket_path, second.socket_path])
 
     listener.close()  # As if it was killed.
-    third.take().close()
+    third.publish().close()
 
-    assert [pointer.socket for _, pointer in all_pointers(files.pointer.parent)] == [third.socket_path]
+    assert [pointer.socket for _, pointer in find_pointers(files.pointer.parent)] == [third.socket_path]
     assert list(run.iterdir()) == [third.socket_path]

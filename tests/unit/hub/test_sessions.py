@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from jumpseat.hub.control import GarbageError
-from jumpseat.hub.sessions import LEVELS, LONGEST_NAME, AttachedClient
+from jumpseat.hub.control import MalformedMessageError
+from jumpseat.hub.sessions import LEVELS, MAX_NAME_LENGTH, AttachedClient
 from jumpseat.system.shared import Shared
 
 OPTIONS = {"config_file": "own.toml", "log_level": "debug", "client_process_id": 7}
@@ -27,7 +27,7 @@ def client(**changed: Any) -> AttachedClient:
         "options": {},
         **changed,
     }
-    return AttachedClient.of_hello(message, Shared())
+    return AttachedClient.from_hello(message, Shared())
 
 
 def test_a_client_has_the_surroundings_of_its_hello() -> None:
@@ -71,7 +71,7 @@ def test_every_level_of_the_log_is_accepted(level: str) -> None:
     ],
 )
 def test_a_hello_with_a_wrong_value_is_garbage(changed: dict[str, Any]) -> None:
-    with pytest.raises(GarbageError):
+    with pytest.raises(MalformedMessageError):
         client(**changed)
 
 
@@ -106,5 +106,5 @@ def test_the_status_of_an_unnamed_client_has_no_name(make: Callable[[], Attached
 @pytest.mark.requirement("9:status")
 def test_a_name_in_the_status_is_printable_and_short() -> None:
     status = with_session("\x1b]0;é\n" + "n" * 200, "\ud800").status()
-    assert status["name"] == "?]0;é?" + "n" * (LONGEST_NAME - 6)
+    assert status["name"] == "?]0;é?" + "n" * (MAX_NAME_LENGTH - 6)
     assert status["version"] == "?"

@@ -26,12 +26,16 @@ def test_the_daemon_gets_few_variables_of_its_first_client() -> None:
         "LD_PRELOAD": "/canary",
         "PYTHONUTF8": "0",
     }
-    assert start._environment(variables) == {"HOME": "/home/me", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+    assert start._select_environment(variables) == {
+        "HOME": "/home/me",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUTF8": "1",
+    }
 
 
 def test_a_search_path_is_kept_if_jumpseat_is_on_it() -> None:
     package = Path(start.__file__).parents[2]
-    kept = start._environment({"PYTHONPATH": f"relative{os.pathsep}{package}"})
+    kept = start._select_environment({"PYTHONPATH": f"relative{os.pathsep}{package}"})
     kept.pop("PYTHONUTF8")
     assert kept == {"PYTHONPATH": f"{Path.cwd() / 'relative'}{os.pathsep}{package}"}
 
@@ -53,7 +57,7 @@ def test_the_lock_is_free_when_its_holder_closes_it_and_no_link_is_followed(tmp_
 def test_a_long_log_is_rotated_once_and_stderr_follows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daemon_module, "MOST_LOG_BYTES", 10)
+    monkeypatch.setattr(daemon_module, "MAX_LOG_BYTES", 10)
     log = tmp_path / "x.log"
     before = os.dup(2)
     try:
