@@ -273,13 +273,13 @@ class Client(Requests):
     def _turn(
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None, timeout: float | None
     ) -> ChatStream:
-        given = {key: value for key, value in params.items() if value is not None}
+        present = {key: value for key, value in params.items() if value is not None}
         connection = self._open
 
         def start(chat: ChatStream) -> tuple[RequestId, asyncio.Future[Any]]:
-            return connection.start_turn(method, chat, given, on_progress)
+            return connection.start_turn(method, chat, present, on_progress)
 
-        return ChatStream(start, connection.cancel, connection.closed_error, timeout)
+        return ChatStream(start, connection.cancel, connection.to_client_error, timeout)
 
     @property
     def _open(self) -> DaemonConnection:

@@ -31,7 +31,9 @@ class DaemonConnection:
         self._on_notification = on_notification
         self._on_request = on_request
         self._process: DaemonProcess | None = None
-        self._peer = Peer(self._send, on_notification=self._notified, on_request=self._asked)
+        self._peer = Peer(
+            self._send, on_notification=self._handle_notification, on_request=self._answer_request
+        )
         self._streams: dict[RequestId, ChatStream] = {}
         self._progress: dict[str, OnProgress] = {}
         self._tokens = itertools.count(1)
@@ -61,7 +63,7 @@ class DaemonConnection:
         """
         try:
             async with asyncio.timeout(timeout):
-                self._process = await start_daemon(command, env, self._peer.feed, self._ended)
+                self._process = await start_daemon(command, env, self._peer.feed, self._handle_exit)
                 answer = await self._initialize(client_name, options)
         except TimeoutError:
             stderr = "".join(f"\n  {line}" for line in self._process.tail) if self._process else ""
@@ -99,16 +101,16 @@ class DaemonConnection:
         except TimeoutError:
             raise RequestTimeout(f"The daemon did not answer {method} within {timeout:g} seconds.") from None
         except RpcError as error:
-            raise RequestFailed.of(error) from None
+            raise RequestFailed.from_rpc_error(error) from None
         except PeerClosed as error:
-            raise self.closed_error(error) from None
+            raise self.to_client_error(error) from None
 
     def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Send any notification; raises the errors of `Client.notify`."""
         try:
             self._peer.notify(method, params)
         except PeerClosed as error:
-            raise self.closed_error(error) from None
+            raise self.to_client_error(error) from None
 
     def start_turn(
         self, method: str, chat: ChatStream, params: Mapping[str, Any], on_progress: OnProgress | None
@@ -122,23 +124,23 @@ class DaemonConnection:
         try:
             request_id, future = self._peer.start_request(method, params)
         except PeerClosed as error:
-            raise self.closed_error(error) from None
+            raise self.to_client_error(error) from None
         # Nothing is awaited before this, so no delta can arrive earlier.
         self._streams[request_id] = chat
 
-        def finished(_: asyncio.Future[Any]) -> None:
+        def forget_turn(_: asyncio.Future[Any]) -> None:
             self._streams.pop(request_id, None)
             if token is not None:
                 self._progress.pop(token, None)
 
-        future.add_done_callback(finished)
+        future.add_done_callback(forget_turn)
         return request_id, future
 
     def cancel(self, request_id: RequestId) -> None:
         """Cancel a request; does nothing if it has been answered."""
         self._peer.cancel(request_id)
 
-    def closed_error(self, error: PeerClosed) -> ClientError:
+    def to_client_error(self, error: PeerClosed) -> ClientError:
         """Return the error to raise for a closed connection: `DaemonDied` if the daemon has ended."""
         if self._process is not None and self._process.died is not None:
             return self._process.died
@@ -168,10 +170,10 @@ class DaemonConnection:
         if self._process is not None:
             self._process.write(data)
 
-    def _ended(self, died: DaemonDied) -> None:
+    def _handle_exit(self, died: DaemonDied) -> None:
         self._peer.close(str(died))
 
-    def _notified(self, method: str, params: Any) -> None:
+    def _handle_notification(self, method: str, params: Any) -> None:
         if method == "chat/delta" and isinstance(params, dict):
             stream = self._streams.get(params.get("requestId", ""))
             if stream is not None and isinstance(params.get("delta"), dict):
@@ -189,7 +191,7 @@ class DaemonConnection:
         if message:
             callback(str(message), percentage if isinstance(percentage, int) else None)
 
-    async def _asked(self, method: str, params: Any) -> Any:
+    async def _answer_request(self, method: str, params: Any) -> Any:
         if self._on_request is None:
             raise RpcError(METHOD_NOT_FOUND, f"This client does not answer {method}.")
         return await self._on_request(method, params)

@@ -69,7 +69,7 @@ class RequestFailed(ClientError):  # noqa: N818 - reads as what happened
         self.retryable = self.data.get("retryable") is True
 
     @classmethod
-    def of(cls, error: RpcError) -> RequestFailed:
+    def from_rpc_error(cls, error: RpcError) -> RequestFailed:
         """Convert an error response from the daemon."""
         return cls(error.code, error.message, error.data)
 

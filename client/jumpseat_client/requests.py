@@ -153,13 +153,13 @@ class Requests(ABC):
         """List the configured prompts by name: `[{"name", "description"?, "model"?, "usesInput"}]`."""
         return list((await self.request("prompts/list"))["prompts"])
 
-    async def get_prompt(self, name: str, given: str = "") -> dict[str, Any]:
+    async def get_prompt(self, name: str, input_text: str = "") -> dict[str, Any]:
         """Fill in a prompt with the input: `{"name", "text", "system"?, "model"?, "settings"?}`.
 
         Raises:
             RequestFailed: there is no prompt with this name (1004).
         """
-        return dict(await self.request("prompts/get", {"name": name, "input": given}))
+        return dict(await self.request("prompts/get", {"name": name, "input": input_text}))
 
     async def list_conversations(
         self,

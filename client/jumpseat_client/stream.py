@@ -24,12 +24,12 @@ class ChatStream:
         self,
         start: Callable[[ChatStream], tuple[RequestId, asyncio.Future[Any]]],
         cancel: Callable[[RequestId], None],
-        closed_error: Callable[[PeerClosed], ClientError],
+        to_client_error: Callable[[PeerClosed], ClientError],
         timeout: float | None,
     ) -> None:
         self._start = start
         self._cancel = cancel
-        self._closed_error = closed_error
+        self._to_client_error = to_client_error
         self._timeout = timeout
         self._id: RequestId | None = None
         self._future: asyncio.Future[Any] | None = None
@@ -76,7 +76,7 @@ class ChatStream:
         except RpcError as error:
             raise ChatFailed(error.code, error.message, error.data) from None
         except PeerClosed as error:
-            raise self._closed_error(error) from None
+            raise self._to_client_error(error) from None
         if self._result is None:
             self._result = ChatResult(value if isinstance(value, dict) else {})
         return self._result

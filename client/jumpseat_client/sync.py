@@ -23,7 +23,7 @@ INTERRUPTIBLE_SECONDS = 0.5
 """The longest time before Ctrl-C ends a wait."""
 
 
-def _waiting(
+def _make_blocking(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[SyncClient, P], T]:
     """Return a method that runs the async client's method and waits for its result."""
@@ -35,7 +35,7 @@ def _waiting(
     return wait_for
 
 
-def _chatting(
+def _make_chat(
     method: Callable[Concatenate[Client, P], ChatStream],
 ) -> Callable[Concatenate[SyncClient, P], SyncChat]:
     """Return a method that wraps the async client's chat in a `SyncChat`."""
@@ -47,7 +47,7 @@ def _chatting(
     return chat
 
 
-def _spawning(spawn: Callable[P, Client]) -> Callable[P, SyncClient]:
+def _make_spawn(spawn: Callable[P, Client]) -> Callable[P, SyncClient]:
     @wraps(spawn)
     def spawn_client(*args: P.args, **kwargs: P.kwargs) -> SyncClient:
         return SyncClient(spawn(*args, **kwargs))
@@ -70,16 +70,16 @@ class SyncClient:
         self._client = client
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._ended: asyncio.Event | None = None
+        self._stop_requested: asyncio.Event | None = None
 
-    spawn = staticmethod(_spawning(Client.spawn))
+    spawn = staticmethod(_make_spawn(Client.spawn))
 
     def __enter__(self) -> Self:
         """Start the daemon; raises the errors of `Client.__aenter__`."""
         running: Future[asyncio.AbstractEventLoop] = Future()
         # Without a daemon thread, a program that ends without leaving the block would hang.
         self._thread = threading.Thread(
-            target=asyncio.run, args=(self._stay(running),), name="jumpseat-client", daemon=True
+            target=asyncio.run, args=(self._run_until_stopped(running),), name="jumpseat-client", daemon=True
         )
         self._thread.start()
         self._loop = running.result()
@@ -108,30 +108,30 @@ class SyncClient:
         """`capabilities.experimental.jumpseat` from the daemon's answer to `initialize`."""
         return self._client.capabilities
 
-    chat = _chatting(Client.chat)
-    edit = _chatting(Client.edit)
+    chat = _make_chat(Client.chat)
+    edit = _make_chat(Client.edit)
 
-    request = _waiting(Client.request)
-    parse_transcript = _waiting(Client.parse_transcript)
-    check_transcript = _waiting(Client.check_transcript)
-    render_transcript = _waiting(Client.render_transcript)
-    count_tokens = _waiting(Client.count_tokens)
-    list_models = _waiting(Client.list_models)
-    list_providers = _waiting(Client.list_providers)
-    diagnose = _waiting(Client.diagnose)
-    auth_status = _waiting(Client.auth_status)
-    sign_in = _waiting(Client.sign_in)
-    sign_out = _waiting(Client.sign_out)
-    settings_schema = _waiting(Client.settings_schema)
-    settings = _waiting(Client.settings)
-    save_settings = _waiting(Client.save_settings)
-    list_prompts = _waiting(Client.list_prompts)
-    get_prompt = _waiting(Client.get_prompt)
-    list_conversations = _waiting(Client.list_conversations)
-    get_conversation = _waiting(Client.get_conversation)
-    fork_conversation = _waiting(Client.fork_conversation)
-    rename_conversation = _waiting(Client.rename_conversation)
-    delete_conversation = _waiting(Client.delete_conversation)
+    request = _make_blocking(Client.request)
+    parse_transcript = _make_blocking(Client.parse_transcript)
+    check_transcript = _make_blocking(Client.check_transcript)
+    render_transcript = _make_blocking(Client.render_transcript)
+    count_tokens = _make_blocking(Client.count_tokens)
+    list_models = _make_blocking(Client.list_models)
+    list_providers = _make_blocking(Client.list_providers)
+    diagnose = _make_blocking(Client.diagnose)
+    auth_status = _make_blocking(Client.auth_status)
+    sign_in = _make_blocking(Client.sign_in)
+    sign_out = _make_blocking(Client.sign_out)
+    settings_schema = _make_blocking(Client.settings_schema)
+    settings = _make_blocking(Client.settings)
+    save_settings = _make_blocking(Client.save_settings)
+    list_prompts = _make_blocking(Client.list_prompts)
+    get_prompt = _make_blocking(Client.get_prompt)
+    list_conversations = _make_blocking(Client.list_conversations)
+    get_conversation = _make_blocking(Client.get_conversation)
+    fork_conversation = _make_blocking(Client.fork_conversation)
+    rename_conversation = _make_blocking(Client.rename_conversation)
+    delete_conversation = _make_blocking(Client.delete_conversation)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification; raises the errors of `Client.notify`."""
@@ -163,16 +163,16 @@ class SyncClient:
             with suppress(RuntimeError):  # The loop may have been closed in the meantime.
                 self._loop.call_soon_threadsafe(call)
 
-    async def _stay(self, running: Future[asyncio.AbstractEventLoop]) -> None:
-        self._ended = asyncio.Event()
+    async def _run_until_stopped(self, running: Future[asyncio.AbstractEventLoop]) -> None:
+        self._stop_requested = asyncio.Event()
         running.set_result(asyncio.get_running_loop())
-        await self._ended.wait()
+        await self._stop_requested.wait()
 
     def _stop(self) -> None:
         # `asyncio.run` cancels the remaining tasks and waits for them, including the stop of an abandoned
         # daemon.
-        assert self._ended is not None and self._thread is not None  # noqa: PT018, S101 - set on entry
-        self.call_soon(self._ended.set)
+        assert self._stop_requested is not None and self._thread is not None  # noqa: PT018, S101 - set on entry
+        self.call_soon(self._stop_requested.set)
         self._loop = None
         self._thread.join()
 
