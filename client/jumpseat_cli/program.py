@@ -13,7 +13,7 @@ import click
 from jumpseat import __version__
 from jumpseat.system.interrupts import raise_on_interrupt
 from jumpseat_cli.command_line.first_word import CommandsOrQuestion
-from jumpseat_cli.command_line.groups import no_such_option
+from jumpseat_cli.command_line.groups import rewrite_unknown_option
 from jumpseat_cli.command_line.options import HELP
 from jumpseat_cli.terminal.failures import (
     FAILED,
@@ -43,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
         sys.stdout.flush()  # A failure to write is reported below, but not at exit.
     except click.ClickException as error:
-        _show(no_such_option(error) if isinstance(error, click.NoSuchOption) else error, argv)
+        _show(rewrite_unknown_option(error) if isinstance(error, click.NoSuchOption) else error, argv)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED

@@ -153,7 +153,11 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "import jumpseat_cli", "imports jumpseat_cli"),
         ("jumpseat_cli.shelf.stuff", "", "no place in the order"),
-        ("jumpseat_cli.daemon.session", "from jumpseat_cli.chat.usage import usage_line", "not below daemon"),
+        (
+            "jumpseat_cli.daemon.session",
+            "from jumpseat_cli.chat.usage import format_usage",
+            "not below daemon",
+        ),
         ("jumpseat_cli.program", "PLACE = 'jumpseat_cli.__main__:main'", "not below program"),
         ("jumpseat_cli.commands.edit", "from jumpseat_cli.commands.keys import keys", "not below commands"),
         ("jumpseat_cli.daemon.session", "import jumpseat.system.paths", "of the server"),

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumpseat_cli.chat.stop_reasons import warning_about
-from jumpseat_cli.daemon.conversations import Continued
+from jumpseat_cli.daemon.conversations import FindContinued
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import (
     FAILED,
@@ -61,7 +61,7 @@ async def ask(
     settings: Mapping[str, str],
     prompt: str | None,
     keep: bool,
-    continued: Continued | None,
+    find_continued: FindContinued | None,
     daemon_command: Sequence[str],
     form: AnswerForm,
 ) -> int:
@@ -74,7 +74,7 @@ async def ask(
         settings: the values of settings as they were typed, by key.
         prompt: the name of a configured prompt.
         keep: whether to keep the turn.
-        continued: returns the kept conversation to continue; None to start a new one.
+        find_continued: returns the kept conversation to continue; None to start a new one.
         daemon_command: the daemon's command line.
         form: how to print the answer.
 
@@ -84,17 +84,17 @@ async def ask(
     spinner = make_spinner("Starting")
     try:
         async with daemon(daemon_command) as client:
-            kept = {} if continued is None else await continued(client)
+            kept = {} if find_continued is None else await find_continued(client)
             if prompt is not None and question.lacks_input and await needs_input(client, prompt):
                 hint = f"Add it as words, or pipe it: git diff | jumpseat chat -p {prompt}"
                 print_failure(f"The prompt {prompt} has a place for an input, and there is none.", hint)
                 return USAGE
             filled = {} if prompt is None else await client.get_prompt(prompt, question.as_input)
-            of_kept = options_of_kept(kept) if kept else {}
+            of_kept = options_from_conversation(kept) if kept else {}
             of_prompt: dict[str, Any] = {
                 key: filled[key] for key in ("model", "system", "settings") if key in filled
             }
-            merged = await options_of_chat(client, [of_kept, of_prompt, options], settings)
+            merged = await merge_options(client, [of_kept, of_prompt, options], settings)
             messages = [*kept.get("messages", ()), question.message(filled.get("text"))]
             spinner.show("Waiting for the model")
             stream = client.chat(
@@ -111,7 +111,7 @@ async def needs_input(client: Client, prompt: str) -> bool:
     return any(row["name"] == prompt and row.get("usesInput") for row in rows)
 
 
-async def options_of_chat(
+async def merge_options(
     client: Client, layers: Sequence[Mapping[str, Any]], settings: Mapping[str, str]
 ) -> dict[str, Any]:
     """Merge options for `Client.chat`, and drop those that are None.
@@ -130,13 +130,13 @@ async def options_of_chat(
         merged |= {key: value for key, value in layer.items() if value is not None}
         values |= layer.get("settings") or {}
     if settings:
-        from jumpseat_cli.daemon.settings import typed_settings
+        from jumpseat_cli.daemon.settings import convert_settings
 
-        values |= typed_settings(settings, await client.settings_schema(merged.get("model")))
+        values |= convert_settings(settings, await client.settings_schema(merged.get("model")))
     return {**merged, "settings": values} if values else merged
 
 
-def options_of_kept(kept: Mapping[str, Any]) -> dict[str, Any]:
+def options_from_conversation(kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that continue a kept conversation."""
     options = {key: kept.get(key) for key in ("model", "system", "settings")}
     return {**options, "conversation_id": kept["id"]}
@@ -149,7 +149,7 @@ async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatRes
         ClientError: the turn failed.
     """
     # Stream although only the result is used: the daemon can then detect a provider that stops sending.
-    notes = [note async for delta in stream if (note := note_of(delta, spinner))]
+    notes = [note async for delta in stream if (note := handle_delta(delta, spinner))]
     spinner.stop()
     return await stream.response(), notes
 
@@ -164,7 +164,7 @@ async def _print_answer(
         except asyncio.CancelledError as error:
             spinner.stop()
             return await _print_cancellation(stream, exit_code_of(error))
-        fault = _fault_of(result, output_mode)
+        fault = _find_fault(result, output_mode)
         print_json(result if fault is None else {**result, "error": client_error(fault)})
         if form.shows_usage:
             _print_usage(result, began)
@@ -181,7 +181,7 @@ async def _print_answer(
             elif delta.type == "thinking_delta" and form.shows_thinking:
                 spinner.pause()
                 output.think(str(delta.get("text", "")))
-            elif note := note_of(delta, spinner):
+            elif note := handle_delta(delta, spinner):
                 notes.append(note)
         if not form.streams:
             result = await stream.response()
@@ -195,13 +195,13 @@ async def _print_answer(
     finally:
         # Ctrl-C ends up here too, and must leave the text so far on the screen.
         spinner.stop()
-        _finish(output, notes)
+        _finish_output(output, notes)
     if form.shows_usage:
         _print_usage((stream.result if failure is None else failure.partial) or {}, began)
     if failure is not None:
         print_client_error(failure, as_json=False)
         return FAILED
-    if (fault := _fault_of(await stream.response(), output_mode)) is not None:
+    if (fault := _find_fault(await stream.response(), output_mode)) is not None:
         return print_failure(fault)
     return OK
 
@@ -221,7 +221,7 @@ async def _print_cancellation(stream: ChatStream, code: int) -> int:
     return code
 
 
-def _fault_of(result: Mapping[str, Any], output_mode: Any) -> str | None:
+def _find_fault(result: Mapping[str, Any], output_mode: Any) -> str | None:
     if output_mode is None:
         return None
     from jumpseat_cli.chat.json_answers import fault_of_answer
@@ -230,13 +230,13 @@ def _fault_of(result: Mapping[str, Any], output_mode: Any) -> str | None:
 
 
 def _print_usage(result: Mapping[str, Any], began: float) -> None:
-    from jumpseat_cli.chat.usage import usage_line
+    from jumpseat_cli.chat.usage import format_usage
 
     model = f"{result['provider']}:{result['model']}" if "model" in result else ""
-    say(usage_line(result.get("usage") or {}, time.monotonic() - began, model))
+    say(format_usage(result.get("usage") or {}, time.monotonic() - began, model))
 
 
-def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
+def _finish_output(output: AnswerOutput, notes: Sequence[str]) -> None:
     with suppress(BrokenPipeError):
         output.finish()
     # Print the notes after the answer. On a terminal they would otherwise appear inside it.
@@ -244,7 +244,7 @@ def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
         say(note)
 
 
-def note_of(delta: Delta, spinner: Spinner) -> str | None:
+def handle_delta(delta: Delta, spinner: Spinner) -> str | None:
     """Show progress in the spinner, and return a warning to print after the answer, if any."""
     match delta.type:
         case "start":
@@ -255,7 +255,7 @@ def note_of(delta: Delta, spinner: Spinner) -> str | None:
         case "thinking_start":
             spinner.show("Thinking")
         case "warning":
-            return _warning(delta)
+            return _format_warning(delta)
         case "block_done":
             return _note_of_block(delta.get("content") or {})
         case "done":
@@ -271,12 +271,12 @@ def thinking_in(result: ChatResult) -> str:
 def notes_of(result: ChatResult) -> list[str]:
     """Return the warnings for an answer that was not streamed."""
     notes = [*map(_note_of_block, result.content), warning_about(result.stop_reason)]
-    return [*map(_warning, result.warnings), *filter(None, notes)]
+    return [*map(_format_warning, result.warnings), *filter(None, notes)]
 
 
 def _note_of_block(block: Mapping[str, Any]) -> str | None:
     return "note: the answer has an image, which --json prints." if block.get("type") == "image" else None
 
 
-def _warning(warning: Mapping[str, Any]) -> str:
+def _format_warning(warning: Mapping[str, Any]) -> str:
     return f"warning: {clean_line(str(warning.get('message', '')))}"

@@ -79,8 +79,8 @@ def read_question(
 
     Args:
         words: the command's arguments.
-        files: arguments for `attachments.files_of`.
-        images: arguments for `attachments.image_of`; `-` stands for an image on stdin.
+        files: arguments for `attachments.read_files`.
+        images: arguments for `attachments.read_image`; `-` stands for an image on stdin.
         has_prompt: whether the text comes from a prompt, so that neither words nor stdin are required.
         with_stdin: False to ignore stdin.
 
@@ -91,18 +91,18 @@ def read_question(
     typed = " ".join(word for word in words if word != STDIN).strip()
     blocks: list[Block] = []
     if files:
-        _warn_of_files_among(words)
+        _warn_about_files_in(words)
     if files or images:
-        from jumpseat_cli.files.attachments import attached, image_block
+        from jumpseat_cli.files.attachments import make_image_block, read_attachments
 
         # Read these before stdin, so that a mistake is reported immediately.
-        blocks += attached(
+        blocks += read_attachments(
             [each for each in files if each != STDIN], [each for each in images if each != STDIN]
         )
         _check_size(blocks)
     piped = _read_stdin(optional=bool(words) or has_prompt, named=named) if with_stdin else b""
     if STDIN in images:
-        blocks.append(image_block(piped, "stdin"))
+        blocks.append(make_image_block(piped, "stdin"))
         piped = b""
     _check_size(blocks, piped)
     if b"\0" in piped:
@@ -119,7 +119,7 @@ def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
         raise CannotUse(f"Files, images and stdin are larger than {LARGEST_TOTAL >> 20} MiB together.")
 
 
-def _warn_of_files_among(words: Sequence[str]) -> None:
+def _warn_about_files_in(words: Sequence[str]) -> None:
     """Warn if the shell expanded a pattern after `-f`: then every file but the first became a word."""
     for word in words:
         if "." in word and " " not in word and os.path.isfile(word):  # noqa: PTH113 - pathlib refuses some words
@@ -137,26 +137,26 @@ def _read_stdin(*, optional: bool, named: bool) -> bytes:
     if not named and (os.isatty(0) or (optional and not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)))):
         return b""
     end = "Ctrl-D ends it" if os.isatty(0) else "--no-stdin leaves it out"
-    waiting = threading.Timer(SILENT_SECONDS, say, [f"Waiting for stdin; {end}."])
-    waiting.daemon = True
+    notice = threading.Timer(SILENT_SECONDS, say, [f"Waiting for stdin; {end}."])
+    notice.daemon = True
     if not stat.S_ISREG(mode):
-        waiting.start()
+        notice.start()
     try:
-        return b"".join(_chunks(waiting))
+        return b"".join(_read_chunks(notice))
     except OSError as error:
         raise CannotUse(f"stdin cannot be read: {error.strerror or error}.") from None
     finally:
-        waiting.cancel()
+        notice.cancel()
 
 
-def _chunks(waiting: threading.Timer) -> Sequence[bytes]:
+def _read_chunks(notice: threading.Timer) -> Sequence[bytes]:
     """Read stdin until it ends or exceeds `LARGEST_TOTAL`."""
     chunks: list[bytes] = []
     size = 0
     while True:
         with suppress(BlockingIOError):
             chunk = os.read(0, 1 << 16)
-            waiting.cancel()
+            notice.cancel()
             if not chunk:
                 return chunks
             chunks.append(chunk)

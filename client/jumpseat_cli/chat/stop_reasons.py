@@ -48,7 +48,7 @@ def warning_about(stop_reason: str | None) -> str | None:
     return reason.chat and f"warning: {reason.sentence}; {reason.chat}"
 
 
-def why_not_replaced(stop_reason: str | None) -> tuple[str, str]:
+def explain_missing_replacement(stop_reason: str | None) -> tuple[str, str]:
     """Return why an edit has no new text, as the end of a sentence, and a hint."""
     reason = _REASONS.get(stop_reason or "end_turn", _Reason(f"the answer ended with {stop_reason}"))
     return reason.sentence, reason.edit

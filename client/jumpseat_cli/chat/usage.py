@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-def usage_line(usage: Mapping[str, Any], seconds: float, model: str = "") -> str:
+def format_usage(usage: Mapping[str, Any], seconds: float, model: str = "") -> str:
     """Return the tokens, time, cost and model of one turn on one line.
 
     Args:
@@ -15,11 +15,11 @@ def usage_line(usage: Mapping[str, Any], seconds: float, model: str = "") -> str
         model: the model as `provider:model`.
     """
     cost = usage.get("cost") or {}
-    money = [money_of(cost["amount"], str(cost.get("currency", "")))] if "amount" in cost else []
-    return " · ".join([*tokens_of(usage), time_of(seconds), *money, *filter(None, [model])])
+    money = [format_money(cost["amount"], str(cost.get("currency", "")))] if "amount" in cost else []
+    return " · ".join([*format_tokens(usage), format_duration(seconds), *money, *filter(None, [model])])
 
 
-def tokens_of(usage: Mapping[str, Any]) -> Iterator[str]:
+def format_tokens(usage: Mapping[str, Any]) -> Iterator[str]:
     """Yield the input and the output tokens; nothing if neither was reported."""
     if not usage.get("inputTokens") and not usage.get("outputTokens"):
         return
@@ -28,13 +28,13 @@ def tokens_of(usage: Mapping[str, Any]) -> Iterator[str]:
     yield f"{usage.get('outputTokens', 0):,} out" + (f" ({reasoning:,} thinking)" if reasoning else "")
 
 
-def time_of(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a duration."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
 
 
-def money_of(amount: float, currency: str) -> str:
+def format_money(amount: float, currency: str) -> str:
     """Format an amount; small amounts get more digits."""
     text = f"{amount:.{2 if amount >= 1 or amount == 0 else 4}f}"
     return f"${text}" if currency == "USD" else f"{text} {currency}".rstrip()

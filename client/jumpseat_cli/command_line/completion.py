@@ -24,7 +24,7 @@ Row: TypeAlias = Mapping[str, Any]
 Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def completing(
+def make_completion(
     find: Callable[[Client, str], Coroutine[Any, Any, list[CompletionItem]]],
 ) -> Complete:
     """Return a completion function that queries the daemon chosen on the command line.
@@ -47,7 +47,7 @@ def completing(
     return complete
 
 
-def beginning(incomplete: str, pairs: Iterable[tuple[str, str | None]]) -> list[CompletionItem]:
+def match_prefix(incomplete: str, pairs: Iterable[tuple[str, str | None]]) -> list[CompletionItem]:
     """Return the items for the values that start with the typed text, each with its help."""
     return [
         CompletionItem(value, help=None if about is None else clean_line(about))
@@ -63,56 +63,56 @@ def complete_file(
     return [CompletionItem(incomplete, type="file")]
 
 
-async def _providers(client: Client, incomplete: str) -> list[CompletionItem]:
-    return _providers_among(await client.list_providers(), incomplete)
+async def _find_providers(client: Client, incomplete: str) -> list[CompletionItem]:
+    return _match_providers(await client.list_providers(), incomplete)
 
 
-async def _providers_with_sign_in(client: Client, incomplete: str) -> list[CompletionItem]:
-    return _providers_among(filter(has_sign_in, await client.list_providers()), incomplete)
+async def _find_providers_with_sign_in(client: Client, incomplete: str) -> list[CompletionItem]:
+    return _match_providers(filter(has_sign_in, await client.list_providers()), incomplete)
 
 
-def _providers_among(rows: Iterable[Row], incomplete: str) -> list[CompletionItem]:
-    return beginning(incomplete, ((row["id"], f"{row['name']} ({row['kind']})") for row in rows))
+def _match_providers(rows: Iterable[Row], incomplete: str) -> list[CompletionItem]:
+    return match_prefix(incomplete, ((row["id"], f"{row['name']} ({row['kind']})") for row in rows))
 
 
-async def _models(client: Client, incomplete: str) -> list[CompletionItem]:
-    return _models_among((await client.list_models())["models"], incomplete)
+async def _find_models(client: Client, incomplete: str) -> list[CompletionItem]:
+    return _match_models((await client.list_models())["models"], incomplete)
 
 
-async def _models_with_terms(client: Client, incomplete: str) -> list[CompletionItem]:
+async def _find_models_with_terms(client: Client, incomplete: str) -> list[CompletionItem]:
     rows = (await client.list_models())["models"]
-    return _models_among(
+    return _match_models(
         [row for row in rows if row.get("policy") in ("disabled", "unconfigured")], incomplete
     )
 
 
-def _models_among(rows: Sequence[Row], incomplete: str) -> list[CompletionItem]:
+def _match_models(rows: Sequence[Row], incomplete: str) -> list[CompletionItem]:
     # A bare name is completed too, because shells insert the whole value.
     bare = ((row["id"], row["name"]) for row in rows if row["model"].startswith(incomplete))
-    return beginning(incomplete, ((row["id"], row["name"]) for row in rows)) or beginning("", bare)
+    return match_prefix(incomplete, ((row["id"], row["name"]) for row in rows)) or match_prefix("", bare)
 
 
-async def _prompts(client: Client, incomplete: str) -> list[CompletionItem]:
+async def _find_prompts(client: Client, incomplete: str) -> list[CompletionItem]:
     rows = await client.list_prompts()
-    return beginning(incomplete, ((row["name"], row.get("description", "")) for row in rows))
+    return match_prefix(incomplete, ((row["name"], row.get("description", "")) for row in rows))
 
 
-async def _conversations(client: Client, incomplete: str) -> list[CompletionItem]:
+async def _find_conversations(client: Client, incomplete: str) -> list[CompletionItem]:
     rows = (await list_rows(client, limit=LARGEST_PAGE)).rows
-    return beginning(incomplete, ((row["id"], row["title"]) for row in rows))
+    return match_prefix(incomplete, ((row["id"], row["title"]) for row in rows))
 
 
-async def _saved_keys(client: Client, incomplete: str) -> list[CompletionItem]:
+async def _find_saved_keys(client: Client, incomplete: str) -> list[CompletionItem]:
     keys = [
         ("default_provider", "The provider of chats that name none"),
         ("default_model", "The model of chats that name none"),
         ("max_tokens", "The limit for all answers"),
     ]
-    keys += [(key, row["description"]) for key, row in await _rows_by_saved_key(client)]
-    return beginning(incomplete, keys)
+    keys += [(key, row["description"]) for key, row in await _list_setting_rows(client)]
+    return match_prefix(incomplete, keys)
 
 
-async def _rows_by_saved_key(client: Client) -> list[tuple[str, Row]]:
+async def _list_setting_rows(client: Client) -> list[tuple[str, Row]]:
     return [
         (f"providers.{provider['id']}.{row['key']}", row)
         for provider in await client.list_providers()
@@ -136,16 +136,16 @@ def complete_saved_value(
         return complete_model(context, parameter, incomplete)
 
     async def find(client: Client, incomplete: str) -> list[CompletionItem]:
-        rows = [row for saved, row in await _rows_by_saved_key(client) if saved == key]
-        return beginning(incomplete, ((value, None) for row in rows for value in values_of(row)))
+        rows = [row for saved, row in await _list_setting_rows(client) if saved == key]
+        return match_prefix(incomplete, ((value, None) for row in rows for value in values_of(row)))
 
-    return completing(find)(context, parameter, incomplete)
+    return make_completion(find)(context, parameter, incomplete)
 
 
-complete_provider = completing(_providers)
-complete_provider_with_sign_in = completing(_providers_with_sign_in)
-complete_model = completing(_models)
-complete_prompt = completing(_prompts)
-complete_conversation = completing(_conversations)
-complete_model_with_terms = completing(_models_with_terms)
-complete_saved_key = completing(_saved_keys)
+complete_provider = make_completion(_find_providers)
+complete_provider_with_sign_in = make_completion(_find_providers_with_sign_in)
+complete_model = make_completion(_find_models)
+complete_prompt = make_completion(_find_prompts)
+complete_conversation = make_completion(_find_conversations)
+complete_model_with_terms = make_completion(_find_models_with_terms)
+complete_saved_key = make_completion(_find_saved_keys)

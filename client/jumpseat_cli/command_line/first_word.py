@@ -15,11 +15,11 @@ class CommandsOrQuestion(LazyGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `chat` before options of `chat`, unless a word other than a question follows them."""
-        if args and args[0].startswith("-") and self._begins_chat(ctx, args):
+        if args and args[0].startswith("-") and self._is_for_chat(ctx, args):
             args = ["chat", *args]
         return super().parse_args(ctx, args)
 
-    def _begins_chat(self, ctx: click.Context, args: list[str]) -> bool:
+    def _is_for_chat(self, ctx: click.Context, args: list[str]) -> bool:
         own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
         chat = self.get_command(ctx, "chat")
         if chat is None or args[0] in own:
@@ -35,7 +35,7 @@ class CommandsOrQuestion(LazyGroup):
             case (str(word), *_) if self.get_command(ctx, word) is not None:
                 raise click.UsageError(f"Put the options after {word!r}.", ctx)
             case (str(word), *more) if not is_question(word):
-                raise click.UsageError(self.no_such_command(ctx, word, more), ctx)
+                raise click.UsageError(self.describe_unknown_word(ctx, word, more), ctx)
         return True
 
     def resolve_command(
@@ -46,10 +46,10 @@ class CommandsOrQuestion(LazyGroup):
             return "chat", self.get_command(ctx, "chat"), args
         return super().resolve_command(ctx, args)
 
-    def no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
+    def describe_unknown_word(self, ctx: click.Context, word: str, more: list[str]) -> str:
         """Return the message for a word that is not a command but may be a question."""
-        if self.nearest(ctx, word) is not None:
-            return super().no_such_command(ctx, word, more)
+        if self.find_nearest(ctx, word) is not None:
+            return super().describe_unknown_word(ctx, word, more)
         question = " ".join([word, *(each for each in more if not each.startswith("-"))])
         command = "jumpseat" if " " in question else "jumpseat chat"
         return f'No such command {word!r}. To ask a question: {command} "{question}"'

@@ -38,16 +38,16 @@ class CommandGroup(click.Group):
         word = args[0]
         is_command = self.get_command(ctx, word) is not None
         if not is_command and not word.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(self.no_such_command(ctx, word, args[1:]), ctx)
+            raise click.UsageError(self.describe_unknown_word(ctx, word, args[1:]), ctx)
         return super().resolve_command(ctx, args)
 
-    def no_such_command(self, ctx: click.Context, word: str, more: list[str]) -> str:
+    def describe_unknown_word(self, ctx: click.Context, word: str, more: list[str]) -> str:
         """Return the message for a word that is not a command."""
         del more
-        near = self.nearest(ctx, word)
+        near = self.find_nearest(ctx, word)
         return f"No such command {word!r}." + (f" Did you mean {near!r}?" if near else "")
 
-    def nearest(self, ctx: click.Context, word: str) -> str | None:
+    def find_nearest(self, ctx: click.Context, word: str) -> str | None:
         """Return the command, or the group's option, that was probably meant."""
         from difflib import get_close_matches
 
@@ -91,11 +91,11 @@ class ListByDefault(CommandGroup):
         """Insert `list` if the arguments do not start with a command."""
         is_help = len(args) == 1 and args[0] in ("-h", "--help")
         is_completed_here = ctx.resilient_parsing and not args
-        if not is_help and not is_completed_here and self._begins_list(ctx, args):
+        if not is_help and not is_completed_here and self._is_for_list(ctx, args):
             args = ["list", *args]
         return super().parse_args(ctx, args)
 
-    def _begins_list(self, ctx: click.Context, args: list[str]) -> bool:
+    def _is_for_list(self, ctx: click.Context, args: list[str]) -> bool:
         listing = self.commands["list"]
         takes_words = any(isinstance(each, click.Argument) for each in listing.params)
         if not args or takes_words or ctx.resilient_parsing:
@@ -113,7 +113,7 @@ class ListByDefault(CommandGroup):
         return [*super().shell_complete(ctx, incomplete), *listing.shell_complete(ctx, incomplete)]
 
 
-def no_such_option(error: click.NoSuchOption) -> click.UsageError:
+def rewrite_unknown_option(error: click.NoSuchOption) -> click.UsageError:
     """Rewrite the error with the most similar option first; click sorts them by name."""
     from difflib import get_close_matches
 

@@ -20,8 +20,8 @@ class Bash(BashComplete):
         """Return the complete arguments and the one being typed, with split words joined again."""
         arguments, typed = super().get_completion_args()
         if not typed:
-            return joined(arguments), ""
-        *before, whole = joined([*arguments, typed])
+            return join_words(arguments), ""
+        *before, whole = join_words([*arguments, typed])
         if whole != typed:
             # bash replaces only the last part.
             self._split_off = whole if _is_break(typed) else whole.removesuffix(typed)
@@ -42,7 +42,7 @@ class Fish(FishComplete):
     )
 
 
-def joined(words: Iterable[str]) -> list[str]:
+def join_words(words: Iterable[str]) -> list[str]:
     """Join the words around a colon or an equals sign, as they were typed."""
     whole: list[str] = []
     is_open = False

@@ -11,12 +11,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from jumpseat_cli.command_line.completion import (
-    beginning,
     complete_conversation,
     complete_file,
     complete_model,
     complete_prompt,
-    completing,
+    make_completion,
+    match_prefix,
     values_of,
 )
 from jumpseat_cli.command_line.options import daemon_options, json_option
@@ -36,14 +36,16 @@ def complete_setting(
         key, equals, _ = incomplete.partition("=")
         rows = await client.settings_schema(context.params.get("model"))
         if not equals:
-            return beginning(key, ((f"{row['key']}=", row["description"]) for row in rows))
+            return match_prefix(key, ((f"{row['key']}=", row["description"]) for row in rows))
         values = (value for row in rows if row["key"] == key for value in values_of(row))
-        return beginning(incomplete, ((f"{key}={value}", None) for value in values))
+        return match_prefix(incomplete, ((f"{key}={value}", None) for value in values))
 
-    return completing(find)(context, parameter, incomplete)
+    return make_completion(find)(context, parameter, incomplete)
 
 
-def settings_of(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+def parse_settings(
+    context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]
+) -> dict[str, str]:
     """Parse `KEY=VALUE` options; the values remain strings."""
     settings = {}
     for pair in pairs:
@@ -54,11 +56,13 @@ def settings_of(context: click.Context, parameter: click.Parameter, pairs: tuple
     return settings
 
 
-def schema_of(context: click.Context, parameter: click.Parameter, file: Path | None) -> dict[str, Any] | None:
+def read_schema(
+    context: click.Context, parameter: click.Parameter, file: Path | None
+) -> dict[str, Any] | None:
     """Read a JSON schema from a file."""
     if file is None:
         return None
-    schema = _json_of(file)
+    schema = _read_json(file)
     if not isinstance(schema, dict):
         raise click.BadParameter(f"{file} must have a JSON object.")
     from jumpseat_cli.chat.json_answers import fault_of_schema
@@ -68,13 +72,13 @@ def schema_of(context: click.Context, parameter: click.Parameter, file: Path | N
     return schema
 
 
-def tools_of(
+def read_tools(
     context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]
 ) -> list[dict[str, Any]]:
     """Read tool definitions from files, each of which contains one definition or a list of them."""
     tools: list[dict[str, Any]] = []
     for file in files:
-        content = _json_of(file)
+        content = _read_json(file)
         found = content if isinstance(content, list) else [content]
         if not all(isinstance(tool, dict) and isinstance(tool.get("name"), str) for tool in found):
             raise click.BadParameter(
@@ -84,7 +88,7 @@ def tools_of(
     return tools
 
 
-def _json_of(file: Path) -> Any:
+def _read_json(file: Path) -> Any:
     try:
         return json.loads(file.read_bytes())
     except OSError as error:
@@ -137,14 +141,14 @@ def _json_of(file: Path) -> Any:
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=settings_of,
+    callback=parse_settings,
     shell_complete=complete_setting,
     help="A setting of the model's provider. Repeatable.",
 )
 @click.option(
     "--schema",
     type=JSON_FILE,
-    callback=schema_of,
+    callback=read_schema,
     metavar="FILE",
     help="Answer in JSON by this JSON schema; exit code 1 if it is broken.",
 )
@@ -154,7 +158,7 @@ def _json_of(file: Path) -> Any:
     "tools",
     multiple=True,
     type=JSON_FILE,
-    callback=tools_of,
+    callback=read_tools,
     metavar="FILE",
     help="Offer the tools that this file defines; needs --json. Repeatable.",
 )
@@ -220,7 +224,7 @@ def chat(
     """
     from jumpseat_cli.chat.answering import AnswerForm, ask
     from jumpseat_cli.chat.question import read_question
-    from jumpseat_cli.daemon.conversations import continued
+    from jumpseat_cli.daemon.conversations import choose_continued
 
     _refuse(is_continued and conversation is not None, "--continue and --conversation exclude each other.")
     _refuse(schema is not None and json_mode, "--schema and --json-mode exclude each other.")
@@ -231,7 +235,7 @@ def chat(
         options["output_mode"] = "json" if schema is None else {"schema": schema}
     if tools:
         options["tools"] = tools
-    to_continue = continued(conversation, last=is_continued)
+    to_continue = choose_continued(conversation, last=is_continued)
     if asked.is_empty and prompt is None:
         if question or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
@@ -240,9 +244,9 @@ def chat(
         conversing = converse(
             options,
             settings=settings,
-            attached=asked.blocks,
+            attachments=asked.blocks,
             keep=not no_keep,
-            continued=to_continue,
+            find_continued=to_continue,
             daemon_command=daemon_command,
             shows_thinking=show_thinking,
             is_raw=raw or "output_mode" in options,
@@ -262,7 +266,7 @@ def chat(
         settings=settings,
         prompt=prompt,
         keep=not no_keep,
-        continued=to_continue,
+        find_continued=to_continue,
         daemon_command=daemon_command,
         form=form,
     )

@@ -61,9 +61,9 @@ def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
 
     Exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
     """
-    from jumpseat_cli.configuration.editing import begin
+    from jumpseat_cli.configuration.editing import create_file
 
-    return begin(providers, config, as_json=as_json)
+    return create_file(providers, config, as_json=as_json)
 
 
 @config_group.command()

@@ -165,7 +165,7 @@ async def show(conversation: str, daemon_command: list[str], as_json: bool) -> i
         if as_json:
             print_json(kept)
             return OK
-        text = await _transcript(client, kept)
+        text = await _render_transcript(client, kept)
     output = make_output()
     output.write(text)
     output.finish()
@@ -190,7 +190,7 @@ async def export(conversation: str, daemon_command: list[str], as_json: bool) ->
         if as_json:
             print_json(kept)
         else:
-            print_text(await _transcript(client, kept))
+            print_text(await _render_transcript(client, kept))
     return OK
 
 
@@ -265,7 +265,7 @@ def _name_of(row: Mapping[str, Any]) -> str:
     return f"{row['id']}  {clean_line(row['title'])}"
 
 
-async def _transcript(client: Client, kept: Mapping[str, Any]) -> str:
+async def _render_transcript(client: Client, kept: Mapping[str, Any]) -> str:
     return await client.render_transcript(
         kept["messages"],
         system=kept.get("system"),

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from jumpseat_cli.chat.answering import wait_for_result
-from jumpseat_cli.chat.stop_reasons import warning_about, why_not_replaced
+from jumpseat_cli.chat.stop_reasons import explain_missing_replacement, warning_about
 from jumpseat_cli.command_line.completion import complete_file, complete_model
 from jumpseat_cli.command_line.options import daemon_options, json_option
 from jumpseat_cli.daemon.session import daemon
@@ -26,7 +26,7 @@ from jumpseat_cli.terminal.text import clean
 _COLOURS = {"+": "green", "-": "red", "@": "cyan", "\\": "bright_black"}
 
 
-def _checked_encoding(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def _validate_encoding(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     try:
         return None if value is None else codecs.lookup(value).name
     except LookupError:
@@ -43,7 +43,7 @@ def _checked_encoding(context: click.Context, parameter: click.Parameter, value:
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
 )
 @click.option(
-    "--encoding", metavar="NAME", callback=_checked_encoding, help="The file's encoding, if it is not UTF-8."
+    "--encoding", metavar="NAME", callback=_validate_encoding, help="The file's encoding, if it is not UTF-8."
 )
 @daemon_options
 @json_option
@@ -143,7 +143,7 @@ async def _edit_piece(
         if as_json:
             print_json(result)
         else:
-            _print_no_replacement(result)
+            _report_missing_replacement(result)
         return FAILED
     try:
         if as_json:
@@ -163,7 +163,7 @@ async def _change(piece: Piece, replacement: str, *, asks: bool) -> int:
         say("The model changed nothing.")
         return OK
     # Do not ask about text that cannot be written in the file's encoding.
-    piece.encoded(replacement)
+    piece.encode(replacement)
     for line in piece.diff(replacement):
         click.echo(click.style(clean(line), fg=_COLOURS.get(line[:1])), color=_wants_colour())
     if asks and await confirm(f"Change {piece.path}?") != OK:
@@ -189,12 +189,12 @@ def _print(piece: Piece, replacement: str) -> None:
         print_text(replacement)
         return
     mark = b"" if piece.before else piece.mark
-    content = mark + piece.encoded(replacement)
+    content = mark + piece.encode(replacement)
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
 
 
-def _print_no_replacement(result: Any) -> None:
-    why, hint = why_not_replaced(result.stop_reason)
+def _report_missing_replacement(result: Any) -> None:
+    why, hint = explain_missing_replacement(result.stop_reason)
     print_failure(f"There is no replacement: {why}.", hint)

@@ -12,11 +12,11 @@ from jumpseat_cli.command_line.options import HELP, config_option, json_option
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from jumpseat_cli.configuration.local import names_here
+    from jumpseat_cli.configuration.local import list_names
 
     found = [
         CompletionItem(name)
-        for name in names_here(context.params.get("config"))
+        for name in list_names(context.params.get("config"))
         if name.startswith(incomplete)
     ]
     return found or [CompletionItem(incomplete, type="file")]

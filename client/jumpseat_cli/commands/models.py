@@ -85,9 +85,9 @@ async def list_models(
         answer = await _list_models(client, provider, refresh=refresh)
         errors = answer.get("errors") or []
         if errors and provider is None and not as_json:
-            errors = await _of_providers_in_use(client, errors)
+            errors = await _drop_unused_providers(client, errors)
     every = answer.get("models") or []
-    models = [model for model in every if _has(model, words)]
+    models = [model for model in every if _has_words(model, words)]
     code = OK if models else FAILED
     if as_json:
         print_json({**answer, "models": models})
@@ -95,7 +95,7 @@ async def list_models(
     if models:
         print_rows(COLUMNS, [_cells(model) for model in models], stacks=True)
     elif every:
-        print_failure(f"No model has {' '.join(words)!r} in its name.", _near(words, every))
+        print_failure(f"No model has {' '.join(words)!r} in its name.", _suggest(words, every))
     elif not errors:
         say(f"There are no models. {_STATUS_HINT}")
     for failure in errors:
@@ -130,7 +130,7 @@ async def default(model: str | None, unset: bool, daemon_command: list[str], as_
             if as_json:
                 print_json(saved)
             return OK
-        shown = await _default_of(client)
+        shown = await _find_default(client)
     if shown is None:
         return print_failure("There is no default model.", _STATUS_HINT)
     if as_json:
@@ -147,7 +147,7 @@ async def _save_default(client: Client, name: str | None) -> dict[str, Any]:
     return await save_settings(client, {"default_model": name})
 
 
-async def _default_of(client: Client) -> Mapping[str, Any] | None:
+async def _find_default(client: Client) -> Mapping[str, Any] | None:
     answer = await client.list_models()
     for model in answer.get("models") or []:
         if model.get("isDefault"):
@@ -172,7 +172,7 @@ def _is_still_listing(failure: Mapping[str, Any]) -> bool:
     return error.get("code") == _CONNECTION and "retryAfter" in (error.get("data") or {})
 
 
-async def _of_providers_in_use(client: Client, errors: Sequence[Any]) -> list[Any]:
+async def _drop_unused_providers(client: Client, errors: Sequence[Any]) -> list[Any]:
     """Drop the errors of built-in providers that the user has not set up."""
     unused = {
         row["id"]
@@ -182,12 +182,12 @@ async def _of_providers_in_use(client: Client, errors: Sequence[Any]) -> list[An
     return [error for error in errors if error.get("provider") not in unused]
 
 
-def _has(model: Mapping[str, Any], words: Sequence[str]) -> bool:
+def _has_words(model: Mapping[str, Any], words: Sequence[str]) -> bool:
     text = " ".join(str(model.get(key) or "") for key in _SEARCHED).casefold()
     return all(word.casefold() in text for word in words)
 
 
-def _near(words: Sequence[str], models: Sequence[Mapping[str, Any]]) -> str | None:
+def _suggest(words: Sequence[str], models: Sequence[Mapping[str, Any]]) -> str | None:
     from difflib import get_close_matches
 
     if get_close_matches(words[0], ["default"], 1, 0.8):
@@ -207,12 +207,12 @@ def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
         short_count(model.get("maxContextTokens")),
         short_count(model.get("maxOutputTokens")),
         ", ".join(word for key, word in SKILLS if model.get(key)),
-        cost_of(model),
+        format_cost(model),
         ", ".join(notes),
     )
 
 
-def cost_of(model: Mapping[str, Any]) -> str:
+def format_cost(model: Mapping[str, Any]) -> str:
     """Return what a request costs beyond the plan: premium requests, or prices of input and output tokens.
 
     The text is empty if the provider does not report the cost.

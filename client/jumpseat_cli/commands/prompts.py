@@ -56,11 +56,11 @@ async def list_prompts(daemon_command: list[str], as_json: bool) -> int:
 
 @prompts.command("show")
 @click.argument("name", shell_complete=complete_prompt)
-@click.argument("given", metavar="[INPUT]...", nargs=-1)
+@click.argument("words", metavar="[INPUT]...", nargs=-1)
 @daemon_options
 @json_option
 @run_async
-async def show_prompt(name: str, given: tuple[str, ...], daemon_command: list[str], as_json: bool) -> int:
+async def show_prompt(name: str, words: tuple[str, ...], daemon_command: list[str], as_json: bool) -> int:
     """Show what a chat with the prompt would ask, with INPUT in its text.
 
     \b
@@ -70,7 +70,7 @@ async def show_prompt(name: str, given: tuple[str, ...], daemon_command: list[st
       jumpseat prompts show --json review | jq -r .text
     """
     async with daemon(daemon_command) as client:
-        prompt = await client.get_prompt(name, " ".join(given))
+        prompt = await client.get_prompt(name, " ".join(words))
     if as_json:
         print_json(prompt)
         return OK

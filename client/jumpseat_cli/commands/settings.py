@@ -58,9 +58,9 @@ async def list_settings(daemon_command: list[str], as_json: bool) -> int:
     if as_json:
         print_json(saved)
         return OK
-    for name, value in _lines(saved):
-        print(f"{clean_line(name)}\t{_written(value)}")
-    if not any(_lines(saved)):
+    for name, value in _flatten(saved):
+        print(f"{clean_line(name)}\t{_format_value(value)}")
+    if not any(_flatten(saved)):
         say("Nothing is saved. To save a value: jumpseat settings set KEY VALUE")
     return OK
 
@@ -80,13 +80,13 @@ async def get_setting(key: str, daemon_command: list[str], as_json: bool) -> int
       jumpseat settings get --json providers
     """
     async with daemon(daemon_command) as client:
-        value = _saved(await client.settings(), key)
+        value = _look_up(await client.settings(), key)
     if value is None:
         return _report_missing(key)
     if as_json:
         print_json(value)
     else:
-        print(_written(value))
+        print(_format_value(value))
     return OK
 
 
@@ -105,7 +105,7 @@ async def set_setting(key: str, value: str, daemon_command: list[str], as_json: 
       jumpseat settings set max_tokens 4000
       jumpseat settings set providers.groq.temperature 0.2
     """
-    parsed = value_of(key, value)
+    parsed = parse_value(key, value)
     if parsed is None:
         raise click.UsageError(f"To remove it: jumpseat settings unset {key}")
     return await _change(key, parsed, daemon_command, as_json=as_json)
@@ -131,10 +131,10 @@ async def unset_setting(key: str, daemon_command: list[str], as_json: bool) -> i
 async def _change(key: str, value: Any, daemon_command: list[str], *, as_json: bool) -> int:
     """Save one value, or remove it if the value is None."""
     patch: Any = value
-    for part in reversed(path_of(key)):
+    for part in reversed(split_key(key)):
         patch = {part: patch}
     async with daemon(daemon_command) as client:
-        if value is None and _saved(await client.settings(), key) is None:
+        if value is None and _look_up(await client.settings(), key) is None:
             return _report_missing(key)
         saved = await save_settings(client, patch)
     if as_json:
@@ -142,9 +142,9 @@ async def _change(key: str, value: Any, daemon_command: list[str], *, as_json: b
     return OK
 
 
-def _saved(settings: Mapping[str, Any], key: str) -> Any:
+def _look_up(settings: Mapping[str, Any], key: str) -> Any:
     value: Any = settings
-    for part in path_of(key):
+    for part in split_key(key):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
@@ -153,7 +153,7 @@ def _report_missing(key: str) -> int:
     return print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
 
 
-def path_of(key: str) -> list[str]:
+def split_key(key: str) -> list[str]:
     """Split a dotted key; a provider id may contain dots."""
     first, dot, rest = key.partition(".")
     if first != "providers" or not dot:
@@ -162,7 +162,7 @@ def path_of(key: str) -> list[str]:
     return [first, provider, name] if dot else [first, rest]
 
 
-def value_of(key: str, text: str) -> Any:
+def parse_value(key: str, text: str) -> Any:
     """Parse a typed value as JSON, or return it unchanged if it is not valid JSON."""
     if key in NAMES:
         return text
@@ -172,7 +172,7 @@ def value_of(key: str, text: str) -> Any:
         return text
 
 
-def _lines(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in sorted(settings.items()):
         if key != "providers":
             yield key, value
@@ -181,6 +181,6 @@ def _lines(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"providers.{provider}.{key}", value
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Format a value on one line: strings without quotes, everything else as JSON."""
     return clean_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

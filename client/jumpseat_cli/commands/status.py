@@ -17,7 +17,7 @@ from jumpseat_cli.terminal.failures import FAILED, OK, error_document, print_cli
 from jumpseat_cli.terminal.output import make_spinner
 from jumpseat_cli.terminal.tables import print_rows
 from jumpseat_cli.terminal.text import can_print, clean_line
-from jumpseat_cli.terminal.wrapping import columns, wrapped
+from jumpseat_cli.terminal.wrapping import columns, wrap
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError, RequestFailed
 
@@ -49,8 +49,8 @@ async def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
         async with daemon(daemon_command) as client:
             rows = await client.list_providers(probe=probe)
             # A probe has already requested the accounts.
-            providers = rows if probe else await asyncio.gather(*(_with_account(client, row) for row in rows))
-            fault = None if _default_of(rows) else await _fault_of_default(client)
+            providers = rows if probe else await asyncio.gather(*(_add_account(client, row) for row in rows))
+            fault = None if _default_of(rows) else await _find_fault_of_default(client)
     finally:
         spinner.stop()
     if as_json:
@@ -60,12 +60,12 @@ async def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
     print_rows(("Provider", "Kind", "State", "Notes"), [_cells(row) for row in providers], stacks=True)
     for row in providers:
         for quota in (row.get("auth") or {}).get("quotas") or ():
-            _print_quota(clean_line(f"{row.get('id')} {quota.get('name')}:"), clean_line(quota_line(quota)))
+            _print_quota(clean_line(f"{row.get('id')} {quota.get('name')}:"), clean_line(format_quota(quota)))
     if fault is not None:
         print_client_error(fault, as_json=False)
         return FAILED
     print()
-    print(clean_line(_next_step(providers)))
+    print(clean_line(_describe_next_step(providers)))
     return OK
 
 
@@ -73,7 +73,7 @@ def _default_of(providers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | N
     return next((row for row in providers if row.get("isDefault")), None)
 
 
-async def _fault_of_default(client: Client) -> RequestFailed | None:
+async def _find_fault_of_default(client: Client) -> RequestFailed | None:
     """Return the configuration error that every chat without a provider name would run into."""
     try:
         await client.auth_status()
@@ -82,7 +82,7 @@ async def _fault_of_default(client: Client) -> RequestFailed | None:
     return None
 
 
-async def _with_account(client: Client, row: dict[str, Any]) -> dict[str, Any]:
+async def _add_account(client: Client, row: dict[str, Any]) -> dict[str, Any]:
     """Add the account's plan and quotas to a provider's row, if an account is signed in."""
     auth = row.get("auth") or {}
     if auth.get("state") != "signed_in" or "plan" in auth or "chatEnabled" in auth:
@@ -117,10 +117,10 @@ def _print_quota(name: str, line: str) -> None:
         print(name, line)
         return
     print(name)
-    print(wrapped(f"  {line}"))
+    print(wrap(f"  {line}"))
 
 
-def quota_line(quota: Mapping[str, Any]) -> str:
+def format_quota(quota: Mapping[str, Any]) -> str:
     """Format one quota: a bar for the remaining share, numbers, and the date on which it is reset."""
     if quota.get("unlimited"):
         return "unlimited"
@@ -133,10 +133,10 @@ def quota_line(quota: Mapping[str, Any]) -> str:
         parts.append(f"starts again on {reset:%Y-%m-%d}")
     if percent <= 0 and quota.get("overagePermitted"):
         parts.append("more is billed")
-    return f"{_bar(percent)} {', '.join(parts)}"
+    return f"{_draw_bar(percent)} {', '.join(parts)}"
 
 
-def _bar(percent: float) -> str:
+def _draw_bar(percent: float) -> str:
     full = round(BAR_CELLS * min(max(percent, 0), 100) / 100)
     marks = "█░" if can_print("█░") else "#."
     return marks[0] * full + marks[1] * (BAR_CELLS - full)
@@ -146,7 +146,7 @@ def _is_signed_out(row: Mapping[str, Any]) -> bool:
     return (row.get("auth") or {}).get("state") == "signed_out"
 
 
-def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
+def _describe_next_step(providers: Sequence[Mapping[str, Any]]) -> str:
     usable = [
         row for row in providers if (row.get("auth") or {}).get("state") in USABLE and row.get("configured")
     ]

@@ -94,7 +94,7 @@ async def _show_tokens(
     async with daemon(daemon_command) as client:
         counted = await client.count_tokens(messages, allow_estimate=not exact, **options)
         shows_limit = sys.stdout.isatty() and not as_json
-        limit = await _limit(client, options.get("model")) if shows_limit else None
+        limit = await _find_limit(client, options.get("model")) if shows_limit else None
     tokens = counted.get("tokens", -1)
     if as_json:
         print_json(counted)
@@ -109,7 +109,7 @@ async def _show_tokens(
     return OK if tokens >= 0 else FAILED
 
 
-async def _limit(client: Client, name: str | None) -> int | None:
+async def _find_limit(client: Client, name: str | None) -> int | None:
     """Return the model's longest prompt in tokens, if its provider lists it."""
     try:
         models = (await client.list_models(provider=_provider_of(name)))["models"]

@@ -18,7 +18,7 @@ from jumpseat.config.redaction import shown_value
 from jumpseat.config.stored_keys import CannotStoreError, store_key
 from jumpseat.providers.services import SERVICES, Service
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_cli.configuration.file import ConfigurationFile, reporting
+from jumpseat_cli.configuration.file import ConfigurationFile, report_failures
 from jumpseat_cli.configuration.keys import fault_of_key
 from jumpseat_cli.configuration.local import PROVIDER, is_installed
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
@@ -58,30 +58,30 @@ NONE = """
 # -- init
 
 
-def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
+def create_file(names: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     """Write a new configuration file with the named or chosen providers, and return the exit code."""
     environment = environment_of_process()
     path = config or environment.places.config_file
     if path.exists() or path.is_symlink():
         return print_failure(f"{path} exists; it is left as it is.", "'jumpseat config edit' changes it.")
-    unknown = [name for name in named if name not in SERVICES]
+    unknown = [name for name in names if name not in SERVICES]
     if unknown:
         raise click.UsageError(f"There is no {unknown[0]!r} to choose. There are: {', '.join(SERVICES)}.")
-    asks = not named and sys.stdin.isatty()
-    chosen = [SERVICES[name] for name in dict.fromkeys(named)]
+    asks = not names and sys.stdin.isatty()
+    chosen = [SERVICES[name] for name in dict.fromkeys(names)]
     default = chosen[0].id if chosen else None
     if asks:
-        chosen = _choose()
-        default = _choose_default(chosen)
-    chosen = [_without_done_step(service, environment) for service in chosen]
+        chosen = _ask_for_providers()
+        default = _ask_for_default(chosen)
+    chosen = [_drop_finished_step(service, environment) for service in chosen]
     with_key = [service for service in chosen if service.variable is not None]
-    keys = {service.id: _key_of(service, environment) for service in with_key if asks}
+    keys = {service.id: _ask_for_key(service, environment) for service in with_key if asks}
     # Store the keys after all questions, so that Ctrl-C at any question stores nothing.
-    sources = {service.id: _source_of(service, keys.get(service.id, ""), environment) for service in with_key}
+    sources = {service.id: _store_key(service, keys.get(service.id, ""), environment) for service in with_key}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as stream:
-            stream.write(text_of(chosen, sources, default))
+            stream.write(render_file(chosen, sources, default))
     except OSError as error:
         return print_failure(f"{path} cannot be written: {error.strerror or error}.")
     if as_json:
@@ -98,7 +98,7 @@ def begin(named: Sequence[str], config: Path | None, *, as_json: bool) -> int:
     return OK
 
 
-def _choose() -> list[Service]:
+def _ask_for_providers() -> list[Service]:
     services = list(SERVICES.values())
     say("Which providers do you use?")
     for number, service in enumerate(services, 1):
@@ -111,7 +111,7 @@ def _choose() -> list[Service]:
         say(f"Please give numbers from 1 to {len(services)}.")
 
 
-def _choose_default(chosen: Sequence[Service]) -> str | None:
+def _ask_for_default(chosen: Sequence[Service]) -> str | None:
     if len(chosen) < 2:
         return chosen[0].id if chosen else None
     choice = click.Choice([service.id for service in chosen])
@@ -119,13 +119,13 @@ def _choose_default(chosen: Sequence[Service]) -> str | None:
     return str(answer)
 
 
-def _without_done_step(service: Service, environment: Environment) -> Service:
+def _drop_finished_step(service: Service, environment: Environment) -> Service:
     if service.id != PROVIDER or not is_installed(environment):
         return service
     return replace(service, next_step="")
 
 
-def _key_of(service: Service, environment: Environment) -> str:
+def _ask_for_key(service: Service, environment: Environment) -> str:
     """Ask for a service's key. Return an empty string if none is typed or its usual variable is set."""
     if environment.get(service.variable or "").strip():
         return ""
@@ -138,7 +138,7 @@ def _key_of(service: Service, environment: Environment) -> str:
         say(fault)
 
 
-def _source_of(service: Service, key: str, environment: Environment) -> str:
+def _store_key(service: Service, key: str, environment: Environment) -> str:
     """Store a typed key, and return its source for the configuration: the store, or the usual variable."""
     usual = f"env:{service.variable}"
     if key:
@@ -149,7 +149,7 @@ def _source_of(service: Service, key: str, environment: Environment) -> str:
     return usual
 
 
-def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str | None) -> str:
+def render_file(chosen: Sequence[Service], sources: Mapping[str, str], default: str | None) -> str:
     """Return the text of a new configuration file.
 
     Args:
@@ -179,12 +179,12 @@ def text_of(chosen: Sequence[Service], sources: Mapping[str, str], default: str 
 # -- show
 
 
-@reporting
+@report_failures
 def show(config: Path | None, *, as_json: bool) -> int:
     """Print the configuration file without secrets and comments, and return the exit code."""
     environment = environment_of_process()
     file = ConfigurationFile(config or environment.places.config_file)
-    redacted = _redacted(file.tables, environment)
+    redacted = _redact(file.tables, environment)
     if as_json:
         print_json(redacted)
     elif file.tables:
@@ -196,11 +196,11 @@ def show(config: Path | None, *, as_json: bool) -> int:
     return OK
 
 
-def _redacted(value: Any, environment: Environment, path: tuple[str, ...] = ()) -> Any:
+def _redact(value: Any, environment: Environment, path: tuple[str, ...] = ()) -> Any:
     if isinstance(value, Mapping):
-        return {key: _redacted(each, environment, (*path, str(key))) for key, each in value.items()}
+        return {key: _redact(each, environment, (*path, str(key))) for key, each in value.items()}
     if isinstance(value, list):
-        return [_redacted(each, environment, path) for each in value]
+        return [_redact(each, environment, path) for each in value]
     return shown_value(path, value, environment) if isinstance(value, str) else value
 
 
@@ -210,21 +210,21 @@ def _redacted(value: Any, environment: Environment, path: tuple[str, ...] = ()) 
 def edit(config: Path | None, *, as_json: bool) -> int:
     """Open the file in the user's editor, check it afterwards, and return the exit code."""
     path = config or environment_of_process().places.config_file
-    command = _editor()
+    command = _find_editor()
     if command is None:
         found = "No editor was found" if _is_terminal() else "There is no terminal for an editor"
         hint = f"Set VISUAL or EDITOR to the command of an editor, or edit {path} yourself."
         return print_failure(f"{found}.", hint)
-    begun = False
+    is_new = False
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             path.write_text(HEAD + NONE + MORE, "utf-8")
-            begun = True
+            is_new = True
         before = path.read_bytes()
         code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603 - the user's own editor
         unchanged = path.exists() and path.read_bytes() == before
-        if begun and unchanged:
+        if is_new and unchanged:
             path.unlink()
     except OSError as error:
         return print_failure(f"{path} cannot be edited with {command[0]}: {error.strerror or error}.")
@@ -236,7 +236,7 @@ def edit(config: Path | None, *, as_json: bool) -> int:
     return asyncio.run(check(config, as_json=as_json))
 
 
-def _editor() -> list[str] | None:
+def _find_editor() -> list[str] | None:
     """Return the editor's command: $VISUAL, $EDITOR, or a common editor that can run here."""
     import shutil
 

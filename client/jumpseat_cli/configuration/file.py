@@ -33,11 +33,11 @@ class CannotChange(Exception):  # noqa: N818 - it is printed, not handled
         self.hint = hint
 
 
-def reporting(work: Callable[P, int]) -> Callable[P, int]:
+def report_failures(work: Callable[P, int]) -> Callable[P, int]:
     """Wrap a command so that it prints why it failed and returns the exit code."""
 
     @functools.wraps(work)
-    def done(*arguments: P.args, **options: P.kwargs) -> int:
+    def report(*arguments: P.args, **options: P.kwargs) -> int:
         try:
             return work(*arguments, **options)
         except ChatError as error:
@@ -46,7 +46,7 @@ def reporting(work: Callable[P, int]) -> Callable[P, int]:
             print_failure(str(error), error.hint)
         return FAILED
 
-    return done
+    return report
 
 
 class ConfigurationFile:
@@ -98,13 +98,13 @@ class ConfigurationFile:
                 table.pop(key, None)
             else:
                 table[key] = value
-        text = self._changed(provider, values)
-        if _parsed(text) != expected:
+        text = self._edit_text(provider, values)
+        if _parse_or_none(text) != expected:
             raise CannotChange(f"{self.path} has a form that cannot be changed here; change it by hand.")
         self._write(text)
         self.tables, self._text = expected, text
 
-    def _changed(self, provider: str, values: Mapping[str, str | None]) -> str:
+    def _edit_text(self, provider: str, values: Mapping[str, str | None]) -> str:
         import tomlkit
         from tomlkit.exceptions import TOMLKitError
 
@@ -144,7 +144,7 @@ class ConfigurationFile:
         self._raw = content
 
 
-def _parsed(text: str) -> Any:
+def _parse_or_none(text: str) -> Any:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except ValueError:

@@ -12,7 +12,7 @@ from jumpseat.config.redaction import HIDDEN, shown_value
 from jumpseat.config.stored_keys import CannotStoreError, delete_key, has_key, is_stored, store_key
 from jumpseat.providers.services import SERVICES, WITH_KEY
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile, reporting
+from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile, report_failures
 from jumpseat_cli.terminal.failures import FAILED, OK, USAGE, print_failure, print_json, say
 from jumpseat_cli.terminal.questions import ask_hidden
 from jumpseat_cli.terminal.tables import print_rows
@@ -27,16 +27,16 @@ NO_KEY = {
 """The kinds of providers that have no API key, each with a hint."""
 
 
-@reporting
+@report_failures
 def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool) -> int:
     """Ask for a key, store it, refer to it in the configuration file, and return the exit code."""
     environment = environment_of_process()
     file = ConfigurationFile(config or environment.places.config_file)
-    table = _table_of(provider, file)
+    table = _find_table(provider, file)
     if table is None:
         return FAILED
     new = provider not in file.providers
-    before = _replaceable(provider, file, environment) if not new else _usual_source(provider)
+    before = _find_replaceable_source(provider, file, environment) if not new else _usual_source(provider)
     key = _read_key(provider)
     if key is None:
         return USAGE
@@ -50,7 +50,7 @@ def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool)
         hint = f'The key is stored. In the table [providers.{provider}], write: api_key = "{stored.source}"'
         return print_failure(str(error), hint)
     if before is not None and is_stored(before, environment):
-        _forget(before, environment)
+        _delete_stored_key(before, environment)
     if as_json:
         print_json({"provider": provider, "source": stored.source, "file": str(file.path)})
         return OK
@@ -59,7 +59,7 @@ def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool)
     return OK
 
 
-def _replaceable(provider: str, file: ConfigurationFile, environment: Environment) -> str | None:
+def _find_replaceable_source(provider: str, file: ConfigurationFile, environment: Environment) -> str | None:
     """Return a provider's `api_key` that can be replaced; None if the table has none.
 
     Raises:
@@ -71,7 +71,7 @@ def _replaceable(provider: str, file: ConfigurationFile, environment: Environmen
         return before
     if isinstance(before, str) and not has_key(provider, table, file.path, environment):
         return before
-    row = _row(provider, before, environment)
+    row = _make_row(provider, before, environment)
     place = "in the table itself" if row["source"] in ("", HIDDEN) else f"from {row['source']}"
     raise CannotChange(
         f"{provider} already has a key, {place}: api_key in [providers.{provider}] of {file.path}.",
@@ -84,7 +84,7 @@ def _usual_source(provider: str) -> str | None:
     return None if variable is None else f"env:{variable}"
 
 
-def _forget(source: str, environment: Environment) -> str | None:
+def _delete_stored_key(source: str, environment: Environment) -> str | None:
     """Delete a stored key and return the source that it replaced.
 
     Raises:
@@ -96,7 +96,7 @@ def _forget(source: str, environment: Environment) -> str | None:
         raise CannotChange(str(error)) from None
 
 
-def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | None:
+def _find_table(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | None:
     """Return the provider's table in the file, or a known service's usual table.
 
     Prints a message and returns None if there is neither, or if the provider has no API key.
@@ -151,13 +151,13 @@ def fault_of_key(key: str) -> str | None:
     return None
 
 
-@reporting
+@report_failures
 def list_keys(config: Path | None, *, as_json: bool) -> int:
     """Print where each provider's key comes from, but no keys, and return the exit code."""
     environment = environment_of_process()
     file = ConfigurationFile(config or environment.places.config_file)
     rows = [
-        _row(name, table["api_key"], environment)
+        _make_row(name, table["api_key"], environment)
         for name, table in file.providers.items()
         if "api_key" in table
     ]
@@ -174,14 +174,14 @@ def list_keys(config: Path | None, *, as_json: bool) -> int:
     return OK
 
 
-def _row(provider: str, value: Any, environment: Environment) -> dict[str, str]:
+def _make_row(provider: str, value: Any, environment: Environment) -> dict[str, str]:
     if not isinstance(value, str):
         return {"provider": provider, "source": "", "note": "not a text"}
     shown = shown_value(("providers", provider, "api_key"), value, environment)
-    return {"provider": provider, "source": shown, "note": _note(value, environment)}
+    return {"provider": provider, "source": shown, "note": _describe_source(value, environment)}
 
 
-def _note(value: str, environment: Environment) -> str:
+def _describe_source(value: str, environment: Environment) -> str:
     """Describe a key without reading it."""
     if is_stored(value, environment):
         if value.startswith("file:") and not Path(value.removeprefix("file:")).exists():
@@ -196,7 +196,7 @@ def _note(value: str, environment: Environment) -> str:
     return "in the configuration file itself"
 
 
-@reporting
+@report_failures
 def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
     """Delete a stored key, restore the source that it replaced in the file, and return the exit code."""
     environment = environment_of_process()
@@ -211,9 +211,9 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
         hint = "'jumpseat config edit' changes the file."
         return print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
     # Delete the key first. If that fails, the file still says where the key is.
-    replaced = _forget(source, environment)
+    replaced = _delete_stored_key(source, environment)
     file.set(provider, {"api_key": replaced})
-    shown = None if replaced is None else _row(provider, replaced, environment)["source"]
+    shown = None if replaced is None else _make_row(provider, replaced, environment)["source"]
     if as_json:
         print_json({"provider": provider, "removed": True} | ({"source": shown} if shown else {}))
     else:

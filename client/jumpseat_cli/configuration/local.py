@@ -17,7 +17,7 @@ from jumpseat.adapters.local.model import (
     packaged_file,
 )
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile, reporting
+from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile, report_failures
 from jumpseat_cli.terminal.failures import OK, print_failure, print_json, say
 from jumpseat_cli.terminal.tables import print_rows
 
@@ -25,10 +25,10 @@ PROVIDER = "local"
 ENGINE_HINT = f"llama.cpp stays installed; to remove it: pip uninstall {ENGINE}"
 
 
-@reporting
+@report_failures
 def list_models(config: Path | None, *, as_json: bool) -> int:
     """Print the installable model and those that the configuration names, and return the exit code."""
-    rows = _rows(config, environment_of_process())
+    rows = _list_rows(config, environment_of_process())
     if as_json:
         print_json({"models": rows, "engine": find_spec(ENGINE) is not None})
         return OK
@@ -44,14 +44,14 @@ def list_models(config: Path | None, *, as_json: bool) -> int:
     return OK
 
 
-def _rows(config: Path | None, environment: Environment) -> list[dict[str, Any]]:
+def _list_rows(config: Path | None, environment: Environment) -> list[dict[str, Any]]:
     file = ConfigurationFile(config or environment.places.config_file)
     paths = {
         name: str(table["model_path"])
         for name, table in file.providers.items()
         if table.get("kind", name) == PROVIDER and "model_path" in table
     }
-    small = _small_model(environment)
+    small = _find_small_model(environment)
     state = "not installed" if small is None else "installed"
     if small is not None and PROVIDER not in paths:
         state = f"installed, used by {PROVIDER}"
@@ -67,17 +67,17 @@ def _rows(config: Path | None, environment: Environment) -> list[dict[str, Any]]
     return rows
 
 
-def _small_model(environment: Environment) -> Path | None:
+def _find_small_model(environment: Environment) -> Path | None:
     here = installed_file(environment.places)
     return here if here.is_file() else packaged_file()
 
 
 def is_installed(environment: Environment) -> bool:
     """Whether the small model and llama.cpp are installed."""
-    return find_spec(ENGINE) is not None and _small_model(environment) is not None
+    return find_spec(ENGINE) is not None and _find_small_model(environment) is not None
 
 
-@reporting
+@report_failures
 def install_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
     """Install the small model, or configure the user's GGUF file, and return the exit code."""
     environment = environment_of_process()
@@ -103,7 +103,7 @@ def install_model(name: str | None, config: Path | None, *, as_json: bool) -> in
     return OK
 
 
-@reporting
+@report_failures
 def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> int:
     """Delete the small model, or stop using the user's file without deleting it; return the exit code."""
     environment = environment_of_process()
@@ -111,8 +111,8 @@ def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> 
     used = configuration.providers.get(PROVIDER, {}).get("model_path")
     if isinstance(used, str) and name in (identify(used).name, used):
         configuration.set(PROVIDER, {"model_path": None})
-        said = f"{configuration.path} does not name {used} any more; the file stays where it is."
-        return _uninstalled(identify(used).name, None, said, as_json=as_json)
+        message = f"{configuration.path} does not name {used} any more; the file stays where it is."
+        return _report_uninstall(identify(used).name, None, message, as_json=as_json)
     if name not in (None, SMOLLM2.name):
         return print_failure(
             f"There is no local model {name!r}.", "'jumpseat local list' shows those that are there."
@@ -122,20 +122,20 @@ def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> 
         return print_failure(
             f"{SMOLLM2.name} is not installed in {installed_file(environment.places).parent}.", None
         )
-    return _uninstalled(SMOLLM2.name, deleted, f"{deleted} is deleted. {ENGINE_HINT}", as_json=as_json)
+    return _report_uninstall(SMOLLM2.name, deleted, f"{deleted} is deleted. {ENGINE_HINT}", as_json=as_json)
 
 
-def _uninstalled(model: str, deleted: Path | None, said: str, *, as_json: bool) -> int:
+def _report_uninstall(model: str, deleted: Path | None, message: str, *, as_json: bool) -> int:
     if as_json:
         print_json({"model": model, "deleted": None if deleted is None else str(deleted)})
     else:
-        say(said)
+        say(message)
     return OK
 
 
-def names_here(config: Path | None) -> list[str]:
+def list_names(config: Path | None) -> list[str]:
     """Return the names of the models, for completion."""
     try:
-        return [row["name"] for row in _rows(config, environment_of_process())]
+        return [row["name"] for row in _list_rows(config, environment_of_process())]
     except CannotChange:
         return [SMOLLM2.name]

@@ -18,7 +18,7 @@ _REQUEST_ERROR = 1004
 """The daemon's error code for an unknown id."""
 
 
-Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
+FindContinued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
 """Returns a kept conversation, or raises a ClientError."""
 
 
@@ -81,7 +81,7 @@ async def find_conversations(client: Client, names: Sequence[str]) -> list[dict[
     rows: list[dict[str, Any]] | None = None
     faults: list[str] = []
     for name in names:
-        kept = await _conversation_or_none(client, name)
+        kept = await _get_or_none(client, name)
         if kept is not None:
             found[kept["id"]] = kept
             continue
@@ -91,13 +91,13 @@ async def find_conversations(client: Client, names: Sequence[str]) -> list[dict[
         if len(fitting) == 1:
             found[fitting[0]["id"]] = fitting[0]
         else:
-            faults.append(_fault(name, fitting))
+            faults.append(_describe_fault(name, fitting))
     if faults:
         raise NotFound(" ".join(faults))
     return list(found.values())
 
 
-async def _conversation_or_none(client: Client, name: str) -> dict[str, Any] | None:
+async def _get_or_none(client: Client, name: str) -> dict[str, Any] | None:
     try:
         return await client.get_conversation(name)
     except RequestFailed as error:
@@ -106,7 +106,7 @@ async def _conversation_or_none(client: Client, name: str) -> dict[str, Any] | N
         return None
 
 
-def _fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
+def _describe_fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
     if not fitting:
         return f"There is no kept conversation {name!r}."
     ids = [row["id"] for row in fitting[:MOST_NAMED]]
@@ -114,14 +114,14 @@ def _fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
     return f"{name!r} fits {len(fitting)} kept conversations: {', '.join(ids)}{more}."
 
 
-def continued(conversation_id: str | None, *, last: bool) -> Continued | None:
+def choose_continued(conversation_id: str | None, *, last: bool) -> FindContinued | None:
     """Return a function for `ask` that looks up the conversation to continue; None to start a new one."""
     if conversation_id is not None:
         return lambda client: find_conversation(client, conversation_id)
-    return _last_conversation if last else None
+    return _find_last_conversation if last else None
 
 
-async def _last_conversation(client: Client) -> dict[str, Any]:
+async def _find_last_conversation(client: Client) -> dict[str, Any]:
     """Return the command line's most recently changed conversation in or below this directory."""
     cursor = None
     while True:

@@ -25,7 +25,7 @@ async def save_settings(client: Client, patch: Mapping[str, Any]) -> dict[str, A
     return dict(answer["settings"])
 
 
-def typed_settings(texts: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def convert_settings(texts: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Convert typed texts to the types that the schema requires.
 
     Args:
@@ -36,14 +36,14 @@ def typed_settings(texts: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) 
     rule.
     """
     by_key = {row["key"]: row for row in rows}
-    return {key: _typed(text, by_key.get(key, {})) for key, text in texts.items()}
+    return {key: _convert(text, by_key.get(key, {})) for key, text in texts.items()}
 
 
-def _refused(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)  # NaN and Infinity are not valid JSON.
 
 
-def _typed(text: str, row: Mapping[str, Any]) -> Any:
+def _convert(text: str, row: Mapping[str, Any]) -> Any:
     choices = {str(choice).lower(): choice for choice in row.get("choices") or ()}
     match row.get("type"):
         case "string":
@@ -54,7 +54,7 @@ def _typed(text: str, row: Mapping[str, Any]) -> Any:
             return choices.get(text.lower(), text)
         case "number" | "integer" | "list" | "map":
             try:
-                return json.loads(text, parse_constant=_refused)
+                return json.loads(text, parse_constant=_refuse_constant)
             except ValueError:
                 return text
     return text

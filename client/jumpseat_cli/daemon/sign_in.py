@@ -42,10 +42,10 @@ class _Attempt:
         page = str(params.get("uri", "")) if isinstance(params, Mapping) else ""
         if method != "window/showDocument" or urlsplit(page).scheme not in ("http", "https"):
             raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method}.")
-        return {"success": _open(page)}
+        return {"success": _open_page(page)}
 
 
-def _open(page: str) -> bool:
+def _open_page(page: str) -> bool:
     """Open a page with the system's opener; return False if that cannot be started."""
     if sys.platform in ("win32", "darwin"):
         import click
@@ -95,13 +95,13 @@ async def log_in(
         async with daemon(
             daemon_command, on_notification=attempt.show_prompt, on_request=attempt.answer_request
         ) as client:
-            current = None if again else await _signed_in_account(client, provider)
+            current = None if again else await _find_account(client, provider)
             if current is not None:
                 spinner.stop()
                 if as_json:
                     print_json(current)
                     return OK
-                say(_already(current))
+                say(_describe_account(current))
                 if not asks:
                     say("To sign in again: jumpseat login --again" + (f" {provider}" if provider else ""))
                     return OK
@@ -114,7 +114,7 @@ async def log_in(
     return _report(status, as_json=as_json)
 
 
-async def _signed_in_account(client: Client, provider: str | None) -> dict[str, Any] | None:
+async def _find_account(client: Client, provider: str | None) -> dict[str, Any] | None:
     """Return the authentication state of a working sign-in; None if there is none."""
     name = provider or DEFAULT_PROVIDER
     for refresh in (False, True):  # Asking without a refresh first avoids a request if nobody is signed in.
@@ -140,7 +140,7 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
     return OK if ready else FAILED
 
 
-def _already(status: Mapping[str, Any]) -> str:
+def _describe_account(status: Mapping[str, Any]) -> str:
     source = f", from {status['source']}" if status.get("source") else ""
     return clean_line(f"Already signed in to {place_of(status)} as {account_of(status)}{source}.")
 

@@ -29,17 +29,19 @@ LITTLE_BYTES = 100_000_000
 async def check_installation() -> Subject:
     """Check versions, the program on the PATH, directories and the keyring."""
     places = places_of_process()
-    program, keyring = await asyncio.gather(_program(), _keyring())
-    return Subject("Installation", [_version(), _libraries(), program, *_directories(places), keyring])
+    program, keyring = await asyncio.gather(_check_program(), _check_keyring())
+    return Subject(
+        "Installation", [_check_version(), _check_libraries(), program, *_check_directories(places), keyring]
+    )
 
 
-def _version() -> Check:
+def _check_version() -> Check:
     python = f"Python {platform.python_version()}"
     system = f"{platform.system()} {platform.release()} {platform.machine()}".strip()
     return Check("version", True, f"jumpseat {__version__}, {python} ({sys.executable}), {system}.")
 
 
-def _libraries() -> Check:
+def _check_libraries() -> Check:
     versions, missing = [], []
     for name in LIBRARIES:
         try:
@@ -52,7 +54,7 @@ def _libraries() -> Check:
     return Check("libraries", True, f"{', '.join(versions)}, {ssl.OPENSSL_VERSION}.")
 
 
-async def _program() -> Check:
+async def _check_program() -> Check:
     """Check for `jumpseat` on the PATH; editors start the first one."""
     found = programs_on_path(os.environ.get("PATH", ""))
     if not found:
@@ -61,7 +63,7 @@ async def _program() -> Check:
         return Check("program", None, "jumpseat is not on the PATH.", hint)
     if len(found) == 1:
         return Check("program", True, f"The program is {found[0]}.")
-    versions = await asyncio.gather(*map(_version_of, found))
+    versions = await asyncio.gather(*map(_ask_version, found))
     listed = ", ".join(f"{path} ({version})" for path, version in zip(found, versions, strict=True))
     is_one = len(set(versions)) == 1
     hint = "Editors start the first one. Uninstall those that you do not use."
@@ -81,7 +83,7 @@ def programs_on_path(path: str) -> list[Path]:
     return list(found.values())
 
 
-async def _version_of(program: Path) -> str:
+async def _ask_version(program: Path) -> str:
     try:
         process = await asyncio.create_subprocess_exec(
             program,
@@ -105,7 +107,7 @@ async def _version_of(program: Path) -> str:
     return words[1] if len(words) > 1 and process.returncode == 0 else "of an unknown version"
 
 
-def _directories(places: Places) -> list[Check]:
+def _check_directories(places: Places) -> list[Check]:
     checks = []
     for name, directory in (("state", places.state_dir), ("data", places.data_dir)):
         if name == "data" and directory == places.state_dir:
@@ -116,7 +118,7 @@ def _directories(places: Places) -> list[Check]:
         if not os.access(existing, os.W_OK):
             hint = f"Make {existing} writable, or set JUMPSEAT_HOME to a directory that is."
             checks.append(Check(name, False, f"The {name} directory {directory} cannot be written.", hint))
-        elif directory.exists() and name == "state" and _is_open(directory):
+        elif directory.exists() and name == "state" and _is_open_to_others(directory):
             message = f"Other users can open {directory}, so no secrets are stored in it."
             checks.append(Check(name, False, message, f"Run: chmod 700 {directory}"))
         elif (free := shutil.disk_usage(existing).free) < LITTLE_BYTES:
@@ -127,11 +129,11 @@ def _directories(places: Places) -> list[Check]:
     return checks
 
 
-def _is_open(directory: Path) -> bool:
+def _is_open_to_others(directory: Path) -> bool:
     return sys.platform != "win32" and bool(stat.S_IMODE(directory.stat().st_mode) & 0o077)
 
 
-async def _keyring() -> Check:
+async def _check_keyring() -> Check:
     from jumpseat.system.keyring_storage import KeyringError, name_of_keyring
 
     try:
@@ -158,7 +160,7 @@ async def check_configuration(config: Path | None) -> Subject:
     return Subject("Configuration", checks)
 
 
-def configured_default(config: Path | None) -> str | None:
+def read_default_model(config: Path | None) -> str | None:
     """Return the default model in the configuration file; None if there is none or the file is unreadable."""
     try:
         name = ConfigurationFile(config or places_of_process().config_file).tables.get("default_model")

@@ -51,7 +51,9 @@ async def check_providers(
     }
     tasks = [
         asyncio.create_task(
-            _check(client, row, chat, default_for(row, default_model)) if row["id"] in used else _unused(row)
+            _check(client, row, chat, default_for(row, default_model))
+            if row["id"] in used
+            else _describe_unused(row)
         )
         for row in chosen
     ]
@@ -72,7 +74,7 @@ async def check_providers(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _unused(row: Mapping[str, Any]) -> list[Check]:
+async def _describe_unused(row: Mapping[str, Any]) -> list[Check]:
     message = (row.get("auth") or {}).get("message") or f"{row['id']} is not set up."
     return [Check("setup", None, str(message))]
 
@@ -98,14 +100,14 @@ async def _check(client: Client, row: Mapping[str, Any], chat: bool, default: st
     if any(check.ok is False for check in checks):
         # The other checks would fail for the same reason.
         return checks
-    models, listed = await _list(client, provider)
+    models, listed = await _list_models(client, provider)
     checks.append(listed)
     if chat:
-        checks.append(await _chat(client, provider, models, default))
+        checks.append(await _try_chat(client, provider, models, default))
     return checks
 
 
-async def _list(client: Client, provider: str) -> tuple[list[dict[str, Any]], Check]:
+async def _list_models(client: Client, provider: str) -> tuple[list[dict[str, Any]], Check]:
     begin = time.monotonic()
     try:
         params = {"provider": provider}
@@ -120,7 +122,7 @@ async def _list(client: Client, provider: str) -> tuple[list[dict[str, Any]], Ch
     return models, Check("models", bool(models), f"{provider} lists {number}.", None, _since(begin))
 
 
-def model_to_try(
+def choose_model(
     models: Sequence[Mapping[str, Any]], provider: str, default: str | None = None
 ) -> Mapping[str, Any] | None:
     """Return the model for the short chat; None if every model costs premium requests.
@@ -145,10 +147,10 @@ def model_to_try(
     return next(free, None)
 
 
-async def _chat(
+async def _try_chat(
     client: Client, provider: str, models: Sequence[Mapping[str, Any]], default: str | None
 ) -> Check:
-    model = model_to_try(models, provider, default)
+    model = choose_model(models, provider, default)
     if model is None:
         return Check("chat", None, "No chat was tried: each model costs more than the plan includes.")
     begin = time.monotonic()
@@ -164,11 +166,11 @@ async def _chat(
             return Check("chat", None, f"No chat was tried: {provider} has no default model.", hint)
         return Check("chat", False, str(error), error.hint, _since(begin))
     name = f"{result.get('provider', provider)}:{result.get('model', '')}"
-    message = f"{name} answers a short chat ({_cost(result, model)})."
+    message = f"{name} answers a short chat ({_format_cost(result, model)})."
     return Check("chat", True, message, None, _since(begin))
 
 
-def _cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+def _format_cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     usage = result.get("usage") or {}
     parts = []
     with suppress(KeyError):

@@ -13,7 +13,7 @@ import click
 
 from jumpseat.chat import Check
 from jumpseat_cli.terminal.text import can_print, clean_line
-from jumpseat_cli.terminal.wrapping import wrapped
+from jumpseat_cli.terminal.wrapping import wrap
 
 MARKS = {True: "✓", False: "✗", None: "-"}
 WORDS = {True: "ok", False: "FAIL", None: "-"}
@@ -35,7 +35,7 @@ class Subject:
         """The number of failed checks."""
         return sum(check.ok is False for check in self.checks)
 
-    def rewritten(self, rewrite: Any) -> Subject:
+    def rewrite_texts(self, rewrite: Any) -> Subject:
         """Return a copy with every message and hint rewritten."""
         checks = [
             replace(
@@ -65,7 +65,7 @@ def _as_dict(check: Check) -> dict[str, Any]:
     return shaped
 
 
-def for_the_public(secrets: Callable[[str], str]) -> Callable[[str], str]:
+def make_redactor(secrets: Callable[[str], str]) -> Callable[[str], str]:
     """Return a function that removes secrets and the user's home directory from a text."""
     try:
         home = str(Path.home())
@@ -94,12 +94,12 @@ def show_section(section: Subject) -> None:
             else check.message
         )
         indent = " " * (width + 3)
-        _print(f"  {mark} {_wrapped(message, indent)}")
+        _print(f"  {mark} {_wrap(message, indent)}")
         if check.hint:
-            _print(f"{indent}{_wrapped(check.hint, indent)}")
+            _print(f"{indent}{_wrap(check.hint, indent)}")
 
 
-def show_end(failures: int) -> None:
+def show_summary(failures: int) -> None:
     """Print how many checks failed."""
     if failures:
         _print(click.style("1 problem." if failures == 1 else f"{failures} problems.", fg="red"))
@@ -107,9 +107,9 @@ def show_end(failures: int) -> None:
         _print(click.style("No problems.", fg="green"))
 
 
-def _wrapped(text: str, indent: str) -> str:
+def _wrap(text: str, indent: str) -> str:
     """Wrap a text for the terminal, without the indent of its first line; in a pipe, return it unchanged."""
-    return wrapped(indent + text).removeprefix(indent) if sys.stdout.isatty() else text
+    return wrap(indent + text).removeprefix(indent) if sys.stdout.isatty() else text
 
 
 def _print(text: str) -> None:

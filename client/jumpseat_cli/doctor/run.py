@@ -13,10 +13,10 @@ from jumpseat_cli.doctor.installation import (
     check_configuration,
     check_installation,
     check_shared_daemon,
-    configured_default,
+    read_default_model,
 )
 from jumpseat_cli.doctor.providers import check_providers
-from jumpseat_cli.doctor.report import Subject, for_the_public, show_end, show_section
+from jumpseat_cli.doctor.report import Subject, make_redactor, show_section, show_summary
 from jumpseat_cli.terminal.failures import FAILED, OK, print_json
 from jumpseat_cli.terminal.output import make_spinner
 from jumpseat_client import ClientError
@@ -40,12 +40,12 @@ async def examine(
 
     environment = environment_of_process()
     await run_blocking(hide_secrets, environment, config or environment.places.config_file)
-    rewrite = for_the_public(redact)
+    rewrite = make_redactor(redact)
     sections = []
     spinner = make_spinner("Checking")
     try:
-        async for found in _sections(provider, config, chat, daemon_command):
-            section = found.rewritten(rewrite)
+        async for found in _check_sections(provider, config, chat, daemon_command):
+            section = found.rewrite_texts(rewrite)
             sections.append(section)
             if not as_json:
                 spinner.pause()
@@ -63,11 +63,11 @@ async def examine(
             }
         )
     else:
-        show_end(failures)
+        show_summary(failures)
     return FAILED if failures else OK
 
 
-async def _sections(
+async def _check_sections(
     provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str]
 ) -> AsyncIterator[Subject]:
     yield await check_installation()
@@ -76,7 +76,7 @@ async def _sections(
     yield await run_blocking(check_shared_daemon)
     try:
         async with daemon(daemon_command) as client:
-            default = configured_default(config)
+            default = read_default_model(config)
             async for section in check_providers(client, only=provider, chat=chat, default_model=default):
                 yield section
     except ClientError as error:

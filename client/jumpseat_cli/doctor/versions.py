@@ -18,10 +18,10 @@ def print_versions() -> None:
     print(
         f"Python {platform.python_version()} on {platform.system()} {platform.release()} {platform.machine()}"
     )
-    print(", ".join(f"{name} {_version_of(name)}" for name in (*LIBRARIES, *OPTIONAL)))
+    print(", ".join(f"{name} {_find_version(name)}" for name in (*LIBRARIES, *OPTIONAL)))
 
 
-def _version_of(name: str) -> str:
+def _find_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

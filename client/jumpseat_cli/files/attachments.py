@@ -38,16 +38,16 @@ _IMAGE_ADDRESS = re.compile(r"https://.|data:image/[\w.+-]+(;[\w=.+-]+)*;base64,
 """The image URLs that the daemon accepts."""
 
 
-def attached(files: Sequence[str], images: Sequence[str]) -> list[Block]:
+def read_attachments(files: Sequence[str], images: Sequence[str]) -> list[Block]:
     """Return the blocks for all files and images of a question.
 
     Raises:
-        CannotUse: see `files_of` and `image_of`.
+        CannotUse: see `read_files` and `read_image`.
     """
-    return [*(block for each in files for block in files_of(each)), *map(image_of, images)]
+    return [*(block for each in files for block in read_files(each)), *map(read_image, images)]
 
 
-def files_of(argument: str) -> list[Block]:
+def read_files(argument: str) -> list[Block]:
     """Return the context blocks for `PATH`, `PATH:3`, `PATH:3-7`, `PATH:3-` or a pattern like `src/*.py`.
 
     Raises:
@@ -57,10 +57,10 @@ def files_of(argument: str) -> list[Block]:
         raise CannotUse(f"{argument} is an address, and -f takes files. Download it, and give the file.")
     path = _path(argument)
     name, lines = (argument, None) if _exists(path) else split_range(argument)
-    return [_context(each, lines) for each in _matching(name)]
+    return [_read_context(each, lines) for each in _expand_pattern(name)]
 
 
-def image_of(argument: str) -> Block:
+def read_image(argument: str) -> Block:
     """Return the block for an image file, a PDF file or an image's URL, which only the provider reads.
 
     Raises:
@@ -72,10 +72,10 @@ def image_of(argument: str) -> Block:
         reason = "is not the https:// address of an image, or a data: URL with an image in base64"
         raise CannotUse(f"{argument[:80]} {reason}. Download it, and give the file.")
     path = _path(argument)
-    return image_block(_read(path, LARGEST_IMAGE), str(path))
+    return make_image_block(_read(path, LARGEST_IMAGE), str(path))
 
 
-def image_block(data: bytes, name: str) -> Block:
+def make_image_block(data: bytes, name: str) -> Block:
     """Return the block for an image in PNG, JPEG, GIF or WebP format, or for a PDF.
 
     Raises:
@@ -90,7 +90,7 @@ def image_block(data: bytes, name: str) -> Block:
     raise CannotUse(f"{name} is neither an image that models take (PNG, JPEG, GIF or WebP) nor a PDF.")
 
 
-def _matching(argument: str) -> list[Path]:
+def _expand_pattern(argument: str) -> list[Path]:
     path = _path(argument)
     # A file that exists is meant literally, even if its name is a valid pattern.
     if not _exists(path) and glob.has_magic(argument):
@@ -101,7 +101,7 @@ def _matching(argument: str) -> list[Path]:
     return [path]
 
 
-def _context(path: Path, lines: Range | None) -> Block:
+def _read_context(path: Path, lines: Range | None) -> Block:
     try:
         text = _read(path, LARGEST_FILE).decode("utf-8")
     except UnicodeDecodeError:

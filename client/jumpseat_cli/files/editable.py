@@ -81,7 +81,7 @@ class Piece:
             CannotUse: the file has changed since it was read, or cannot be written; it is left alone.
         """
         assert self.path is not None  # noqa: S101 - the standard input is never written
-        content = self.mark + self.encoded(f"{self.before}{replacement}{self.after}")
+        content = self.mark + self.encode(f"{self.before}{replacement}{self.after}")
         try:
             if self.path.read_bytes() != self.raw:
                 raise CannotUse(f"{self.path} was changed in the meantime; it is left as it is.")
@@ -101,7 +101,7 @@ class Piece:
         except OSError as error:
             raise CannotUse(f"{self.path} cannot be written: {error.strerror or error}.") from None
 
-    def encoded(self, text: str) -> bytes:
+    def encode(self, text: str) -> bytes:
         """Encode a text in the file's encoding.
 
         Raises:
@@ -127,7 +127,7 @@ def read_piece(argument: str, encoding: str | None) -> Piece:
         CannotUse: the file cannot be read, is not text, or does not have these lines.
     """
     if argument == STDIN:
-        return _piece(None, sys.stdin.buffer.read(LARGEST_BYTES + 1), STDIN, encoding, None)
+        return _make_piece(None, sys.stdin.buffer.read(LARGEST_BYTES + 1), STDIN, encoding, None)
     name, lines = (argument, None) if Path(argument).exists() else split_range(argument)
     path = Path(name).absolute()
     try:
@@ -137,10 +137,10 @@ def read_piece(argument: str, encoding: str | None) -> Piece:
             raw = stream.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise CannotUse(f"{name} cannot be read: {error.strerror or error}.") from None
-    return _piece(path, raw, name, encoding, lines)
+    return _make_piece(path, raw, name, encoding, lines)
 
 
-def _piece(path: Path | None, raw: bytes, name: str, encoding: str | None, lines: Range | None) -> Piece:
+def _make_piece(path: Path | None, raw: bytes, name: str, encoding: str | None, lines: Range | None) -> Piece:
     if len(raw) > LARGEST_BYTES:
         raise CannotUse(f"{name} is larger than {LARGEST_BYTES >> 20} MiB.")
     mark, found = b"", encoding or "utf-8"

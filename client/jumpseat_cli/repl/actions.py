@@ -10,21 +10,21 @@ from typing import Any
 from urllib.parse import unquote
 
 from jumpseat.system.threads import run_blocking
-from jumpseat_cli.daemon.settings import THINKING_LEVELS, typed_settings
-from jumpseat_cli.files.attachments import Block, files_of, image_of
+from jumpseat_cli.daemon.settings import THINKING_LEVELS, convert_settings
+from jumpseat_cli.files.attachments import Block, read_files, read_image
 from jumpseat_cli.files.lines import CannotUse
 from jumpseat_cli.files.replacing import replace_file
 from jumpseat_cli.repl.commands import COMMANDS
 from jumpseat_cli.repl.conversation import TerminalConversation, Totals
 from jumpseat_cli.repl.link import Link
-from jumpseat_cli.repl.notes import note, totals_text
+from jumpseat_cli.repl.notes import format_totals, note
 from jumpseat_cli.repl.reader import Reader
 from jumpseat_cli.repl.thinking import print_thinking
-from jumpseat_cli.repl.transcript import free_path, transcript_of
+from jumpseat_cli.repl.transcript import choose_path, render_conversation
 from jumpseat_cli.terminal.failures import print_failure, say
 from jumpseat_cli.terminal.output import make_output
 from jumpseat_cli.terminal.text import clean_line
-from jumpseat_cli.terminal.wrapping import wrapped
+from jumpseat_cli.terminal.wrapping import wrap
 from jumpseat_client.client import Client
 from jumpseat_client.errors import RequestFailed
 
@@ -47,18 +47,18 @@ class Actions:
         self._reader = reader
         self._saved: Path | None = None
         self._by_name: dict[str, Callable[[str], Awaitable[None]]] = {
-            "help": self._help,
-            "model": self._model,
-            "system": self._system,
-            "file": self._file,
-            "attach": self._attach,
-            "thinking": self._thinking,
-            "option": self._option,
-            "history": self._history,
+            "help": self._show_help,
+            "model": self._choose_model,
+            "system": self._set_system,
+            "file": self._add_files,
+            "attach": self._add_image,
+            "thinking": self._set_thinking,
+            "option": self._set_option,
+            "history": self._show_history,
             "save": self._save,
-            "usage": self._usage,
+            "usage": self._show_usage,
             "clear": self._clear,
-            "login": self._login,
+            "login": self._log_in,
         }
 
     async def run(self, name: str, argument: str) -> None:
@@ -69,21 +69,21 @@ class Actions:
         """
         await self._by_name[name](argument.strip())
 
-    async def _help(self, _: str) -> None:
+    async def _show_help(self, _: str) -> None:
         for command in COMMANDS:
-            print(wrapped(f"{f'/{command.name} {command.argument}':28} {command.help}", INDENT))
-        prompts = await self._link.or_nothing(lambda client: client.list_prompts())
+            print(wrap(f"{f'/{command.name} {command.argument}':28} {command.help}", INDENT))
+        prompts = await self._link.try_request(lambda client: client.list_prompts())
         for row in prompts or ():
             about = row.get("description") or "A prompt of the configuration."
-            print(wrapped(clean_line(f"/{row['name']}: {about}"), INDENT))
+            print(wrap(clean_line(f"/{row['name']}: {about}"), INDENT))
         print()
         for line in KEYS:
-            print(wrapped(line, INDENT))
+            print(wrap(line, INDENT))
 
-    async def _model(self, name: str) -> None:
+    async def _choose_model(self, name: str) -> None:
         options = self._conversation.options
         if not name:
-            say(f"The model is {options.get('model') or await self._default_model()}.")
+            say(f"The model is {options.get('model') or await self._find_default_model()}.")
             return
         for found in await self._link.request(lambda client: _check_model(client, name)):
             if found["severity"] == 1 and found["code"] in ("request", "config", "invalid_params"):
@@ -93,12 +93,12 @@ class Actions:
         options["model"] = name
         note(f"The next answers come from {name}.")
 
-    async def _default_model(self) -> str:
-        answer = await self._link.or_nothing(lambda client: client.list_models()) or {}
+    async def _find_default_model(self) -> str:
+        answer = await self._link.try_request(lambda client: client.list_models()) or {}
         name = next((row["id"] for row in answer.get("models") or () if row.get("isDefault")), None)
         return f"{clean_line(name)}, the default one" if name else "the default one"
 
-    async def _system(self, text: str) -> None:
+    async def _set_system(self, text: str) -> None:
         options = self._conversation.options
         if not text:
             say(options.get("system") or "There is no system prompt.")
@@ -106,28 +106,28 @@ class Actions:
         options["system"] = None if text == "-" else text
         note("The system prompt is removed." if text == "-" else "The next answers follow it.")
 
-    async def _file(self, argument: str) -> None:
-        await self._add(argument, files_of)
+    async def _add_files(self, argument: str) -> None:
+        await self._add(argument, read_files)
 
-    async def _attach(self, argument: str) -> None:
-        await self._add(argument, lambda path: [image_of(path)])
+    async def _add_image(self, argument: str) -> None:
+        await self._add(argument, lambda path: [read_image(path)])
 
     async def _add(self, argument: str, read: Callable[[str], list[Block]]) -> None:
-        waiting = self._conversation.waiting
+        attachments = self._conversation.attachments
         if argument == "-":
-            waiting.clear()
+            attachments.clear()
         elif argument:
             try:
-                waiting += await run_blocking(read, _unquoted(argument))
+                attachments += await run_blocking(read, _strip_quotes(argument))
             except CannotUse as error:
                 print_failure(str(error))
                 return
-        if not waiting:
+        if not attachments:
             note("Nothing goes with the next question.")
             return
-        note(f"With the next question: {', '.join(map(_name_of, waiting))}.")
+        note(f"With the next question: {', '.join(map(_name_of, attachments))}.")
 
-    async def _thinking(self, argument: str) -> None:
+    async def _set_thinking(self, argument: str) -> None:
         if argument in ("show", "hide"):
             self._conversation.shows_thinking = argument == "show"
             note("Thinking is shown." if argument == "show" else "Thinking is one line.")
@@ -142,7 +142,7 @@ class Actions:
         else:
             note("The last answer has no thinking.")
 
-    async def _option(self, argument: str) -> None:
+    async def _set_option(self, argument: str) -> None:
         options = self._conversation.options
         rows = await self._link.request(lambda client: client.settings_schema(options.get("model")))
         values = dict(options.get("settings") or {})
@@ -151,14 +151,14 @@ class Actions:
             for row in rows:
                 value = f"={json.dumps(values[row['key']])}" if row["key"] in values else ""
                 about = clean_line(str(row["description"]))
-                print(wrapped(f"{clean_line(row['key'] + value):28} {about}", INDENT))
+                print(wrap(f"{clean_line(row['key'] + value):28} {about}", INDENT))
             return
         if not equals or key not in {row["key"] for row in rows} | values.keys():
             known = ", ".join(str(row["key"]) for row in rows)
             print_failure(f"{argument} sets no setting of this model.", f"KEY=VALUE, with one of: {known}")
             return
         values.pop(key, None)
-        changed = typed_settings({key: text}, rows) if text else {}
+        changed = convert_settings({key: text}, rows) if text else {}
         model = options.get("model")
         for found in await self._link.request(lambda client: _check(client, model, changed)):
             if str(found["message"]).startswith(f"settings.{key}"):
@@ -167,7 +167,7 @@ class Actions:
         options["settings"] = {**values, **changed}
         note(f"The next answers are made with {key} {text}." if text else f"{key} is no longer set.")
 
-    async def _history(self, _: str) -> None:
+    async def _show_history(self, _: str) -> None:
         if not self._conversation.messages:
             note("The conversation is empty.")
             return
@@ -181,12 +181,12 @@ class Actions:
         if not self._conversation.messages:
             note("The conversation is empty; there is nothing to save.")
             return
-        path = self._path_for(argument)
+        path = self._choose_path(argument)
         overwrites = path.exists() and path != self._saved
         if overwrites and not await self._reader.confirm(f"{path} exists. Replace it?"):
             note("Nothing was written.")
             return
-        text = await self._link.request(lambda client: transcript_of(client, self._conversation))
+        text = await self._link.request(lambda client: render_conversation(client, self._conversation))
         try:
             await run_blocking(replace_file, path, text.encode("utf-8", "replace"))
         except OSError as error:
@@ -195,14 +195,14 @@ class Actions:
         self._saved = path
         note(f"Saved to {path}.")
 
-    def _path_for(self, argument: str) -> Path:
+    def _choose_path(self, argument: str) -> Path:
         if not argument:
-            return self._saved or free_path(self._conversation, Path.cwd())
-        path = Path(_unquoted(argument)).expanduser()
-        return free_path(self._conversation, path) if path.is_dir() else path
+            return self._saved or choose_path(self._conversation, Path.cwd())
+        path = Path(_strip_quotes(argument)).expanduser()
+        return choose_path(self._conversation, path) if path.is_dir() else path
 
-    async def _usage(self, _: str) -> None:
-        print(totals_text(self._conversation.totals))
+    async def _show_usage(self, _: str) -> None:
+        print(format_totals(self._conversation.totals))
 
     async def _clear(self, _: str) -> None:
         conversation = self._conversation
@@ -210,10 +210,10 @@ class Actions:
             note(f"The conversation is kept: jumpseat chat --conversation {conversation.id}")
         note("A new conversation begins.")
         conversation.id = self._saved = None
-        conversation.messages, conversation.waiting, conversation.question = [], [], []
+        conversation.messages, conversation.attachments, conversation.question = [], [], []
         conversation.before, conversation.thinking, conversation.totals = 0, "", Totals()
 
-    async def _login(self, provider: str) -> None:
+    async def _log_in(self, provider: str) -> None:
         from jumpseat_cli.daemon.sign_in import log_in
 
         # Sign in on a separate connection, which receives the code; the daemon reports the account to all.
@@ -236,7 +236,7 @@ async def _check(client: Client, model: str | None, settings: Mapping[str, Any])
     return await client.check_transcript(text)
 
 
-def _unquoted(path: str) -> str:
+def _strip_quotes(path: str) -> str:
     """Remove the quotation marks around a path that was typed or dropped by a file manager."""
     return path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "\"'" else path
 

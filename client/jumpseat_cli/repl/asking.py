@@ -10,9 +10,9 @@ import click
 
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import needs_input
-from jumpseat_cli.chat.usage import usage_line
+from jumpseat_cli.chat.usage import format_usage
 from jumpseat_cli.daemon.rows import has_sign_in
-from jumpseat_cli.repl.commands import near_name
+from jumpseat_cli.repl.commands import find_near_name
 from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.history import InputHistory
 from jumpseat_cli.repl.interrupts import Interrupts
@@ -59,7 +59,7 @@ class Asker:
         Raises:
             ClientError: no daemon can be started; the other methods raise this too.
         """
-        await self._turn(self._conversation.ask(text))
+        await self._run_turn(self._conversation.ask(text))
 
     async def retry(self, model: str) -> None:
         """Ask the last question again; if a model is named, ask that one."""
@@ -67,7 +67,7 @@ class Asker:
             note("There is no question yet.")
             return
         _echo(self._conversation.question_text, 1)
-        await self._turn(self._conversation.ask_again(), **({"model": model} if model else {}))
+        await self._run_turn(self._conversation.ask_again(), **({"model": model} if model else {}))
 
     async def edit(self) -> None:
         """Let the user change the last question, and ask it again."""
@@ -83,13 +83,13 @@ class Asker:
             note("The question is unchanged; it is not asked again.")
             return
         _echo(text, LONGEST_ECHO)
-        await self._turn(self._conversation.ask_again(text))
+        await self._run_turn(self._conversation.ask_again(text))
 
-    async def prompt(self, argument: str) -> None:
+    async def run_prompt_command(self, argument: str) -> None:
         """List the configured prompts, or ask one with the rest of the argument as its input."""
-        name, _, given = argument.strip().partition(" ")
+        name, _, text = argument.strip().partition(" ")
         if name:
-            await self._ask_prompt(name, given)
+            await self._ask_prompt(name, text)
             return
         rows = await self._link.request(lambda client: client.list_prompts())
         for row in rows:
@@ -97,45 +97,45 @@ class Asker:
         if not rows:
             note("There are no prompts. A table [prompts.NAME] of the configuration file adds one.")
 
-    async def prompt_by_name(self, name: str, argument: str) -> None:
+    async def ask_named_prompt(self, name: str, argument: str) -> None:
         """Ask the prompt with this name, or report that there is no such command."""
-        rows = await self._link.or_nothing(lambda client: client.list_prompts()) or ()
+        rows = await self._link.try_request(lambda client: client.list_prompts()) or ()
         names = [str(row["name"]) for row in rows]
         if name in names:
             await self._ask_prompt(name, argument)
             return
-        near = near_name(name, names)
+        near = find_near_name(name, names)
         print_failure(
             f"There is no command /{name}." + (f" Did you mean /{near}?" if near else ""),
             "/help lists the commands. With a space before the slash it is a question.",
         )
 
-    async def _ask_prompt(self, name: str, given: str) -> None:
-        lacks_input = not given.strip() and not self._conversation.waiting
+    async def _ask_prompt(self, name: str, text: str) -> None:
+        lacks_input = not text.strip() and not self._conversation.attachments
         if lacks_input and await self._link.request(lambda client: needs_input(client, name)):
             print_failure(f"The prompt {name} needs an input.", f"Type it behind the name: /{name} TEXT")
             return
-        found = await self._link.request(lambda client: client.get_prompt(name, given))
+        found = await self._link.request(lambda client: client.get_prompt(name, text))
         options = self._conversation.options
         options |= {key: found[key] for key in ("model", "system") if key in found}
         if "settings" in found:
             options["settings"] = {**(options.get("settings") or {}), **found["settings"]}
         _echo(found["text"], LONGEST_ECHO)
-        await self._turn(self._conversation.ask(found["text"]))
+        await self._run_turn(self._conversation.ask(found["text"]))
 
-    async def _turn(self, messages: Sequence[dict[str, Any]], **changed: Any) -> None:
-        outcome = await self._run(messages, changed)
+    async def _run_turn(self, messages: Sequence[dict[str, Any]], **overrides: Any) -> None:
+        outcome = await self._chat(messages, overrides)
         if isinstance(outcome.error, DaemonDied) and not outcome.model:
             # The daemon died between the turns, for example because it was stopped.
-            outcome = await self._run(messages, changed)
-        self._take(outcome, await self._way_to_sign_in(outcome.error))
+            outcome = await self._chat(messages, overrides)
+        self._apply(outcome, await self._find_sign_in(outcome.error))
         if isinstance(outcome.error, DaemonDied):
-            await self._link.client()
+            await self._link.connect()
             note("Another daemon was started. The conversation goes on; /retry asks again.")
 
-    async def _run(self, messages: Sequence[dict[str, Any]], changed: dict[str, Any]) -> TurnOutcome:
-        client = await self._link.client()
-        options = {**self._conversation.options, **changed}
+    async def _chat(self, messages: Sequence[dict[str, Any]], overrides: dict[str, Any]) -> TurnOutcome:
+        client = await self._link.connect()
+        options = {**self._conversation.options, **overrides}
 
         def chat(on_progress: OnProgress) -> ChatStream:
             return client.chat(
@@ -159,25 +159,25 @@ class Asker:
             except asyncio.CancelledError:
                 # This is a second Ctrl-C: the daemon did not answer the first one.
                 if turn.outcome.content:
-                    conversation.answered(turn.outcome.content)
+                    conversation.set_answer(turn.outcome.content)
                 raise
         if isinstance(outcome.error, DaemonDied):
             await self._link.close()
         return outcome
 
-    async def _way_to_sign_in(self, error: ClientError | None) -> str | None:
+    async def _find_sign_in(self, error: ClientError | None) -> str | None:
         """Return the command that signs in after an authentication error, if the provider has a sign-in."""
         if not isinstance(error, RequestFailed) or error.kind != "authentication":
             return None
         provider = error.data.get("provider")
         if provider is None:
             return "/login"  # No provider is ready.
-        rows = await self._link.or_nothing(lambda client: client.list_providers()) or ()
+        rows = await self._link.try_request(lambda client: client.list_providers()) or ()
         return (
             f"/login {provider}" if any(row["id"] == provider and has_sign_in(row) for row in rows) else None
         )
 
-    def _take(self, outcome: TurnOutcome, sign_in: str | None) -> None:
+    def _apply(self, outcome: TurnOutcome, sign_in: str | None) -> None:
         conversation = self._conversation
         if outcome.conversation_id is not None:
             conversation.id = outcome.conversation_id
@@ -189,7 +189,7 @@ class Asker:
             self._not_kept = outcome.not_kept
         conversation.thinking = outcome.thinking
         if outcome.content or outcome.error is None:
-            conversation.answered(outcome.content)
+            conversation.set_answer(outcome.content)
         if outcome.model:
             conversation.totals.add(outcome.usage, outcome.seconds)
         for line in outcome.notes:
@@ -203,7 +203,7 @@ class Asker:
         elif not outcome.content:
             note("The answer is empty.")
         if outcome.usage or outcome.content:
-            note(usage_line(outcome.usage, outcome.seconds, outcome.model))
+            note(format_usage(outcome.usage, outcome.seconds, outcome.model))
         note("")
 
     def _report_stop(self, outcome: TurnOutcome) -> None:

@@ -84,17 +84,17 @@ def parse(line: str) -> Question | CommandCall | UnknownCommand | None:
     if match is None:
         return Question(line.strip())
     name, argument = match[1], match[2] or ""
-    command = command_named(name)
+    command = find_command(name)
     return CommandCall(command, argument) if command else UnknownCommand(name, argument)
 
 
-def command_named(name: str) -> Command | None:
+def find_command(name: str) -> Command | None:
     """Look up a command by its name or by another name for it, ignoring case."""
     lower = name.lower()
     return _BY_NAME.get(OTHER_NAMES.get(lower, lower))
 
 
-def near_name(name: str, more: Sequence[str] = ()) -> str | None:
+def find_near_name(name: str, more: Sequence[str] = ()) -> str | None:
     """Return the command name, or one of the other names, that was probably meant."""
     near = get_close_matches(name.lower(), [*_BY_NAME, *OTHER_NAMES, *more], 1, 0.6)
     return near[0] if near else None

@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 
 from jumpseat_cli.daemon.rows import has_sign_in
 from jumpseat_cli.daemon.settings import THINKING_LEVELS
-from jumpseat_cli.repl.commands import COMMANDS, Completes, command_named
+from jumpseat_cli.repl.commands import COMMANDS, Completes, find_command
 from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.link import Link
 from jumpseat_cli.terminal.text import clean_line
@@ -52,33 +52,33 @@ class CommandCompleter(Completer):
         if not text.startswith("/") or "\n" in text:
             return
         if not blank:
-            prompts = await self._words("prompt")
-            for completion in matching(
-                name, [*_commands(), *((f"/{word}", about) for word, about in prompts)]
+            prompts = await self._look_up("prompt")
+            for completion in match_words(
+                name, [*_list_commands(), *((f"/{word}", about) for word, about in prompts)]
             ):
                 yield completion
             return
-        command = command_named(name[1:])
+        command = find_command(name[1:])
         if command is None:
             return
         argument = argument.lstrip()
         if command.completes == "path":
-            for completion in paths(argument):
+            for completion in list_paths(argument):
                 yield completion
         else:
-            for completion in matching(argument, await self._words(command.completes)):
+            for completion in match_words(argument, await self._look_up(command.completes)):
                 yield completion
 
-    async def _words(self, kind: Completes) -> Words:
+    async def _look_up(self, kind: Completes) -> Words:
         lookup = self._lookups.get(kind)
         return await lookup() if lookup is not None else ()
 
 
-def _commands() -> Words:
+def _list_commands() -> Words:
     return [(f"/{command.name}", command.help) for command in COMMANDS]
 
 
-def matching(typed: str, words: Iterable[tuple[str, str]]) -> Iterator[Completion]:
+def match_words(typed: str, words: Iterable[tuple[str, str]]) -> Iterator[Completion]:
     """Yield the words that start with the text, then those that contain it elsewhere, ignoring case."""
     lower = typed.lower()
     begins = [each for each in words if each[0].lower().startswith(lower)]
@@ -87,7 +87,7 @@ def matching(typed: str, words: Iterable[tuple[str, str]]) -> Iterator[Completio
         yield Completion(word, -len(typed), display_meta=clean_line(about))
 
 
-def paths(typed: str) -> Iterator[Completion]:
+def list_paths(typed: str) -> Iterator[Completion]:
     """Yield the directory entries whose names start with the typed text; hidden ones only after a dot."""
     directory, slash, start = typed.rpartition("/")
     try:
@@ -103,42 +103,42 @@ def paths(typed: str) -> Iterator[Completion]:
             yield Completion(name, -len(start))
 
 
-def lookups_of(link: Link, conversation: TerminalConversation) -> dict[Completes, Lookup]:
+def make_lookups(link: Link, conversation: TerminalConversation) -> dict[Completes, Lookup]:
     """Return the lookups that query the daemon; they return no words while it cannot be reached."""
 
     models_at = -LIST_SECONDS
     models_found: Words = ()
 
-    async def models() -> Words:
+    async def find_models() -> Words:
         nonlocal models_at, models_found
         # This runs for every key. The cache avoids frequent requests to a provider that does not answer.
         if time.monotonic() < models_at + LIST_SECONDS:
             return models_found
-        found = await link.or_nothing(lambda client: client.list_models())
+        found = await link.try_request(lambda client: client.list_models())
         models_found = [(row["id"], str(row.get("name", ""))) for row in (found or {}).get("models") or ()]
         models_at = time.monotonic()
         return models_found
 
-    async def prompts() -> Words:
-        rows = await link.or_nothing(lambda client: client.list_prompts())
+    async def find_prompts() -> Words:
+        rows = await link.try_request(lambda client: client.list_prompts())
         return [(row["name"], str(row.get("description", ""))) for row in rows or ()]
 
-    async def thinking() -> Words:
+    async def find_thinking_levels() -> Words:
         return [("show", ""), ("hide", ""), *((level, "") for level in THINKING_LEVELS)]
 
-    async def settings() -> Words:
+    async def find_settings() -> Words:
         model = conversation.options.get("model")
-        rows = await link.or_nothing(lambda client: client.settings_schema(model))
+        rows = await link.try_request(lambda client: client.settings_schema(model))
         return [(f"{row['key']}=", str(row["description"])) for row in rows or ()]
 
-    async def providers() -> Words:
-        rows = await link.or_nothing(lambda client: client.list_providers())
+    async def find_providers() -> Words:
+        rows = await link.try_request(lambda client: client.list_providers())
         return [(row["id"], str(row["name"])) for row in filter(has_sign_in, rows or ())]
 
     return {
-        "model": models,
-        "prompt": prompts,
-        "thinking": thinking,
-        "option": settings,
-        "sign_in": providers,
+        "model": find_models,
+        "prompt": find_prompts,
+        "thinking": find_thinking_levels,
+        "option": find_settings,
+        "sign_in": find_providers,
     }

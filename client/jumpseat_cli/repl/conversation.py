@@ -45,7 +45,7 @@ class TerminalConversation:
     """The title of the kept conversation that this one continues."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
-    waiting: list[Block] = field(default_factory=list)
+    attachments: list[Block] = field(default_factory=list)
     """Files and images to send with the next question."""
 
     question: list[Block] = field(default_factory=list)
@@ -63,7 +63,7 @@ class TerminalConversation:
 
     totals: Totals = field(default_factory=Totals)
 
-    def go_on(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, kept: Mapping[str, Any]) -> None:
         """Continue a kept conversation."""
         self.id, self.title, self.messages = kept["id"], kept["title"], list(kept["messages"])
         for number, message in enumerate(self.messages):
@@ -73,7 +73,7 @@ class TerminalConversation:
 
     def ask(self, text: str) -> list[dict[str, Any]]:
         """Set a new question, and return the messages to send."""
-        return self._with([*self.waiting, {"type": "text", "text": text}], len(self.messages))
+        return self._replace_question([*self.attachments, {"type": "text", "text": text}], len(self.messages))
 
     def ask_again(self, text: str | None = None) -> list[dict[str, Any]]:
         """Repeat the last question, with another text if there is one, and return the messages to send."""
@@ -81,17 +81,17 @@ class TerminalConversation:
         if text is not None:
             others = [block for block in question if block["type"] != "text"]
             question = [*others, {"type": "text", "text": text}]
-        return self._with(question, self.before)
+        return self._replace_question(question, self.before)
 
-    def _with(self, question: list[Block], before: int) -> list[dict[str, Any]]:
+    def _replace_question(self, question: list[Block], before: int) -> list[dict[str, Any]]:
         self.question, self.before = question, before
         return [*self.messages[:before], {"role": "user", "content": question}]
 
-    def answered(self, content: list[Block]) -> None:
+    def set_answer(self, content: list[Block]) -> None:
         """Store the answer to the last question, or the part of it that was received."""
         question = {"role": "user", "content": self.question}
         self.messages[self.before :] = [question, {"role": "assistant", "content": content}]
-        self.waiting = [block for block in self.waiting if block not in self.question]
+        self.attachments = [block for block in self.attachments if block not in self.question]
 
     @property
     def first_question(self) -> list[Block]:

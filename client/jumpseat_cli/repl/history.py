@@ -33,7 +33,7 @@ class InputHistory:
         self._path = path
         self._is_kept = keep
         self._is_allowed = False
-        self._held: list[str] = []
+        self._unwritten: list[str] = []
 
     def read(self) -> list[str]:
         """Return the stored inputs, oldest first; an empty list if the file cannot be read."""
@@ -45,12 +45,12 @@ class InputHistory:
             body = body[-MOST_BYTES // 2 :].partition(b"\n")[2]
             with suppress(OSError):
                 self._replace(body)
-        return list(_inputs(body))
+        return list(_parse_inputs(body))
 
     def add(self, text: str) -> None:
         """Store an input, immediately or once `allow` is called."""
         if self._is_kept:
-            self._held.append(text)
+            self._unwritten.append(text)
         if self._is_allowed:
             self._write()
 
@@ -62,10 +62,10 @@ class InputHistory:
     def forbid(self) -> None:
         """Stop writing, and discard the inputs that are not yet written."""
         self._is_kept = False
-        self._held.clear()
+        self._unwritten.clear()
 
     def _write(self) -> None:
-        held, self._held = self._held, []
+        held, self._unwritten = self._unwritten, []
         lines = "".join(json.dumps(text) + "\n" for text in held)
         if lines:
             # The conversation continues without a history if the disk is full.
@@ -81,7 +81,7 @@ class InputHistory:
             temporary.unlink(missing_ok=True)
 
 
-def _inputs(body: bytes) -> Iterator[str]:
+def _parse_inputs(body: bytes) -> Iterator[str]:
     for line in body.splitlines():
         with suppress(ValueError):
             text = json.loads(line)

@@ -15,12 +15,12 @@ from jumpseat_cli.repl.notes import note
 class Interrupts:
     """A `with` block that handles SIGINT, except while prompt_toolkit reads and handles it itself."""
 
-    def __init__(self, at_prompt: Callable[[], None]) -> None:
+    def __init__(self, on_idle: Callable[[], None]) -> None:
         """
         Args:
             at_prompt: called on Ctrl-C if no work is running.
         """
-        self._at_prompt = at_prompt
+        self._on_idle = on_idle
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Future[None] | None = None
         self._stop: Callable[[], None] | None = None
@@ -28,7 +28,7 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         # The event loop's own signal handlers exist only on POSIX.
-        self._before = signal.signal(signal.SIGINT, self._interrupted)
+        self._before = signal.signal(signal.SIGINT, self._handle_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,12 +59,12 @@ class Interrupts:
         finally:
             self._stop = None
 
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        self._loop.call_soon_threadsafe(self._take)
+    def _handle_signal(self, number: int, frame: FrameType | None) -> None:
+        self._loop.call_soon_threadsafe(self._handle_interrupt)
 
-    def _take(self) -> None:
+    def _handle_interrupt(self) -> None:
         if self._task is None:
-            self._at_prompt()
+            self._on_idle()
         elif self._stop is not None:
             stop, self._stop = self._stop, None
             stop()

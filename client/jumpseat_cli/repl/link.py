@@ -26,7 +26,7 @@ class Link:
         Raises:
             ClientError: the daemon cannot be used.
         """
-        await self.client()
+        await self.connect()
         return self
 
     async def __aexit__(
@@ -34,7 +34,7 @@ class Link:
     ) -> None:
         await self.close()
 
-    async def client(self) -> Client:
+    async def connect(self) -> Client:
         """Return the connected client, and start a daemon if there is none.
 
         Raises:
@@ -46,7 +46,7 @@ class Link:
         return self._client
 
     async def close(self) -> None:
-        """Close the connection; `client` opens another one."""
+        """Close the connection; `connect` opens another one."""
         if self._is_open:
             self._is_open = False
             await self._client.__aexit__(None, None, None)
@@ -58,12 +58,12 @@ class Link:
             ClientError: the work failed.
         """
         try:
-            return await work(await self.client())
+            return await work(await self.connect())
         except DaemonDied:
             await self.close()
-            return await work(await self.client())
+            return await work(await self.connect())
 
-    async def or_nothing(self, work: Callable[[Client], Awaitable[T]]) -> T | None:
+    async def try_request(self, work: Callable[[Client], Awaitable[T]]) -> T | None:
         """Like `request`, but return None on failure, for data that the conversation can do without."""
         try:
             return await self.request(work)

@@ -11,8 +11,8 @@ from typing import Any
 from jumpseat import __version__
 from jumpseat.system.paths import places_of_process
 from jumpseat.system.threads import run_blocking
-from jumpseat_cli.chat.answering import options_of_chat, options_of_kept
-from jumpseat_cli.daemon.conversations import Continued
+from jumpseat_cli.chat.answering import merge_options, options_from_conversation
+from jumpseat_cli.daemon.conversations import FindContinued
 from jumpseat_cli.daemon.rows import USABLE
 from jumpseat_cli.files.attachments import Block
 from jumpseat_cli.repl.actions import Actions
@@ -36,9 +36,9 @@ async def converse(
     options: Mapping[str, Any],
     *,
     settings: Mapping[str, str],
-    attached: Sequence[Block],
+    attachments: Sequence[Block],
     keep: bool,
-    continued: Continued | None,
+    find_continued: FindContinued | None,
     daemon_command: Sequence[str],
     shows_thinking: bool,
     is_raw: bool,
@@ -48,9 +48,9 @@ async def converse(
     Args:
         options: options for `Client.chat`. Those that are None are filled in from the continued conversation.
         settings: the values of settings as they were typed, by key.
-        attached: files and images for the first question.
+        attachments: files and images for the first question.
         keep: whether to keep the turns, and to store the input in the history.
-        continued: returns the kept conversation to continue; None to start a new one.
+        find_continued: returns the kept conversation to continue; None to start a new one.
         daemon_command: the daemon's command line.
         shows_thinking: print the thinking instead of one line about it.
         is_raw: print answers without rendering their Markdown.
@@ -62,13 +62,15 @@ async def converse(
     is_plain = _is_plain(os.environ)
     spinner = make_spinner("Starting")
     link = Link(daemon_command)
-    conversation = TerminalConversation(waiting=[*attached], shows_thinking=shows_thinking, is_raw=is_raw)
+    conversation = TerminalConversation(
+        attachments=[*attachments], shows_thinking=shows_thinking, is_raw=is_raw
+    )
     try:
         with QuietTerminal(is_plain=is_plain) as terminal:
             # Import prompt_toolkit while the daemon starts, which takes about as long.
-            reader_made = run_blocking(lambda: _reader(link, conversation, history, is_plain=is_plain))
-            client, reader = await asyncio.gather(link.client(), reader_made)
-            await _begin(conversation, client, options, settings, continued)
+            reader_work = run_blocking(lambda: _make_reader(link, conversation, history, is_plain=is_plain))
+            client, reader = await asyncio.gather(link.connect(), reader_work)
+            await _set_up(conversation, client, options, settings, find_continued)
             providers = await client.list_providers()
             spinner.stop()
             _greet(conversation, providers)
@@ -77,7 +79,7 @@ async def converse(
                 actions = Actions(conversation, link, reader)
                 if not _is_ready(providers):
                     await interrupts.run(_report(_offer_to_sign_in(providers, reader, actions)))
-                await _read_and_do(reader, interrupts, asker, actions)
+                await _run_loop(reader, interrupts, asker, actions)
     finally:
         spinner.stop()
         await link.close()
@@ -86,19 +88,19 @@ async def converse(
     return OK
 
 
-async def _begin(
+async def _set_up(
     conversation: TerminalConversation,
     client: Client,
     options: Mapping[str, Any],
     settings: Mapping[str, str],
-    continued: Continued | None,
+    find_continued: FindContinued | None,
 ) -> None:
     layers = [options]
-    if continued is not None:
-        kept = await continued(client)
-        conversation.go_on(kept)
-        layers = [options_of_kept(kept), options]
-    conversation.options = await options_of_chat(client, layers, settings)
+    if find_continued is not None:
+        kept = await find_continued(client)
+        conversation.resume(kept)
+        layers = [options_from_conversation(kept), options]
+    conversation.options = await merge_options(client, layers, settings)
     conversation.options.pop("conversation_id", None)  # The id changes if the conversation is forked.
 
 
@@ -107,15 +109,15 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
     return sys.platform != "win32" and environ.get("TERM", "dumb") in ("dumb", "unknown")
 
 
-def _reader(
+def _make_reader(
     link: Link, conversation: TerminalConversation, history: InputHistory, *, is_plain: bool
 ) -> Reader:
     if is_plain:
         return PlainReader()
-    from jumpseat_cli.repl.completion import CommandCompleter, lookups_of
+    from jumpseat_cli.repl.completion import CommandCompleter, make_lookups
     from jumpseat_cli.repl.prompt import PromptReader
 
-    return PromptReader(history, CommandCompleter(lookups_of(link, conversation)))
+    return PromptReader(history, CommandCompleter(make_lookups(link, conversation)))
 
 
 def _greet(conversation: TerminalConversation, providers: Sequence[Mapping[str, Any]]) -> None:
@@ -146,7 +148,7 @@ async def _offer_to_sign_in(providers: Sequence[Mapping[str, Any]], reader: Read
         await actions.run("login", "")
 
 
-async def _read_and_do(reader: Reader, interrupts: Interrupts, asker: Asker, actions: Actions) -> None:
+async def _run_loop(reader: Reader, interrupts: Interrupts, asker: Asker, actions: Actions) -> None:
     while True:
         unanswered, asker.unanswered = asker.unanswered, ""
         line = await reader.read(unanswered)
@@ -156,21 +158,21 @@ async def _read_and_do(reader: Reader, interrupts: Interrupts, asker: Asker, act
             case Question(text):
                 await interrupts.run(_report(asker.ask(text)))
             case UnknownCommand(name, argument):
-                await interrupts.run(_report(asker.prompt_by_name(name, argument)))
+                await interrupts.run(_report(asker.ask_named_prompt(name, argument)))
             case CommandCall(command, _) if command.name == "quit":
                 return
             case CommandCall(command, argument):
-                await interrupts.run(_report(_called(command.name, argument, asker, actions)))
+                await interrupts.run(_report(_run_command(command.name, argument, asker, actions)))
 
 
-async def _called(name: str, argument: str, asker: Asker, actions: Actions) -> None:
+async def _run_command(name: str, argument: str, asker: Asker, actions: Actions) -> None:
     match name:
         case "retry":
             await asker.retry(argument.strip())
         case "edit":
             await asker.edit()
         case "prompt":
-            await asker.prompt(argument)
+            await asker.run_prompt_command(argument)
         case _:
             await actions.run(name, argument)
 

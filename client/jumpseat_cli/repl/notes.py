@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from jumpseat_cli.chat.usage import money_of, time_of, tokens_of
+from jumpseat_cli.chat.usage import format_duration, format_money, format_tokens
 from jumpseat_cli.repl.conversation import Totals
 from jumpseat_cli.terminal.failures import say
 from jumpseat_cli.terminal.text import clean
-from jumpseat_cli.terminal.wrapping import wrapped
+from jumpseat_cli.terminal.wrapping import wrap
 
 _DIM, _NORMAL = "\x1b[2m", "\x1b[0m"
 
@@ -17,14 +17,14 @@ _DIM, _NORMAL = "\x1b[2m", "\x1b[0m"
 def note(text: str) -> None:
     """Print a note about the conversation, which may have several lines."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        text = "\n".join(map(wrapped, text.split("\n")))
+        text = "\n".join(map(wrap, text.split("\n")))
         print(f"{_DIM}{clean(text)}{_NORMAL}", file=sys.stderr, flush=True)
     else:
         say(text)
 
 
-def totals_text(totals: Totals) -> str:
+def format_totals(totals: Totals) -> str:
     """Return the conversation's total usage on one line."""
     turns = f"{totals.turns} turn{'' if totals.turns == 1 else 's'}"
-    costs = [money_of(amount, currency) for currency, amount in totals.cost.items()]
-    return " · ".join([turns, *tokens_of(totals.tokens), time_of(totals.seconds), *costs])
+    costs = [format_money(amount, currency) for currency, amount in totals.cost.items()]
+    return " · ".join([turns, *format_tokens(totals.tokens), format_duration(totals.seconds), *costs])

@@ -63,7 +63,7 @@ class PromptReader:
             completer=completer,
             complete_while_typing=Condition(self._is_command),
             reserve_space_for_menu=MENU_ROWS,
-            key_bindings=self._keys(),
+            key_bindings=self._bind_keys(),
             placeholder=self._hint,
             style=_STYLE,
             include_default_pygments_style=False,
@@ -107,7 +107,7 @@ class PromptReader:
     def _is_command(self) -> bool:
         return self._session.default_buffer.text.startswith("/")
 
-    def _has_a_choice(self) -> bool:
+    def _has_choice(self) -> bool:
         state = self._session.default_buffer.complete_state
         return state is not None and len(state.completions) > 1
 
@@ -118,7 +118,7 @@ class PromptReader:
         if self._completes and buffer.complete_state is not None and buffer.complete_state.completions:
             buffer.complete_next()
 
-    def _keys(self) -> KeyBindings:
+    def _bind_keys(self) -> KeyBindings:
         keys = KeyBindings()
 
         @keys.add("enter", filter=~is_searching)
@@ -130,7 +130,7 @@ class PromptReader:
             elif buffer.text.strip():
                 buffer.validate_and_handle()
 
-        @keys.add("enter", filter=completion_is_selected & Condition(self._has_a_choice))
+        @keys.add("enter", filter=completion_is_selected & Condition(self._has_choice))
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.complete_state = None
 

@@ -41,7 +41,7 @@ class PlainReader:
         lines: list[str] = []
         while True:
             try:
-                line = await self._line("  " if lines else "> ")
+                line = await self._read_line("  " if lines else "> ")
             except KeyboardInterrupt:
                 print(f"\n{HOW_TO_LEAVE}")
                 lines = []
@@ -55,7 +55,7 @@ class PlainReader:
     async def confirm(self, question: str) -> bool:
         """Ask for y or n."""
         try:
-            return (await self._line(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
+            return (await self._read_line(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
         except KeyboardInterrupt:
             print()
             return False
@@ -66,7 +66,7 @@ class PlainReader:
             self._rest = b""
             self._ready.set_result(False)
 
-    async def _line(self, prompt: str) -> str | None:
+    async def _read_line(self, prompt: str) -> str | None:
         """Return the next line; None at the end of the input.
 
         Raises:
@@ -74,7 +74,7 @@ class PlainReader:
         """
         print(prompt, end="", flush=True)
         while b"\n" not in self._rest:
-            if not await self._readable():
+            if not await self._wait_for_input():
                 raise KeyboardInterrupt
             piece = os.read(0, PIECE)
             if not piece:
@@ -84,16 +84,16 @@ class PlainReader:
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode("utf-8", "replace")
 
-    async def _readable(self) -> bool:
+    async def _wait_for_input(self) -> bool:
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[bool] = loop.create_future()
 
-        def has_input() -> None:
+        def set_ready() -> None:
             if not ready.done():
                 ready.set_result(True)
 
         self._ready = ready
-        loop.add_reader(0, has_input)
+        loop.add_reader(0, set_ready)
         try:
             return await ready
         finally:

@@ -11,14 +11,14 @@ from jumpseat_cli.terminal.output import DimText, Spinner
 class Thinking:
     """The thinking of one turn, which arrives in pieces."""
 
-    def __init__(self, spinner: Spinner, *, shown: bool) -> None:
+    def __init__(self, spinner: Spinner, *, is_shown: bool) -> None:
         """
         Args:
             spinner: shows the number of lines if the text is not printed.
             shown: whether to print the text.
         """
         self._spinner = spinner
-        self._shown = shown
+        self._is_shown = is_shown
         self._writer: DimText | None = None
         self._open = False
         self.text = ""
@@ -29,7 +29,7 @@ class Thinking:
             piece = f"\n\n{piece}"
         self._open = True
         self.text += piece
-        if self._shown:
+        if self._is_shown:
             self._spinner.pause()
             self._writer = self._writer or DimText(sys.stdout)
             self._writer.write(piece)

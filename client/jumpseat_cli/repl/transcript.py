@@ -12,7 +12,7 @@ from jumpseat_client.client import Client
 LONGEST_NAME = 40
 
 
-async def transcript_of(client: Client, conversation: TerminalConversation) -> str:
+async def render_conversation(client: Client, conversation: TerminalConversation) -> str:
     """Render the conversation as a transcript that editors can read back.
 
     Raises:
@@ -22,7 +22,7 @@ async def transcript_of(client: Client, conversation: TerminalConversation) -> s
     return await client.render_transcript(conversation.messages, conversation_id=conversation.id, **options)
 
 
-def free_path(conversation: TerminalConversation, directory: Path) -> Path:
+def choose_path(conversation: TerminalConversation, directory: Path) -> Path:
     """Return an unused path for a transcript, named after the first words of the first question."""
     texts = [block["text"] for block in conversation.first_question if block["type"] == "text"]
     words = re.findall(r"\w+", " ".join(texts).lower())

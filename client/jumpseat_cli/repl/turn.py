@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jumpseat_cli.chat.answering import note_of
+from jumpseat_cli.chat.answering import handle_delta
 from jumpseat_cli.chat.json_answers import fault_of_answer
 from jumpseat_cli.files.attachments import Block
 from jumpseat_cli.repl.thinking import Thinking
@@ -67,8 +67,8 @@ class TerminalTurn:
         """
         self._output_mode = output_mode
         self._spinner = make_spinner("Waiting for the model")
-        self._stream = chat(self._progress)
-        self._thinking = Thinking(self._spinner, shown=shows_thinking)
+        self._stream = chat(self._show_progress)
+        self._thinking = Thinking(self._spinner, is_shown=shows_thinking)
         self._output = AnswerText(is_raw=is_raw)
         self._text = ""
         self.outcome = TurnOutcome()
@@ -80,13 +80,13 @@ class TerminalTurn:
         started = time.monotonic()
         try:
             async for delta in self._stream:
-                self._take(delta)
+                self._handle_delta(delta)
             result = await self._stream.response()
-            self._end(result)
+            self._store_result(result)
             if fault := fault_of_answer(self._output_mode, result):
                 outcome.notes.append(f"warning: {fault}")
         except ChatFailed as error:
-            self._end(error.partial or {})
+            self._store_result(error.partial or {})
             outcome.error = error
         except ClientError as error:
             outcome.error = error
@@ -99,11 +99,11 @@ class TerminalTurn:
         """Cancel the turn; `run` then returns the outcome so far."""
         self._stream.cancel()
 
-    def _progress(self, message: str, percentage: int | None) -> None:
+    def _show_progress(self, message: str, percentage: int | None) -> None:
         if not self._output.is_open:  # The spinner would overwrite the answer, which uses the same rows.
             self._spinner.progress(message, percentage)
 
-    def _take(self, delta: Delta) -> None:
+    def _handle_delta(self, delta: Delta) -> None:
         if delta.text:
             self._thinking.finish()
             self._spinner.pause()
@@ -117,14 +117,14 @@ class TerminalTurn:
         elif delta.type == "start":
             self.outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
             self.outcome.conversation_id = delta.get("conversationId")
-        note = note_of(delta, self._spinner)
+        note = handle_delta(delta, self._spinner)
         if delta.get("code") == "conversation_not_kept":
             self.outcome.not_kept = note
         # Editing or dropping a question forks the conversation, as the user wanted, so do not warn about it.
         elif note is not None and delta.get("code") != "conversation_forked":
             self.outcome.notes.append(note)
 
-    def _end(self, result: Mapping[str, Any]) -> None:
+    def _store_result(self, result: Mapping[str, Any]) -> None:
         self.outcome.content = list(result.get("content") or [])
         self.outcome.usage = result.get("usage") or {}
 

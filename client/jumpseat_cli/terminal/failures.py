@@ -30,9 +30,9 @@ def say(text: str) -> None:
     """Write lines to stderr, for the user."""
     text = clean(text)
     if sys.stderr.isatty():
-        from jumpseat_cli.terminal.wrapping import wrapped
+        from jumpseat_cli.terminal.wrapping import wrap
 
-        text = "\n".join(map(wrapped, text.split("\n")))
+        text = "\n".join(map(wrap, text.split("\n")))
     print(text, file=sys.stderr, flush=True)
 
 

@@ -49,24 +49,24 @@ class BlockSplitter:
         blocks: list[str] = []
         while (end := self.tail.find("\n", self._scanned)) >= 0:
             line = self.tail[self._scanned : end]
-            if self._begins_block(line):
+            if self._is_block_start(line):
                 blocks.append(self._cut(self._scanned))
             self._scanned += len(line) + 1
-            if self._ends_block(line):
+            if self._advance(line):
                 blocks.append(self._cut(self._scanned))
         return blocks
 
-    def _begins_block(self, line: str) -> bool:
+    def _is_block_start(self, line: str) -> bool:
         """Whether everything before this line is finished."""
         if self._fence is not None or not line.strip() or not self.tail[: self._scanned].strip():
             return False
         if self._in_list and (line[0] in " \t" or _LIST_ITEM.match(line)):
             return False
-        if _opened_fence(line):
+        if _parse_fence(line):
             return not self._in_list
         return self._after_blank and line[0] not in " \t"
 
-    def _ends_block(self, line: str) -> bool:
+    def _advance(self, line: str) -> bool:
         """Update the state for the next lines; return whether the line closes a fence outside a list."""
         if self._fence is not None:
             closing = _FENCE.fullmatch(line)
@@ -74,7 +74,7 @@ class BlockSplitter:
                 return False
             self._fence, self.fence_line = None, ""
             return not self._in_list
-        self._fence = _opened_fence(line)
+        self._fence = _parse_fence(line)
         self.fence_line = f"{line}\n" if self._fence else ""
         self._after_blank = not line.strip()
         self._in_list = self._in_list or _LIST_ITEM.match(line) is not None
@@ -87,7 +87,7 @@ class BlockSplitter:
         return block
 
 
-def _opened_fence(line: str) -> str | None:
+def _parse_fence(line: str) -> str | None:
     """Return the backticks or tildes of a line that opens a code fence, else None."""
     fence = _FENCE.fullmatch(line)
     return fence[1] if fence and not (fence[1][0] == "`" and "`" in fence[2]) else None

@@ -55,7 +55,7 @@ class AnswerText:
         """
         self._is_raw = is_raw
         # Create the output now, so that rich is imported while the model answers.
-        self._output: AnswerOutput | None = self._made()
+        self._output: AnswerOutput | None = self._make_output()
         self._thinking: DimText | None = None
         self.is_open = False
         """Whether there is unfinished text on the screen."""
@@ -63,7 +63,7 @@ class AnswerText:
     def write(self, text: str) -> None:
         """Show the next piece."""
         self._finish_thinking()
-        self._output = self._output or self._made()
+        self._output = self._output or self._make_output()
         self.is_open = True
         self._output.write(text)
 
@@ -86,7 +86,7 @@ class AnswerText:
             self._thinking.finish()
             self._thinking = None
 
-    def _made(self) -> AnswerOutput:
+    def _make_output(self) -> AnswerOutput:
         return PlainOutput() if self._is_raw else make_output()
 
 

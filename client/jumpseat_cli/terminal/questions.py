@@ -12,7 +12,7 @@ import click
 
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.terminal.failures import FAILED, OK, TERMINATED
-from jumpseat_cli.terminal.running import until_terminated
+from jumpseat_cli.terminal.running import run_until_terminated
 
 if sys.platform != "win32":
     import termios
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 async def confirm(question: str) -> int:
     """Ask a question; return `OK` for yes and `FAILED` for no."""
-    return OK if await _answer(lambda: click.confirm(question, err=True)) else FAILED
+    return OK if await _ask_in_thread(lambda: click.confirm(question, err=True)) else FAILED
 
 
 def ask_hidden(question: str, **options: Any) -> str:
@@ -42,12 +42,12 @@ def ask_hidden(question: str, **options: Any) -> str:
         return str(click.prompt(question, hide_input=True, err=True, **options))
 
     try:
-        return asyncio.run(until_terminated(_answer(ask)))
+        return asyncio.run(run_until_terminated(_ask_in_thread(ask)))
     except asyncio.CancelledError:
         raise click.exceptions.Exit(TERMINATED) from None
 
 
-async def _answer(ask: Callable[[], T]) -> T:
+async def _ask_in_thread(ask: Callable[[], T]) -> T:
     """Ask in a worker thread: in the main one, Python misses a signal just before `input` blocks."""
     modes = _terminal_modes()
     try:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
     """Run a command's coroutine, and convert its failures to messages and exit codes."""
     try:
-        return asyncio.run(until_terminated(work))
+        return asyncio.run(run_until_terminated(work))
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED
         if as_json:
@@ -36,7 +36,7 @@ def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
         return FAILED
 
 
-async def until_terminated(work: Coroutine[Any, Any, T]) -> T:
+async def run_until_terminated(work: Coroutine[Any, Any, T]) -> T:
     """Run the work; SIGTERM cancels it, so that it can restore the terminal."""
     task = asyncio.current_task()
     if task is not None:

@@ -28,13 +28,13 @@ def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: 
     if not sys.stdout.isatty():
         for row in cleaned:
             print("\t".join(row))
-    elif stacks and _width(cleaned) + LAST_COLUMN > columns():
+    elif stacks and _measure_width(cleaned) + LAST_COLUMN > columns():
         _print_paragraphs(titles, cleaned)
     else:
         _print_table(titles, cleaned)
 
 
-def _width(rows: Sequence[Sequence[str]]) -> int:
+def _measure_width(rows: Sequence[Sequence[str]]) -> int:
     """Return the width, in terminal columns, of a table without its last column."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return sum(width + 3 for width in widths[:-1] if width)

@@ -48,14 +48,14 @@ class ControlSequenceFilter:
                 end = len(text) if found is None else found.start()
                 kept.append(text[at:end])
                 if found is not None:
-                    self._control(text[end])
+                    self._begin_sequence(text[end])
                     end += 1
                 at = end
-            elif self._take(text[at]):
+            elif self._skip(text[at]):
                 at += 1
         return "".join(kept)
 
-    def _control(self, character: str) -> None:
+    def _begin_sequence(self, character: str) -> None:
         """Drop a control character, and enter the state for the sequence that it introduces."""
         self._swallowed = 0
         if character == _ESCAPE:
@@ -65,7 +65,7 @@ class ControlSequenceFilter:
         elif character in _STRINGS_8BIT:
             self._state = _State.STRING
 
-    def _take(self, character: str) -> bool:
+    def _skip(self, character: str) -> bool:
         """Drop a character of a sequence; return False if the character is text instead."""
         self._swallowed += 1
         if character == "\n" or self._swallowed > SWALLOW_LIMIT:
@@ -80,9 +80,9 @@ class ControlSequenceFilter:
             if character in (_BELL, _STRING_END):
                 self._state = _State.TEXT
             return True
-        return self._take_sequence(character)
+        return self._skip_in_sequence(character)
 
-    def _take_sequence(self, character: str) -> bool:
+    def _skip_in_sequence(self, character: str) -> bool:
         if self._state is _State.ESCAPE and character == "[":
             self._state = _State.SEQUENCE
         elif self._state is _State.ESCAPE and character in _STRINGS_7BIT:

@@ -17,7 +17,7 @@ def columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def wrapped(line: str, indent: str = "") -> str:
+def wrap(line: str, indent: str = "") -> str:
     """Wrap a line at words to fit the terminal; ids and paths are never split.
 
     Args:
@@ -33,4 +33,4 @@ def wrapped(line: str, indent: str = "") -> str:
 def print_line(text: str) -> None:
     """Print a line on stdout; wrap it at words on a terminal."""
     text = clean(text)
-    print(wrapped(text, "  ") if sys.stdout.isatty() else text)
+    print(wrap(text, "  ") if sys.stdout.isatty() else text)

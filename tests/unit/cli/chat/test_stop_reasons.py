@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from jumpseat.chat import StopReason
-from jumpseat_cli.chat.stop_reasons import warning_about, why_not_replaced
+from jumpseat_cli.chat.stop_reasons import explain_missing_replacement, warning_about
 
 COMPLETE = {"end_turn", "stop_sequence", "tool_use"}
 ERRORS = {"cancelled", "error"}
@@ -20,7 +20,7 @@ def test_every_reason_for_an_incomplete_answer_has_a_sentence(reason: str) -> No
     assert warning is not None
     assert warning.startswith("warning: ")
     assert reason not in warning
-    assert reason not in why_not_replaced(reason)[0]
+    assert reason not in explain_missing_replacement(reason)[0]
 
 
 @pytest.mark.parametrize("reason", [*sorted(COMPLETE | ERRORS), None])
@@ -30,9 +30,9 @@ def test_a_complete_answer_and_an_error_have_no_warning(reason: str | None) -> N
 
 def test_a_reason_of_a_newer_daemon_is_named() -> None:
     assert warning_about("novel") == "warning: the answer ended with novel; it may be cut off."
-    assert why_not_replaced("novel") == ("the answer ended with novel", "Try again.")
+    assert explain_missing_replacement("novel") == ("the answer ended with novel", "Try again.")
 
 
 @pytest.mark.parametrize("reason", sorted(OTHERS | COMPLETE))
 def test_only_an_edit_that_was_too_long_gets_the_advice_of_a_higher_limit(reason: str) -> None:
-    assert ("--max-tokens" in why_not_replaced(reason)[1]) == (reason == "max_tokens")
+    assert ("--max-tokens" in explain_missing_replacement(reason)[1]) == (reason == "max_tokens")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat_cli.chat.usage import usage_line
+from jumpseat_cli.chat.usage import format_usage
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ from jumpseat_cli.chat.usage import usage_line
     ],
 )
 def test_usage_is_one_line(usage: dict[str, Any], seconds: float, line: str) -> None:
-    assert usage_line(usage, seconds, "fake:m") == line
+    assert format_usage(usage, seconds, "fake:m") == line
 
 
 def test_a_model_need_not_be_known() -> None:
-    assert usage_line({}, 1) == "1.0 s"
+    assert format_usage({}, 1) == "1.0 s"

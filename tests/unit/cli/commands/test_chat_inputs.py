@@ -15,7 +15,7 @@ from click.shell_completion import BashComplete
 
 from jumpseat_cli import program as commands
 from jumpseat_cli.chat.question import LARGEST_TOTAL
-from jumpseat_cli.daemon.settings import typed_settings
+from jumpseat_cli.daemon.settings import convert_settings
 from jumpseat_client import client
 from tests.fakes.scenario import Scenario, answer_steps
 from tests.unit.cli.test_program import REPOSITORY, argv, asked, run
@@ -287,7 +287,7 @@ def test_wrong_usage_with_json_is_one_document(jumpseat: CommandLine) -> None:
 def test_settings_have_the_types_of_their_rows() -> None:
     texts = {"temperature": "0.5", "seed": "3", "keep_alive": "10", "logprobs": "True", "verbosity": "LOW"}
 
-    assert typed_settings({**texts, "stop": '["a"]', "unknown": "1"}, ROWS) == {
+    assert convert_settings({**texts, "stop": '["a"]', "unknown": "1"}, ROWS) == {
         "temperature": 0.5,
         "seed": 3,
         "keep_alive": "10",
@@ -303,7 +303,7 @@ def test_settings_have_the_types_of_their_rows() -> None:
     [("temperature", "hot"), ("temperature", "NaN"), ("seed", ""), ("logprobs", "2"), ("stop", "a")],
 )
 def test_a_value_of_another_type_stays_a_text_for_the_daemon_to_refuse(key: str, text: str) -> None:
-    assert typed_settings({key: text}, ROWS) == {key: text}
+    assert convert_settings({key: text}, ROWS) == {key: text}
 
 
 def test_settings_are_those_of_the_model(jumpseat: CommandLine) -> None:

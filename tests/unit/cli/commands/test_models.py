@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from jumpseat_cli.commands.models import cost_of
-from jumpseat_cli.commands.status import quota_line
+from jumpseat_cli.commands.models import format_cost
+from jumpseat_cli.commands.status import format_quota
 from jumpseat_cli.daemon.rows import is_included, short_count
 from tests.fakes.scenario import Scenario
 from tests.fakes.terminal import Terminal
@@ -134,7 +134,7 @@ def test_a_default_that_no_provider_lists_is_shown(tmp_path: Path) -> None:
 )
 def test_the_cost_is_what_the_provider_says(billing: Any, cost: str, included: bool | None) -> None:
     model = {"billing": billing}
-    assert (cost_of(model), is_included(model)) == (cost, included)
+    assert (format_cost(model), is_included(model)) == (cost, included)
 
 
 def test_counts_are_short() -> None:
@@ -148,13 +148,13 @@ def test_a_quota_is_a_bar_with_its_numbers() -> None:
     reset = datetime(2026, 12, 1, 12, tzinfo=UTC)
     numbers = {"remaining": 75, "entitlement": 300, "resetAt": reset.isoformat()}
     bar = f"{'█' * 5}{'░' * 15}"
-    assert quota_line(quota) == f"{bar} 25 % left"
+    assert format_quota(quota) == f"{bar} 25 % left"
     assert (
-        quota_line({**quota, **numbers})
+        format_quota({**quota, **numbers})
         == f"{bar} 75 of 300 left, starts again on {reset.astimezone():%Y-%m-%d}"
     )
-    assert quota_line({"unlimited": True}) == "unlimited"
-    assert "more is billed" in quota_line({**quota, "percentRemaining": 0, "overagePermitted": True})
+    assert format_quota({"unlimited": True}) == "unlimited"
+    assert "more is billed" in format_quota({**quota, "percentRemaining": 0, "overagePermitted": True})
 
 
 def test_status_shows_the_quotas_of_an_account(tmp_path: Path) -> None:

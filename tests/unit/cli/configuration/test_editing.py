@@ -80,7 +80,7 @@ def test_the_local_model_is_installed_only_once(
         if exists:
             model.parent.mkdir(parents=True)
             model.write_bytes(b"GGUF")
-        assert editing.begin(["local"], None, as_json=False) == 0
+        assert editing.create_file(["local"], None, as_json=False) == 0
         written = (home / "config.toml").read_text("utf-8")
         for text in (capsys.readouterr().err, written):
             assert ("jumpseat local install" in text) is not exists

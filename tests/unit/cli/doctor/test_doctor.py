@@ -15,8 +15,8 @@ from jumpseat.config.redaction import hide_secrets
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
 from jumpseat_cli.doctor.installation import check_configuration, check_installation, programs_on_path
-from jumpseat_cli.doctor.providers import default_for, model_to_try
-from jumpseat_cli.doctor.report import Subject, for_the_public, show_section
+from jumpseat_cli.doctor.providers import choose_model, default_for
+from jumpseat_cli.doctor.report import Subject, make_redactor, show_section
 
 SECTION = Subject(
     "Title", [Check("a", True, "good"), Check("b", False, "bad", "Do it."), Check("c", None, "so")]
@@ -30,23 +30,23 @@ def model(name: str, multiplier: float | None, **more: Any) -> dict[str, Any]:
 
 def test_the_default_model_is_tried_whatever_it_costs() -> None:
     models = [model("free", 0), model("dear", 10, isDefault=True)]
-    assert (model_to_try(models, "p") or {})["id"] == "p:dear"
+    assert (choose_model(models, "p") or {})["id"] == "p:dear"
 
 
 def test_another_providers_chat_costs_no_premium_request() -> None:
     models = [model("dear", 1), model("no", 0, policy="disabled"), model("free", 0)]
-    assert (model_to_try(models, "p") or {})["id"] == "p:free"
-    assert model_to_try(models[:2], "p") is None
+    assert (choose_model(models, "p") or {})["id"] == "p:free"
+    assert choose_model(models[:2], "p") is None
 
 
 def test_without_premium_requests_the_providers_own_default_is_tried() -> None:
-    assert model_to_try([model("a", None)], "p") == {"id": "p:"}
-    assert model_to_try([], "p") == {"id": "p:"}
+    assert choose_model([model("a", None)], "p") == {"id": "p:"}
+    assert choose_model([], "p") == {"id": "p:"}
 
 
 def test_a_default_that_is_not_listed_is_tried() -> None:
     """Every chat that does not name a model uses the default, so a typo in it breaks them all."""
-    assert model_to_try([model("a", 0)], "p", "typo") == {"id": "typo"}
+    assert choose_model([model("a", 0)], "p", "typo") == {"id": "typo"}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_report_has_no_secret_and_no_name_of_the_home(
     secrets = ("key", "a-proxy", "a-header", "the-query", "a-variable", "another")
     text = " ".join(f"canary-of-{'the-key' if each == 'key' else each}" for each in secrets)
 
-    assert for_the_public(redact)(f"{text} {file}") == f"{' '.join(['***'] * 6)} ~/config.toml"
+    assert make_redactor(redact)(f"{text} {file}") == f"{' '.join(['***'] * 6)} ~/config.toml"
 
 
 def test_a_program_with_two_names_on_the_path_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

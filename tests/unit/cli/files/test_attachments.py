@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jumpseat_cli.files import attachments
-from jumpseat_cli.files.attachments import attached, files_of, image_of
+from jumpseat_cli.files.attachments import read_attachments, read_files, read_image
 from jumpseat_cli.files.lines import CannotUse
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
@@ -24,7 +24,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_file_is_a_context_block_with_its_address_and_language(directory: Path) -> None:
     (directory / "a b.py").write_bytes(b"x = 1\r\ny = '\xc3\xa9'")
 
-    assert files_of("a b.py") == [
+    assert read_files("a b.py") == [
         {
             "type": "context",
             "text": "x = 1\r\ny = 'é'",
@@ -41,12 +41,12 @@ def test_a_file_is_a_context_block_with_its_address_and_language(directory: Path
 def test_the_language_is_lsps_id_or_the_extension(directory: Path, name: str, language: str | None) -> None:
     (directory / name).write_text("x", "utf-8")
 
-    assert files_of(name)[0].get("languageId") == language
+    assert read_files(name)[0].get("languageId") == language
 
 
 def test_a_part_of_a_file_has_its_range(directory: Path) -> None:
     (directory / "a.txt").write_bytes(b"one\ntwo\nthree\x0c\nfour")
-    (block,) = files_of("a.txt:2-3")
+    (block,) = read_files("a.txt:2-3")
 
     assert block["text"] == "two\nthree\x0c\n"
     assert block["range"] == {"start": {"line": 1, "character": 0}, "end": {"line": 3, "character": 0}}
@@ -55,7 +55,7 @@ def test_a_part_of_a_file_has_its_range(directory: Path) -> None:
 def test_a_file_whose_name_looks_like_a_part_or_a_pattern_is_taken_whole(directory: Path) -> None:
     for name in ("a:3", "[x].txt"):
         (directory / name).write_text(name, "utf-8")
-        (block,) = files_of(name)
+        (block,) = read_files(name)
         assert (block["text"], block.get("range")) == (name, None)
 
 
@@ -64,9 +64,9 @@ def test_a_pattern_names_files_in_their_order_without_hidden_ones(directory: Pat
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).write_text(f"{name}\n", "utf-8")
 
-    assert [block["text"] for block in files_of("*.py")] == ["a.py\n", "b.py\n"]
-    assert [block["text"] for block in files_of("**/*.py")] == ["a.py\n", "b.py\n", "sub/c.py\n"]
-    assert [block["range"]["end"]["line"] for block in files_of("*.py:1")] == [1, 1]
+    assert [block["text"] for block in read_files("*.py")] == ["a.py\n", "b.py\n"]
+    assert [block["text"] for block in read_files("**/*.py")] == ["a.py\n", "b.py\n", "sub/c.py\n"]
+    assert [block["range"]["end"]["line"] for block in read_files("*.py:1")] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_cannot_be_attached_is_reported(directory: Path, argument: str, mes
     (directory / "binary").write_bytes(b"\xff\xfe\0")
 
     with pytest.raises(CannotUse) as caught:
-        files_of(argument)
+        read_files(argument)
     if message is not None:
         assert str(caught.value) == message
 
@@ -105,7 +105,7 @@ def test_what_cannot_be_attached_is_reported(directory: Path, argument: str, mes
 def test_an_image_has_its_type_by_its_content(directory: Path, data: bytes, media_type: str) -> None:
     (directory / "a.txt").write_bytes(data)
 
-    assert image_of("a.txt") == {
+    assert read_image("a.txt") == {
         "type": "image",
         "source": base64.b64encode(data).decode(),
         "mediaType": media_type,
@@ -116,7 +116,7 @@ def test_an_image_has_its_type_by_its_content(directory: Path, data: bytes, medi
 def test_a_pdf_is_attached_as_a_document(directory: Path) -> None:
     (directory / "a.pdf").write_bytes(b"%PDF-1.7")
 
-    assert image_of("a.pdf") == {
+    assert read_image("a.pdf") == {
         "type": "document",
         "source": base64.b64encode(b"%PDF-1.7").decode(),
         "mediaType": "application/pdf",
@@ -126,7 +126,7 @@ def test_a_pdf_is_attached_as_a_document(directory: Path) -> None:
 
 @pytest.mark.parametrize("address", ["https://example.com/a.png", "data:image/png;base64,iVBORw0K"])
 def test_the_address_of_an_image_is_passed_on(address: str) -> None:
-    assert image_of(address) == {"type": "image", "source": address}
+    assert read_image(address) == {"type": "image", "source": address}
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_the_address_of_an_image_is_passed_on(address: str) -> None:
 )
 def test_an_address_that_the_daemon_refuses_is_reported_as_typed(address: str) -> None:
     with pytest.raises(CannotUse) as failed:
-        image_of(address)
+        read_image(address)
     assert str(failed.value).startswith(f"{address} is not the https:// address of an image")
 
 
 def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
     with pytest.raises(CannotUse, match=r"^https://example\.com/a is an address, and -f takes files"):
-        files_of("https://example.com/a")
+        read_files("https://example.com/a")
 
 
 @pytest.mark.parametrize("data", [b"", b"<svg/>", b"RIFF\0\0\0\0WAVE"])
@@ -148,18 +148,18 @@ def test_a_file_that_is_not_an_image_is_reported(directory: Path, data: bytes) -
     (directory / "a.png").write_bytes(data)
 
     with pytest.raises(CannotUse, match="PNG, JPEG, GIF or WebP"):
-        image_of("a.png")
+        read_image("a.png")
 
 
 def test_files_that_are_too_large_are_reported(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (directory / "a.txt").write_bytes(b"x" * 2**20)
     (directory / "a.png").write_bytes(PNG * 2**17)
     everything: Any = (("a.txt",), ("a.png",))
-    assert len(attached(*everything)) == 2
+    assert len(read_attachments(*everything)) == 2
 
     monkeypatch.setattr(attachments, "LARGEST_IMAGE", 2**20)
     with pytest.raises(CannotUse, match=r"a\.png is larger than 1 MiB"):
-        attached(*everything)
+        read_attachments(*everything)
     monkeypatch.setattr(attachments, "LARGEST_FILE", 2**20 - 1)
     with pytest.raises(CannotUse, match=r"a\.txt is larger"):
-        attached(*everything)
+        read_attachments(*everything)

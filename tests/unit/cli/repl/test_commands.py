@@ -10,8 +10,8 @@ from jumpseat_cli.repl.commands import (
     CommandCall,
     Question,
     UnknownCommand,
-    command_named,
-    near_name,
+    find_command,
+    find_near_name,
     parse,
 )
 
@@ -63,9 +63,9 @@ def test_a_command_has_the_rest_as_its_argument(line: str, name: str, argument: 
 
 def test_an_unknown_command_is_not_sent_as_a_question() -> None:
     assert parse("/modl fake:m") == UnknownCommand("modl", "fake:m")
-    assert near_name("modl") == "model"
-    assert near_name("reveiw", ["review"]) == "review"
-    assert near_name("xyzzy") is None
+    assert find_near_name("modl") == "model"
+    assert find_near_name("reveiw", ["review"]) == "review"
+    assert find_near_name("xyzzy") is None
 
 
 def test_every_other_name_is_of_a_command_and_of_no_second_one() -> None:
@@ -74,4 +74,4 @@ def test_every_other_name_is_of_a_command_and_of_no_second_one() -> None:
     assert set(OTHER_NAMES.values()) <= set(names)
     assert not set(OTHER_NAMES) & set(names)
     assert len(set(names)) == len(names)
-    assert [command_named(name) for name in names] == list(COMMANDS)
+    assert [find_command(name) for name in names] == list(COMMANDS)
