@@ -26,14 +26,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from jumpseat.rpc.serve import import_daemon
+from jumpseat.connections.imports import import_daemon
 
-import_daemon()
+import_daemon("jumpseat.rpc.contract")
 
 from jumpseat.adapters.github.copilot.adapter import CopilotAdapter  # noqa: E402 - pygls comes lean
 from jumpseat.config import ProviderConfig, TableOrigin  # noqa: E402
+from jumpseat.connections.serving import Descriptors, SessionOptions, serve_connection  # noqa: E402
 from jumpseat.http import HttpClient  # noqa: E402
-from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection  # noqa: E402
+from jumpseat.rpc.contract import CONTRACT  # noqa: E402
 from jumpseat.testing.answers.anthropic_messages import Words, message_stream  # noqa: E402
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply  # noqa: E402
 from tests.daemon import frame  # noqa: E402
@@ -155,6 +156,7 @@ async def running_daemon(home: Path, config: Mapping[str, Any]) -> AsyncIterator
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, pipe)
         serving = asyncio.create_task(
             serve_connection(
+                CONTRACT,
                 Descriptors(stdin, stdout, None),
                 environment_with(home=home),
                 SessionOptions(),

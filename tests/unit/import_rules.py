@@ -26,6 +26,7 @@ ORDER = (
     "providers",
     "conversations",
     "engine",
+    "connections",
     "rpc",
     "hub",
 )
@@ -49,7 +50,7 @@ BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"
 """The methods of LSP's base protocol: any module that speaks it may name them."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
-USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.rpc.dispatcher"
+USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.connections.dispatcher"
 """The one module that imports more of pygls than `pygls.uris`; `test_pygls_seams.py` tests the names."""
 
 CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
@@ -84,7 +85,7 @@ CLI_ROOMS = {
         "jumpseat.hub.command",
         "jumpseat.hub.programs",
         "jumpseat.providers.services",
-        "jumpseat.rpc.flags",
+        "jumpseat.connections.flags",
         "jumpseat.system.paths",
     ),
     "program": ("jumpseat.system.interrupts",),

@@ -105,7 +105,7 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
     [
         ("jumpseat.chat.blocks", "from jumpseat.config import Config", "above chat"),
         ("jumpseat.chat.blocks", "from ..config import Config", "above chat"),
-        ("jumpseat.engine.turn", "def f():\n    import jumpseat.rpc.faults", "above engine"),
+        ("jumpseat.engine.turn", "def f():\n    import jumpseat.connections.faults", "above engine"),
         ("jumpseat.engine.turn", "import jumpseat_client", "above engine"),
         ("jumpseat.config.load", "KIND = 'jumpseat.adapters.local.adapter:LocalAdapter'", "above config"),
         ("jumpseat.chat.blocks", "from pathlib import Path", "which chat never does"),
@@ -148,7 +148,7 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
             "imports httpx2",
         ),
         ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
-        ("jumpseat.rpc.session", "from pygls.server import JsonRPCServer", "of pygls"),
+        ("jumpseat.connections.session", "from pygls.server import JsonRPCServer", "of pygls"),
         ("jumpseat_cli.chat.answering", "from prompt_toolkit import prompt", "imports prompt_toolkit"),
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "import jumpseat_cli", "imports jumpseat_cli"),
@@ -191,7 +191,7 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("jumpseat.rpc.faults", "from jumpseat.wire import write_json\nimport jumpseat"),
+        ("jumpseat.connections.faults", "from jumpseat.wire import write_json\nimport jumpseat"),
         ("jumpseat.adapters.local.adapter", "from jumpseat.adapters.base import Adapter"),
         ("jumpseat.adapters.local.adapter", "from jumpseat.adapters.local.model import find"),
         ("jumpseat.adapters.openai.adapter", "from jumpseat.adapters.http.models import read_models"),
@@ -201,7 +201,7 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
         ("jumpseat.providers.registry", "from jumpseat.http import HttpClient"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.process", "from jumpseat.system.child import Child"),
-        ("jumpseat_cli.commands.daemon", "import click\nfrom jumpseat.rpc.flags import build_parser"),
+        ("jumpseat_cli.commands.daemon", "import click\nfrom jumpseat.connections.flags import build_parser"),
         ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
     ],
 )

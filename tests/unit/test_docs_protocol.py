@@ -11,7 +11,7 @@ from jumpseat import wire
 from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import BLOCK_CLASSES, StopReason
 from jumpseat.chat.warning import WAITING_FOR_ROOM
-from jumpseat.rpc.faults import CODES, RpcFault, to_wire_error
+from jumpseat.connections.faults import CODES, RpcFault, to_wire_error
 from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
 from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT, REQUESTS_SENT
 from jumpseat.rpc.params import ChatStartParams, InitializationOptions

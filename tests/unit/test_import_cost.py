@@ -60,7 +60,7 @@ START = """\
 import sys
 opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
-import jumpseat.rpc.serve, jumpseat.rpc.process
+import jumpseat.rpc.serve, jumpseat.connections.process
 from jumpseat.config import load_config
 from jumpseat.providers import BUILT_IN, KINDS, Registry
 from jumpseat.system.environment import environment_of_process
@@ -131,7 +131,7 @@ def test_a_first_reply_imports_little(tmp_path: Path) -> None:
     )
     modules = set(json.loads(done.stderr.splitlines()[-1]))
 
-    assert "jumpseat.rpc.process" in modules, done.stderr
+    assert "jumpseat.connections.process" in modules, done.stderr
     slow = {"sqlite3", "http.client", "httpx2", "difflib"}
     assert slow & modules == set()
     # A client that keeps nothing does not wait for the store, nor one that has not chatted for the dialects.

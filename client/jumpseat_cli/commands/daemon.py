@@ -40,7 +40,7 @@ class ParsedByTheDaemon(click.Command):
 def _complete_flags(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    from jumpseat.rpc.flags import build_parser
+    from jumpseat.connections.flags import build_parser
 
     flags = {
         name: action

@@ -16,8 +16,8 @@
     ├── ConfigError                a provider's configuration is wrong
     └── ChatCancelled              the turn was cancelled
 
-`message` is one sentence that the user can act on, without tracebacks, secrets or raw HTML. `rpc/faults.py`
-assigns the codes, and its test fails if a class of this hierarchy has none.
+`message` is one sentence that the user can act on, without tracebacks, secrets or raw HTML.
+`connections/faults.py` assigns the codes, and its test fails if a class of this hierarchy has none.
 """
 
 from __future__ import annotations

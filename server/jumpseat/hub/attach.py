@@ -33,7 +33,7 @@ def _read_flags(argv: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
     """Return the session's options in the form that the daemon expects, and the log file."""
     if not argv:
         return {}, None
-    from jumpseat.rpc.flags import parse_flags
+    from jumpseat.connections.flags import parse_flags
 
     flags = parse_flags(argv, "attach")
     options = {

@@ -48,14 +48,14 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     from jumpseat.hub.names import daemon_files, read_installation_stamp
 
     installation = read_installation_stamp()  # Read the stamp before importing the code it covers.
-    from jumpseat.rpc.serve import import_daemon
+    from jumpseat.connections.imports import import_daemon
 
-    import_daemon()
+    import_daemon("jumpseat.rpc.contract")
     import asyncio
 
+    from jumpseat.connections.process import call_on_signals, raise_mmap_threshold
     from jumpseat.hub.hub import Hub
     from jumpseat.hub.ownership import Ownership
-    from jumpseat.rpc.process import call_on_signals, raise_mmap_threshold
     from jumpseat.system import logs
     from jumpseat.system.log_sink import LogSink
 

@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from jumpseat.connections.serving import Descriptors, SessionOptions, serve_connection
+from jumpseat.connections.session import Session
 from jumpseat.hub.control import MalformedMessageError
 from jumpseat.hub.control_connection import ControlConnection
-from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection
-from jumpseat.rpc.session import Session
+from jumpseat.rpc.contract import CONTRACT
 from jumpseat.system.environment import Environment
 from jumpseat.system.paths import Places
 from jumpseat.system.shared import Shared
@@ -100,6 +101,7 @@ class AttachedClient:
         following = asyncio.create_task(follow())
         try:
             return await serve_connection(
+                CONTRACT,
                 Descriptors(*streams),
                 self.environment,
                 self.options,

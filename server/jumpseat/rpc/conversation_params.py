@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jumpseat.rpc.param_model import Params
+from jumpseat.connections.param_model import Params
 
 
 class ConversationsListParams(Params):

@@ -20,10 +20,10 @@ from jumpseat.chat import (
     merge_deltas,
 )
 from jumpseat.chat.transcript import TranscriptStream
+from jumpseat.connections.outbox import Outbox
+from jumpseat.connections.wording import name_commands
 from jumpseat.engine import Sink
 from jumpseat.rpc.encode import object_to_wire
-from jumpseat.rpc.outbox import Outbox
-from jumpseat.rpc.wording import name_commands
 from jumpseat.wire import write_json
 
 DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)

@@ -9,8 +9,8 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import THINKING_ROOM, ChatError, ModelInfo, Response
 from jumpseat.chat.json_form import camel, to_json_form
 from jumpseat.config import SettingRow
+from jumpseat.connections.faults import to_wire_error
 from jumpseat.providers import ProviderDescription
-from jumpseat.rpc.faults import to_wire_error
 
 
 def to_wire(value: Any) -> Any:

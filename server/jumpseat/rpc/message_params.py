@@ -34,7 +34,7 @@ from jumpseat.chat import (
     ToolUseBlock,
 )
 from jumpseat.chat.media import result_content
-from jumpseat.rpc.param_model import JsonObject, Params
+from jumpseat.connections.param_model import JsonObject, Params
 from jumpseat.wire import read_json, write_json
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from lsprotocol import types as lsp
 
+from jumpseat.connections.method import Method
 from jumpseat.rpc import conversation_params, params
 from jumpseat.rpc.handlers import (
     auth,
@@ -22,7 +23,6 @@ from jumpseat.rpc.handlers import (
     transcript,
     transcript_check,
 )
-from jumpseat.rpc.method import Method
 
 _ROWS = (
     Method(lsp.INITIALIZE, lifecycle.initialize, params.InitializeParams, lifecycle=True),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from jumpseat.connections.session import Session
+from jumpseat.connections.wording import name_commands
 from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.rpc.encode import object_to_wire
-from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import name_commands
 
 
 def forward_changes(session: Session) -> None:

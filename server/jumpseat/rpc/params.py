@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from jumpseat.chat import ThinkingLevel
+from jumpseat.connections.param_model import JsonObject, Params
 from jumpseat.rpc.message_params import ContextParam, Conversation
-from jumpseat.rpc.param_model import JsonObject, Params
 
 
 class ToolParam(Params):
@@ -208,7 +208,3 @@ class CancelParams(Params):
     """`$/cancelRequest`."""
 
     id: int | str
-
-
-class NoParams(Params):
-    """The params of methods that have none; any that are sent are ignored."""

@@ -71,7 +71,7 @@ def test_every_row_is_valid() -> None:
 
 def test_the_daemon_starts_without_reading_it() -> None:
     script = (
-        "import jumpseat.rpc.connection, jumpseat.providers.snapshot as s; "
+        "import jumpseat.connections.connection, jumpseat.providers.snapshot as s; "
         "print(s.snapshot.cache_info().misses)"
     )
     done = subprocess.run(

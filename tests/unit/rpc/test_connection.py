@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jumpseat.rpc import session as session_module
-from jumpseat.rpc.batch import BatchResponse
-from jumpseat.rpc.connection import ClientConnection
-from jumpseat.rpc.method import Method, MethodCall
+from jumpseat.connections import session as session_module
+from jumpseat.connections.batch import BatchResponse
+from jumpseat.connections.connection import ClientConnection
+from jumpseat.connections.method import Method, MethodCall
+from jumpseat.connections.outbox import Outbox
+from jumpseat.connections.session import Session
+from jumpseat.rpc.contract import CONTRACT
 from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT
-from jumpseat.rpc.outbox import Outbox
-from jumpseat.rpc.session import Session
 from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import INVALID_REQUEST, encode_frame, write_json
-from tests.unit.rpc.recorder import RecordingWriter
+from tests.unit.connections.recorder import RecordingWriter
 
 
 async def echo(session: Session, call: MethodCall[Any]) -> Any:
@@ -40,11 +42,14 @@ class Client:
         own = {"echo": echo, "for_ever": for_ever, "unspeakable": unspeakable, **handlers}
         self.connection = ClientConnection(
             self.writer,
+            replace(
+                CONTRACT,
+                methods={**METHODS, **{name: Method(name, handler) for name, handler in own.items()}},
+            ),
             environment=environment_of_process(),
             config_file=None,
             stop=self.stop,
             watch_parent=lambda process_id: None,
-            methods={**METHODS, **{name: Method(name, handler) for name, handler in own.items()}},
         )
 
     def stop(self) -> None:
@@ -190,7 +195,7 @@ async def test_an_id_twice_in_a_batch_is_refused_the_second_time(client: Client)
 
 def test_a_batch_waits_until_it_is_read_to_its_end() -> None:
     writer = RecordingWriter()
-    batch = BatchResponse(Outbox(writer))
+    batch = BatchResponse(Outbox(writer, encode_frame))
     batch.expect()
     batch.add({"id": 1})
     assert writer.messages == []

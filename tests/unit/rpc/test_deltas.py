@@ -30,9 +30,10 @@ from jumpseat.chat import (
     ToolUseDoneEvent,
     Usage,
 )
+from jumpseat.connections.outbox import Outbox
 from jumpseat.rpc.deltas import DeltaSink
-from jumpseat.rpc.outbox import Outbox
-from tests.unit.rpc.recorder import RecordingWriter
+from jumpseat.wire import encode_frame
+from tests.unit.connections.recorder import RecordingWriter
 
 
 class Clock(asyncio.SelectorEventLoop):
@@ -62,7 +63,9 @@ class Wire:
     def __init__(self, *, request_id: Any = 7, turn_id: str = "t1", **options: Any) -> None:
         self.writer = RecordingWriter()
         options = {"stream": True, **options}
-        self.sink = DeltaSink(Outbox(self.writer), request_id=request_id, turn_id=turn_id, **options)
+        self.sink = DeltaSink(
+            Outbox(self.writer, encode_frame), request_id=request_id, turn_id=turn_id, **options
+        )
 
     def send(self, *events: StreamEvent) -> None:
         for event in events:

@@ -18,7 +18,7 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from jumpseat.wire import encode_frame, write_json
 from tests.daemon import provider, user
-from tests.unit.rpc.session_client import SessionClient
+from tests.unit.connections.session_client import SessionClient
 from tests.unit.rpc.test_connection import Client, codes, request
 
 pytestmark = pytest.mark.usefixtures("home")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jumpseat.rpc import session as session_module
-from jumpseat.rpc.connection import ClientConnection
-from jumpseat.rpc.method import Method, MethodCall
+from jumpseat.connections import session as session_module
+from jumpseat.connections.connection import ClientConnection
+from jumpseat.connections.method import Method, MethodCall
+from jumpseat.connections.session import BEGINNING_TURNS, Session
+from jumpseat.rpc.contract import CONTRACT
 from jumpseat.rpc.methods import METHODS
-from jumpseat.rpc.session import BEGINNING_TURNS, Session
 from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import encode_frame, write_json
-from tests.unit.rpc.recorder import RecordingWriter
+from tests.unit.connections.recorder import RecordingWriter
 
 pytestmark = pytest.mark.requirement("1:order")
 
@@ -34,11 +36,11 @@ class Office:
         )
         self.connection = ClientConnection(
             self.writer,
+            replace(CONTRACT, methods={**METHODS, **{row.name: row for row in rows}}),
             environment=environment_of_process(),
             config_file=None,
             stop=lambda: None,
             watch_parent=lambda process_id: None,
-            methods={**METHODS, **{row.name: row for row in rows}},
         )
         self.send((0, "initialize"))
         self.writer.bodies.clear()

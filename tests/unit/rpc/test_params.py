@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from jumpseat.connections.faults import to_wire_error
+from jumpseat.connections.param_model import Params
 from jumpseat.rpc import params
-from jumpseat.rpc.faults import to_wire_error
 from jumpseat.rpc.methods import METHODS
-from jumpseat.rpc.param_model import Params
 
 HI = {"role": "user", "content": "hi"}
 

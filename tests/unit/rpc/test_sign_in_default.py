@@ -9,10 +9,11 @@ import pytest
 
 from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus, OnPrompt
 from jumpseat.config import SavedSettings
-from jumpseat.rpc.connection import ClientConnection
+from jumpseat.connections.connection import ClientConnection
+from jumpseat.rpc.contract import CONTRACT
 from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import encode_frame, write_json
-from tests.unit.rpc.recorder import RecordingWriter
+from tests.unit.connections.recorder import RecordingWriter
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
@@ -49,6 +50,7 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
     writer = RecordingWriter()
     connection = ClientConnection(
         writer,
+        CONTRACT,
         environment=environment_of_process(),
         config_file=None,
         stop=lambda: None,

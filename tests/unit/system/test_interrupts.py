@@ -34,7 +34,7 @@ runpy.run_module("jumpseat", run_name="__main__")
         ("status --own", "click"),
         ("status --own", "jumpseat_cli.commands.status"),
         ("status --own", "jumpseat_client.client"),
-        ("serve", "jumpseat.rpc.flags"),
+        ("serve", "jumpseat.connections.flags"),
         ("serve", "pydantic"),
         ("attach", "jumpseat.hub.attach"),
         ("attach", "jumpseat.hub.control"),

@@ -8,12 +8,12 @@ from typing import Any
 
 from jumpseat.adapters.base import AuthStatus
 from jumpseat.adapters.base.account import SignInPrompt
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
+from jumpseat.connections.wording import name_commands
 from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_default, save_default_provider
 from jumpseat.rpc.encode import object_to_wire, to_wire
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
-from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import name_commands
 
 
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:

@@ -8,16 +8,21 @@ from uuid import uuid4
 
 from jumpseat.chat import ChatError, Problem
 from jumpseat.chat.transcript import TranscriptStream
+from jumpseat.connections.faults import RpcFault
+from jumpseat.connections.keeping import (
+    ID_RULE,
+    can_be_kept,
+    create_keeper,
+    recording_use,
+)
+from jumpseat.connections.method import HandlerOutcome, MethodCall
+from jumpseat.connections.session import Session
 from jumpseat.engine import run_turn
 from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
-from jumpseat.rpc.faults import RpcFault
 from jumpseat.rpc.handlers.transcript import find_role_names
-from jumpseat.rpc.keeping import ID_RULE, can_be_kept, create_keeper, recording_use
-from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
-from jumpseat.rpc.session import Session
 from jumpseat.wire import INVALID_PARAMS
 
 T = TypeVar("T", bound=TurnParams)

@@ -1,24 +1,15 @@
-"""Reads and watches the configuration of a connection. Sections 1 and 7 of the protocol page.
-
-If a new configuration cannot be used, the previous one stays in effect and the client is notified. Running
-turns continue with their adapters.
-"""
+"""Notifies the client about its configuration. Sections 1 and 7 of the protocol page."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
 
-from jumpseat.chat import ConfigError
-from jumpseat.config import Config, error_of, load_config
-from jumpseat.providers import BUILT_IN, KINDS
+from jumpseat.config import Config, error_of
+from jumpseat.connections.configuration import ConfigurationListener, reread
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
 from jumpseat.rpc.handlers.prompts import DID_CHANGE as PROMPTS_DID_CHANGE
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import DidChangeConfigurationParams
-from jumpseat.rpc.session import Session
-from jumpseat.system.threads import run_blocking
-from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
 
@@ -28,32 +19,15 @@ ERROR = 1
 """The MessageType of LSP."""
 
 
-def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> Config:
-    """Read the configuration file and apply the client's overlay. Blocks.
+def listener_of(session: Session) -> ConfigurationListener:
+    """Return the callbacks that notify the client about its configuration."""
 
-    Raises:
-        ConfigError: see `load_config`.
-    """
-    return load_config(
-        session.config_file, overlay, environment=session.environment, built_in=BUILT_IN, kinds=KINDS
-    )
+    def on_change(before: Config) -> None:
+        if session.registry.config.prompts != before.prompts:
+            session.outbox.notify(PROMPTS_DID_CHANGE, {})
+        show_faults(session, before)
 
-
-def create_watcher(session: Session) -> Watcher:
-    """Return a watcher of the configuration file. Call this before reading the file to detect all changes."""
-    environment = session.environment
-    named = session.config_file
-    return Watcher([environment.places.config_file if named is None else environment.directory / named])
-
-
-def follow_configuration(session: Session, watcher: Watcher) -> None:
-    """Reread the file whenever it changes, as long as the connection lasts."""
-
-    async def follow() -> None:
-        async for _ in watcher:
-            await reread(session)
-
-    session.run_in_background("following the configuration file", follow)
+    return ConfigurationListener(lambda message: show_message(session, message), on_change)
 
 
 async def did_change_configuration(session: Session, call: MethodCall[DidChangeConfigurationParams]) -> None:
@@ -63,45 +37,8 @@ async def did_change_configuration(session: Session, call: MethodCall[DidChangeC
         logger.warning("%s: settings.jumpseat must be an object; it is ignored", DID_CHANGE)
         overlay = None
     # An empty object means absent, and so does an array: Lua encodes an empty object as one.
-    await reread(session, overlay if isinstance(overlay, dict) and overlay else None)
-
-
-async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> None:
-    """Read the configuration and use it, or notify the client and change nothing if that is not possible.
-
-    Args:
-        session: the session of the connection.
-        overlay: the client's new configuration; None for the last accepted one.
-    """
-    async with session.configuration_lock:
-        if overlay is None:
-            overlay = session.overlay
-        try:
-            config = await run_blocking(read_configuration, session, overlay)
-        except ConfigError as error:
-            logger.error("the previous configuration stays in effect: %s %s", error.message, error.hint or "")
-            show_message(session, f"The previous configuration stays in effect. {error.message}")
-            return
-        except Exception:
-            logger.exception("the configuration cannot be read; the previous one stays in effect")
-            return
-        session.overlay = overlay
-        before = session.registry.config
-        # Requests that arrive after this line use the new adapters.
-        using = [entry.finished for entry in session.in_flight.values()]
-        retired = session.registry.reconfigure(config)
-        if config.prompts != before.prompts:
-            session.outbox.notify(PROMPTS_DID_CHANGE, {})
-        show_faults(session, before)
-    if retired:
-
-        async def close() -> None:
-            # Any request in flight may still use a removed adapter.
-            for finished in using:
-                await finished.wait()
-            await session.registry.close(retired)
-
-        session.run_in_background("closing removed providers", close)
+    given = overlay if isinstance(overlay, dict) and overlay else None
+    await reread(session, listener_of(session), given)
 
 
 def show_faults(session: Session, before: Config | None = None) -> None:

@@ -9,6 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from jumpseat.chat import ConfigError
+from jumpseat.connections.keeping import prune_in_background
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
 from jumpseat.conversations import conversations_directory
 from jumpseat.rpc.conversation_params import (
     ConversationForkParams,
@@ -17,9 +20,6 @@ from jumpseat.rpc.conversation_params import (
     ConversationsListParams,
 )
 from jumpseat.rpc.encode import object_to_wire, to_wire
-from jumpseat.rpc.keeping import prune_in_background
-from jumpseat.rpc.method import MethodCall
-from jumpseat.rpc.session import Session
 from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import run_blocking
 from jumpseat.system.watch import INTERVAL_SECONDS, Watcher

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.chat import Message, TextBlock
+from jumpseat.connections.keeping import create_keeper, recording_use
+from jumpseat.connections.method import HandlerOutcome, MethodCall
+from jumpseat.connections.session import Session
 from jumpseat.engine import run_edit
 from jumpseat.rpc.decode import edit_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.handlers.chat import run_reserved_turn
-from jumpseat.rpc.keeping import create_keeper, recording_use
-from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import EditStartParams
-from jumpseat.rpc.session import Session
 
 
 async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> HandlerOutcome:

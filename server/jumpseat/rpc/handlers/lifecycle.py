@@ -7,22 +7,17 @@ from typing import Any
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
 from jumpseat.chat import BLOCK_CLASSES
-from jumpseat.config import SavedSettings, saved_settings_file
-from jumpseat.providers import Registry
-from jumpseat.rpc.faults import RpcFault
-from jumpseat.rpc.handlers.configuration import (
-    create_watcher,
-    follow_configuration,
-    read_configuration,
-    show_faults,
-)
+from jumpseat.connections.configuration import create_watcher, follow_configuration, open_registry
+from jumpseat.connections.faults import RpcFault
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.param_model import NoParams
+from jumpseat.connections.session import Session
+from jumpseat.rpc.handlers.configuration import listener_of, show_faults
 from jumpseat.rpc.handlers.conversations import follow_conversations
 from jumpseat.rpc.handlers.settings import follow_saved_settings
-from jumpseat.rpc.keeping import find_workspace
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.notices import forward_changes
-from jumpseat.rpc.params import CancelParams, InitializeParams, NoParams
-from jumpseat.rpc.session import Session
+from jumpseat.rpc.params import CancelParams, InitializeParams
+from jumpseat.rpc.workspace import find_workspace
 from jumpseat.wire import INVALID_REQUEST
 
 PROTOCOL_VERSION = 1
@@ -68,20 +63,16 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
         )
     # Create the watcher before the file is read so that no change is missed.
     watcher = create_watcher(session)
-    config = read_configuration(session, options.config)
+    info = params.client_info
+    open_registry(session, options.config, None if info is None else ClientInfo(info.name, info.version))
     # Nothing below may fail: a failed `initialize` must not change the session.
-    session.overlay = options.config
-    session.registry = Registry(config, SavedSettings(saved_settings_file(session.environment.places)))
-    session.client_info = params.client_info
     session.workspace = find_workspace(params)
-    if params.client_info is not None:
-        session.registry.client_info = ClientInfo(params.client_info.name, params.client_info.version)
     session.coalesce_ms = options.coalesce_ms
     if options.commands:
         session.commands = {key: command for key, command in options.commands.items() if command}
     session.initialized = True
     follow_saved_settings(session)
-    follow_configuration(session, watcher)
+    follow_configuration(session, watcher, listener_of(session))
     follow_conversations(session)
     forward_changes(session)
     session.run_in_background("watching for sign-ins", session.registry.watch_files)

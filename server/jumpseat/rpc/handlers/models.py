@@ -7,6 +7,9 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ModelInfo
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
+from jumpseat.connections.wording import name_commands
 from jumpseat.providers import (
     ProviderFailure,
     Registry,
@@ -15,10 +18,7 @@ from jumpseat.providers import (
     resolve_model,
 )
 from jumpseat.rpc.encode import model_to_wire, to_wire
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
-from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import name_commands
 from jumpseat.system.threads import compute
 
 

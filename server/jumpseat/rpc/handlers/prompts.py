@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.config import error_of, prompt_named
-from jumpseat.rpc.method import MethodCall
-from jumpseat.rpc.params import NoParams, PromptsGetParams
-from jumpseat.rpc.session import Session
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.param_model import NoParams
+from jumpseat.connections.session import Session
+from jumpseat.rpc.params import PromptsGetParams
 
 DID_CHANGE = "prompts/didChange"
 

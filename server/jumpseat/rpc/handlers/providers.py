@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.chat import ChatError
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
+from jumpseat.connections.wording import name_commands
 from jumpseat.providers import describe, ensure_default_provider
 from jumpseat.rpc.encode import provider_to_wire, to_wire
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ProvidersDiagnoseParams, ProvidersListParams
-from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import name_commands
 
 
 async def providers_list(session: Session, call: MethodCall[ProvidersListParams]) -> dict[str, Any]:

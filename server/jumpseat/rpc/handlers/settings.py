@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jumpseat.config import Config, overridden
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.param_model import NoParams
+from jumpseat.connections.session import Session
 from jumpseat.providers import fault_of_new_default, resolve_model
 from jumpseat.rpc.encode import setting_to_wire
-from jumpseat.rpc.method import MethodCall
-from jumpseat.rpc.params import NoParams, SettingsSaveParams, SettingsSchemaParams
-from jumpseat.rpc.session import Session
+from jumpseat.rpc.params import SettingsSaveParams, SettingsSchemaParams
 from jumpseat.wire import write_json
 
 DID_CHANGE = "settings/didChange"

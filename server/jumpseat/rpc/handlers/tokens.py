@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
 from jumpseat.engine import count_tokens
 from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import object_to_wire
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import CountTokensParams
-from jumpseat.rpc.session import Session
 
 
 async def chat_count_tokens(session: Session, call: MethodCall[CountTokensParams]) -> dict[str, Any]:

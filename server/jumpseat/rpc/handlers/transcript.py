@@ -8,13 +8,13 @@ from typing import Any
 from jumpseat.chat import ChatError
 from jumpseat.chat.long import is_long
 from jumpseat.chat.transcript import RoleNames, parse, parse_front_matter, render
+from jumpseat.connections.keeping import can_be_kept
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
 from jumpseat.engine import restore_answers
 from jumpseat.providers import resolve_model
 from jumpseat.rpc.encode import to_wire
-from jumpseat.rpc.keeping import can_be_kept
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import TranscriptParams, TranscriptRenderParams
-from jumpseat.rpc.session import Session
 from jumpseat.system.threads import compute
 
 LONG_TEXT = 128 * 1024

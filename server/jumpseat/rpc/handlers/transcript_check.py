@@ -16,16 +16,16 @@ from jumpseat.chat.transcript import (
     parse,
     parse_front_matter,
 )
+from jumpseat.connections.faults import to_wire_error
+from jumpseat.connections.keeping import ID_RULE, can_be_kept
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
+from jumpseat.connections.wording import name_commands
 from jumpseat.engine import Finding, TurnAsk, check_ask, finding_of
 from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import to_wire
-from jumpseat.rpc.faults import to_wire_error
 from jumpseat.rpc.handlers.transcript import LONG_TEXT, find_role_names
-from jumpseat.rpc.keeping import ID_RULE, can_be_kept
-from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ChatStartParams, TranscriptParams
-from jumpseat.rpc.session import Session
-from jumpseat.rpc.wording import name_commands
 from jumpseat.system.secrets import redact
 from jumpseat.system.threads import compute
 

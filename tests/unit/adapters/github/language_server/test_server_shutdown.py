@@ -11,7 +11,7 @@ import pytest
 from jumpseat.adapters.github.language_server import connection as connection_module
 from jumpseat.adapters.github.language_server.connection import SHUTDOWN_SECONDS, STOP_SECONDS
 from jumpseat.chat import ConnectionError
-from jumpseat.rpc.serving import CLOSE_SECONDS
+from jumpseat.connections.serving import CLOSE_SECONDS
 from tests.attempts import is_quick
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.unit.adapters.github.language_server.harness import (

@@ -7,14 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pygls.uris import to_fs_path
 
 from jumpseat.chat import Message
+from jumpseat.connections.session import Session
 from jumpseat.engine import Keeper, TurnAsk
-from jumpseat.rpc.params import InitializeParams
-from jumpseat.rpc.session import Session
 from jumpseat.system.threads import run_blocking
 
 ID_RULE = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
@@ -28,7 +24,12 @@ def can_be_kept(conversation_id: str) -> bool:
 
 
 def create_keeper(
-    session: Session, ask: TurnAsk, turn_id: str, messages: Sequence[Message] | None = None
+    session: Session,
+    ask: TurnAsk,
+    turn_id: str,
+    messages: Sequence[Message] | None = None,
+    *,
+    directory: Path | None = None,
 ) -> Keeper:
     """Return the keeper for a turn that the client asked to keep.
 
@@ -37,6 +38,7 @@ def create_keeper(
         ask: the turn.
         turn_id: the id of the turn.
         messages: the messages to keep; None for the messages of the turn.
+        directory: the conversation's working directory; None for that of the session.
     """
     from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may never keep a conversation.
 
@@ -47,7 +49,7 @@ def create_keeper(
         messages=ask.messages if messages is None else messages,
         system=ask.system,
         settings=ask.settings,
-        directory=session.directory,
+        directory=directory or session.directory,
         client=None if client is None else client.name,
         secrets=session.environment.secrets,
     )
@@ -55,21 +57,6 @@ def create_keeper(
     keeper = Keeper(session.conversations if keeps else None, turn, session.warned_not_kept)
     session.keepers.add(keeper)
     return keeper
-
-
-def find_workspace(params: InitializeParams) -> Path | None:
-    """Return the first workspace folder, else the root, or None if the client names neither."""
-    folders: Any = params.workspace_folders
-    first = folders[0] if isinstance(folders, list) and folders else None
-    for uri in (first.get("uri") if isinstance(first, dict) else None, params.root_uri):
-        if isinstance(uri, str) and uri.startswith("file:"):
-            try:
-                path = to_fs_path(uri)
-            except ValueError:
-                continue
-            if path and Path(path).is_absolute():
-                return Path(path)
-    return None
 
 
 @contextmanager

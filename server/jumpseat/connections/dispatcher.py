@@ -16,9 +16,9 @@ from pygls.protocol import JsonRPCProtocol
 from pygls.protocol.json_rpc import JsonRPCRequestMessage, JsonRPCResponseMessage
 from pygls.server import JsonRPCServer
 
-from jumpseat.rpc.faults import CANCELLED
-from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
-from jumpseat.rpc.session import Session
+from jumpseat.connections.faults import CANCELLED
+from jumpseat.connections.method import HandlerOutcome, Method, MethodCall
+from jumpseat.connections.session import Session
 from jumpseat.wire import RequestId
 
 Answer = Callable[[RequestId, HandlerOutcome], None]
@@ -67,7 +67,7 @@ class Dispatcher:
 
     def run_notification(self, method: str, call: MethodCall[Any]) -> None:
         """Run a notification's handler: a plain function immediately, a coroutine in the background."""
-        # Bypass pygls, which has its own handler for `$/cancelRequest`.
+        # Bypass pygls, which has its own handler for cancellation.
         handler = self._notification_handlers[method]
         if not inspect.iscoroutinefunction(handler):
             handler(call)

@@ -6,10 +6,10 @@ that does not read pauses only its own turns.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
-from jumpseat.wire import encode_frame, write_json
+from jumpseat.wire import write_json
 
 
 class FrameWriter(Protocol):
@@ -25,8 +25,14 @@ class FrameWriter(Protocol):
 class Outbox:
     """Sends messages, some of which are already encoded."""
 
-    def __init__(self, writer: FrameWriter) -> None:
+    def __init__(self, writer: FrameWriter, frame: Callable[[bytes], bytes]) -> None:
+        """
+        Args:
+            writer: the transport.
+            frame: returns the bytes that carry a message.
+        """
         self._writer = writer
+        self._frame = frame
         self.wait_until_ready = writer.wait_until_ready
         """Waits until the client has read enough of the sent messages."""
 
@@ -36,7 +42,7 @@ class Outbox:
 
     def send_body(self, body: bytes) -> None:
         """Send a message that is already JSON."""
-        self._writer.write(encode_frame(body))
+        self._writer.write(self._frame(body))
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification."""

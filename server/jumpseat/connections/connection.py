@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from jumpseat.rpc.batch import BatchResponse
-from jumpseat.rpc.dispatcher import Dispatcher
-from jumpseat.rpc.faults import RpcFault, WireError, to_wire_error
-from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
-from jumpseat.rpc.methods import METHODS
-from jumpseat.rpc.outbox import FrameWriter, Outbox
-from jumpseat.rpc.param_model import Params
-from jumpseat.rpc.session import InFlight, Session
+from jumpseat.connections.batch import BatchResponse
+from jumpseat.connections.contract import Contract
+from jumpseat.connections.dispatcher import Dispatcher
+from jumpseat.connections.faults import RpcFault, WireError, to_wire_error
+from jumpseat.connections.method import HandlerOutcome, MethodCall
+from jumpseat.connections.outbox import FrameWriter, Outbox
+from jumpseat.connections.param_model import Params
+from jumpseat.connections.session import InFlight
 from jumpseat.system.environment import Environment
 from jumpseat.system.threads import compute
 from jumpseat.wire import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
-    SERVER_NOT_INITIALIZED,
     Batch,
     Invalid,
     Malformed,
     Message,
-    MessageReader,
     Notification,
     Request,
     RequestId,
@@ -62,29 +60,30 @@ class ClientConnection:
     def __init__(
         self,
         channel: Channel,
+        contract: Contract,
         *,
         environment: Environment,
         config_file: Path | None,
         stop: Callable[[], None],
         watch_parent: Callable[[int], None],
-        methods: Mapping[str, Method] = METHODS,
     ) -> None:
         """
         Args:
             channel: the transport for frames and input.
+            contract: the protocol that the client speaks.
             environment: the client's environment.
             config_file: the configuration file named on the command line.
             stop: called when the client sends `exit`.
             watch_parent: called with the id of a process; the connection must end when that process does.
-            methods: the method table.
         """
         self._channel = channel
-        self._reader = MessageReader()
+        self._contract = contract
+        self._reader = contract.new_reader()
         self._reading: asyncio.Task[None] | None = None
         self._unread: list[bytes] = []
-        self._outbox = Outbox(channel)
-        self._methods = methods
-        self.session = Session(
+        self._outbox = Outbox(channel, contract.frame)
+        self._methods = methods = contract.methods
+        self.session = contract.new_session(
             outbox=self._outbox,
             environment=environment,
             config_file=config_file,
@@ -192,8 +191,9 @@ class ClientConnection:
         session = self.session
         if session.shutting_down:
             raise RpcFault(INVALID_REQUEST, "The daemon is shutting down; it accepts only exit.")
-        if not session.initialized and message.method != "initialize":
-            raise RpcFault(SERVER_NOT_INITIALIZED, "The first request must be initialize.")
+        first = self._contract.first_method
+        if not session.initialized and message.method != first:
+            raise RpcFault(self._contract.uninitialized_code, f"The first request must be {first}.")
         method = self._methods.get(message.method)
         if method is None or method.kind != "request" or params is None:
             raise RpcFault(METHOD_NOT_FOUND, f"There is no method named {message.method[:100]!r}.")
@@ -217,7 +217,7 @@ class ClientConnection:
         if method is None or method.kind != "notification" or params is None:
             logger.debug("an unknown notification: %.100r", message.method)
             return
-        if not self.session.initialized and message.method != "exit":
+        if not self.session.initialized and message.method != self._contract.last_method:
             return
         if isinstance(params, WireError):
             logger.warning("the notification %s is ignored: %s", message.method, params.message)

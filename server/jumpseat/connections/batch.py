@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jumpseat.rpc.outbox import Outbox
+from jumpseat.connections.outbox import Outbox
 from jumpseat.wire import write_json
 
 

@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from jumpseat.adapters.base import ClientInfo
+from jumpseat.connections.client_requests import ClientRequests
+from jumpseat.connections.faults import RpcFault, WireError, to_wire_error
+from jumpseat.connections.outbox import Outbox
+from jumpseat.connections.wording import name_commands
 from jumpseat.engine import BlockMemory, Keeper, ShownPaths, TokenMemory
 from jumpseat.providers import Registry
-from jumpseat.rpc.client_requests import ClientRequests
-from jumpseat.rpc.faults import RpcFault, WireError, to_wire_error
-from jumpseat.rpc.outbox import Outbox
-from jumpseat.rpc.params import ClientInfoParam
-from jumpseat.rpc.wording import name_commands
 from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Held
 from jumpseat.system.threads import run_blocking
 from jumpseat.wire import INVALID_REQUEST, RequestId
 
 if TYPE_CHECKING:
+    from jumpseat.connections.batch import BatchResponse
     from jumpseat.conversations import ConversationLibrary, ConversationStore
-    from jumpseat.rpc.batch import BatchResponse
 
 
 logger = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class Session:
 
     initialized: bool = False
     shutting_down: bool = False
-    client_info: ClientInfoParam | None = None
+    client_info: ClientInfo | None = None
     coalesce_ms: int = 0
     commands: Mapping[str, str] | None = None
     """The client's commands, which replace those of the command line in hints; None to replace none."""

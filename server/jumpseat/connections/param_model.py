@@ -47,3 +47,7 @@ def _is_object(annotation: Any) -> bool:
     return list not in kinds and any(
         kind is dict or (isinstance(kind, type) and issubclass(kind, BaseModel)) for kind in kinds
     )
+
+
+class NoParams(Params):
+    """A method without params; it ignores those that a client sends."""

@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from jumpseat.rpc.faults import WireError
-from jumpseat.rpc.param_model import Params
-from jumpseat.rpc.params import NoParams
-from jumpseat.rpc.session import InFlight, Session
+from jumpseat.connections.faults import WireError
+from jumpseat.connections.param_model import NoParams, Params
+from jumpseat.connections.session import InFlight, Session
 
 P = TypeVar("P", bound=Params)
 
@@ -36,7 +35,7 @@ class HandlerOutcome:
 
 Handler: TypeAlias = Callable[[Session, Any], Awaitable[Any] | Any]
 """A function that is called with `(session, call)`. A plain function runs before the next message is read. A
-coroutine function becomes a task that waits for earlier changes and that `$/cancelRequest` cancels."""
+coroutine function becomes a task that waits for earlier changes and that the client may cancel."""
 
 
 @dataclass(frozen=True, slots=True)

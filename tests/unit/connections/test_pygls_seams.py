@@ -1,6 +1,6 @@
 """The private parts of pygls that the dispatcher relies on: two names and one attribute.
 
-If an update of pygls breaks one of these tests, check `rpc/dispatcher.py` before changing the pin.
+If an update of pygls breaks one of these tests, check `connections/dispatcher.py` before changing the pin.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process of `jumpseat serve`: the log, the signals and the exit code of one session on stdio."""
+"""A process that serves one client on stdio: its log, its signals and its exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import signal
 import sys
 from collections.abc import Callable
 
-from jumpseat.rpc.serving import (
+from jumpseat.connections.contract import Contract
+from jumpseat.connections.serving import (
     Descriptors,
     LogFileError,
     SessionOptions,
@@ -22,10 +23,11 @@ from jumpseat.wire import claim_stdio
 logger = logging.getLogger(__name__)
 
 
-def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
+def run(contract: Contract, options: SessionOptions, *, not_shared: str | None = None) -> int:
     """Serve one client on stdin and stdout, then end the process with the session's exit code.
 
     Args:
+        contract: the protocol that the client speaks.
         options: the command line options.
         not_shared: why this is not the shared daemon that the client asked for; logged.
     """
@@ -42,7 +44,7 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
         logger.warning("this client does not use the shared daemon: %s", not_shared)
     raise_mmap_threshold()
     with asyncio.Runner() as runner:
-        code = runner.run(_serve(descriptors, environment, options))
+        code = runner.run(_serve(contract, descriptors, environment, options))
         log.close()
         # Exit immediately: Python would wait for threads that are blocked, for example in a read.
         os._exit(code)
@@ -66,10 +68,12 @@ def raise_mmap_threshold() -> None:
     del block
 
 
-async def _serve(descriptors: Descriptors, environment: Environment, options: SessionOptions) -> int:
+async def _serve(
+    contract: Contract, descriptors: Descriptors, environment: Environment, options: SessionOptions
+) -> int:
     stop = asyncio.Event()
     call_on_signals(stop.set)
-    return await serve_connection(descriptors, environment, options, stop=stop)
+    return await serve_connection(contract, descriptors, environment, options, stop=stop)
 
 
 def call_on_signals(end: Callable[[], None]) -> None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from jumpseat.rpc.connection import ClientConnection
-from jumpseat.rpc.parent import watch_process
-from jumpseat.rpc.session import Session
+from jumpseat.connections.connection import ClientConnection
+from jumpseat.connections.contract import Contract
+from jumpseat.connections.parent import watch_process
+from jumpseat.connections.session import Session
 from jumpseat.system import log_files
 from jumpseat.system.environment import Environment
 from jumpseat.system.log_sink import LogSink
@@ -95,6 +96,7 @@ def open_session_log(
 
 
 async def serve_connection(
+    contract: Contract,
     descriptors: Descriptors,
     environment: Environment,
     options: SessionOptions,
@@ -102,9 +104,10 @@ async def serve_connection(
     stop: asyncio.Event,
     on_session: Callable[[Session], None] = lambda session: None,
 ) -> int:
-    """Serve one client until it disconnects. Return the exit code: 0 after `shutdown`, else 1.
+    """Serve one client until it disconnects. Return the exit code: 0 after an orderly end, else 1.
 
     Args:
+        contract: the protocol that the client speaks.
         descriptors: owned by the session from now on; closed when this returns or raises.
         environment: the client's environment.
         options: the client's options; relative paths are resolved against `environment.directory`.
@@ -121,7 +124,7 @@ async def serve_connection(
         return 1
     try:
         with log_to(log), one_computation_at_a_time():
-            return await _serve(descriptors, environment, options, stop, on_session)
+            return await _serve(contract, descriptors, environment, options, stop, on_session)
     finally:
         await log.aclose()
 
@@ -138,6 +141,7 @@ def _refuse(descriptors: Descriptors, message: str) -> None:
 
 
 async def _serve(
+    contract: Contract,
     descriptors: Descriptors,
     environment: Environment,
     options: SessionOptions,
@@ -157,6 +161,7 @@ async def _serve(
         config_file = options.config_file
         connection = ClientConnection(
             transport,
+            contract,
             environment=environment,
             config_file=None if config_file is None else environment.absolute(config_file),
             stop=stop.set,
@@ -173,7 +178,7 @@ async def _serve(
             # Close before the turns are cancelled: a message that is still being read could start another.
             await connection.close()
             await _finish(connection.session, transport)
-    return 0 if connection.session.shutting_down else 1
+    return 0 if connection.session.shutting_down or contract.ends_with_input else 1
 
 
 async def _finish(session: Session, transport: Transport) -> None:

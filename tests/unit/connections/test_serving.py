@@ -1,4 +1,4 @@
-"""`rpc/serving.py`: sessions over real descriptors, several in one process."""
+"""`connections/serving.py`: sessions over real descriptors, several in one process."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection
+from jumpseat.connections.serving import Descriptors, SessionOptions, serve_connection
+from jumpseat.rpc.contract import CONTRACT
 from jumpseat.system.environment import environment_of_process
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import frame, provider, user
-from tests.unit.rpc.session_client import STREAMS, SessionClient
+from tests.unit.connections.session_client import STREAMS, SessionClient
 
 pytestmark = pytest.mark.usefixtures("home", "nothing_is_left")
 
@@ -73,7 +74,10 @@ async def test_files_are_read_to_their_end_and_written(tmp_path: Path) -> None:
         os.open(os.devnull, os.O_WRONLY),
     )
     code = await asyncio.wait_for(
-        serve_connection(descriptors, environment_of_process(), SessionOptions(), stop=asyncio.Event()), 20
+        serve_connection(
+            CONTRACT, descriptors, environment_of_process(), SessionOptions(), stop=asyncio.Event()
+        ),
+        20,
     )
     assert code == 0
     assert (tmp_path / "out").read_bytes().count(b"Content-Length") == 2
@@ -81,7 +85,9 @@ async def test_files_are_read_to_their_end_and_written(tmp_path: Path) -> None:
 
 async def test_the_null_device_is_a_client_that_left() -> None:
     descriptors = Descriptors(os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY), None)
-    serving = serve_connection(descriptors, environment_of_process(), SessionOptions(), stop=asyncio.Event())
+    serving = serve_connection(
+        CONTRACT, descriptors, environment_of_process(), SessionOptions(), stop=asyncio.Event()
+    )
     assert await asyncio.wait_for(serving, 20) == 1
 
 
@@ -141,7 +147,7 @@ async def test_each_session_logs_with_its_own_level_to_its_own_place(tmp_path: P
     in_file = path.read_text("utf-8")
 
     assert "malformed frame" in in_file
-    assert "DEBUG jumpseat.rpc.connection: settings/get 2: answered" in in_file
+    assert "DEBUG jumpseat.connections.connection: settings/get 2: answered" in in_file
     assert logs[0] == logs[2] == ""
     assert logs[1].count("\n") == logs[1].count("malformed frame") == 1
 
@@ -178,6 +184,7 @@ async def test_a_descriptor_that_is_not_open_is_an_error_and_the_others_are_clos
     read_fd, other_end = os.pipe()
     log_fd, stderr = os.pipe()
     serving = serve_connection(
+        CONTRACT,
         Descriptors(read_fd, 1 << 20, stderr),
         environment_of_process(),
         SessionOptions(),

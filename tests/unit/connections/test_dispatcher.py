@@ -8,15 +8,16 @@ from typing import Any, Literal
 import pytest
 
 from jumpseat.chat import RequestError
-from jumpseat.rpc import session as session_module
-from jumpseat.rpc.dispatcher import Dispatcher
-from jumpseat.rpc.faults import CANCELLED
-from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
-from jumpseat.rpc.outbox import Outbox
-from jumpseat.rpc.params import NoParams
-from jumpseat.rpc.session import BEGINNING_TURNS, RUNNING_REQUESTS, Session
+from jumpseat.connections import session as session_module
+from jumpseat.connections.dispatcher import Dispatcher
+from jumpseat.connections.faults import CANCELLED
+from jumpseat.connections.method import HandlerOutcome, Method, MethodCall
+from jumpseat.connections.outbox import Outbox
+from jumpseat.connections.param_model import NoParams
+from jumpseat.connections.session import BEGINNING_TURNS, RUNNING_REQUESTS, Session
 from jumpseat.system.environment import environment_of_process
-from tests.unit.rpc.recorder import RecordingWriter
+from jumpseat.wire import encode_frame
+from tests.unit.connections.recorder import RecordingWriter
 
 
 class Desk:
@@ -26,7 +27,7 @@ class Desk:
         self.answers: list[tuple[Any, HandlerOutcome]] = []
         self.changed = asyncio.Event()
         session = Session(
-            outbox=Outbox(RecordingWriter()),
+            outbox=Outbox(RecordingWriter(), encode_frame),
             environment=environment_of_process(),
             config_file=None,
             stop=lambda: None,

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from jumpseat.rpc.outbox import Outbox
+from jumpseat.connections.outbox import Outbox
 from jumpseat.wire import RequestId, RpcResponse
 
 logger = logging.getLogger(__name__)

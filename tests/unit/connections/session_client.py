@@ -9,8 +9,9 @@ import socket
 import tty
 from typing import Any
 
-from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection
-from jumpseat.rpc.session import Session
+from jumpseat.connections.serving import Descriptors, SessionOptions, serve_connection
+from jumpseat.connections.session import Session
+from jumpseat.rpc.contract import CONTRACT
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat.wire import MessageReader, open_fds
 from tests.daemon import frame
@@ -38,6 +39,7 @@ class SessionClient:
         self.transport = open_fds(*far, on_data=self._on_data, on_eof=self._changed.set)
         self.task = asyncio.create_task(
             serve_connection(
+                CONTRACT,
                 Descriptors(*near, stderr),
                 environment or environment_of_process(),
                 options or SessionOptions(),

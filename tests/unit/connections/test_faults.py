@@ -28,7 +28,7 @@ from jumpseat.chat import (
 )
 from jumpseat.chat import errors as tree
 from jumpseat.config import ProviderConfig, resolve
-from jumpseat.rpc.faults import CANCELLED, CODES, RpcFault, WireError, to_wire_error
+from jumpseat.connections.faults import CANCELLED, CODES, RpcFault, WireError, to_wire_error
 
 CONTRACT = [
     (AuthenticationError, 1000, "authentication", False),

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 
-from jumpseat.rpc.lean_lsprotocol import BUILT, TRIED_VERSION
+from jumpseat.connections.lean_lsprotocol import BUILT, TRIED_VERSION
 
 
 def run(code: str) -> str:
@@ -25,7 +25,7 @@ def test_the_installed_version_is_the_one_that_was_tried() -> None:
 def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
     output = run(
         "import attrs; before = attrs.define, attrs.field\n"
-        "from jumpseat.rpc.lean_lsprotocol import import_lean\n"
+        "from jumpseat.connections.lean_lsprotocol import import_lean\n"
         "assert import_lean() and (attrs.define, attrs.field) == before\n"
         "from lsprotocol import types\n"
         "built = [n for n, c in vars(types).items() if isinstance(c, type) and attrs.has(c)]\n"
@@ -36,10 +36,10 @@ def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
 
 def test_pygls_dispatches_with_it() -> None:
     output = run(
-        "from jumpseat.rpc.lean_lsprotocol import import_lean; import_lean()\n"
-        "from jumpseat.rpc.dispatcher import Dispatcher\n"
-        "from jumpseat.rpc.method import MethodCall, Method\n"
-        "from jumpseat.rpc.params import NoParams\n"
+        "from jumpseat.connections.lean_lsprotocol import import_lean; import_lean()\n"
+        "from jumpseat.connections.dispatcher import Dispatcher\n"
+        "from jumpseat.connections.method import MethodCall, Method\n"
+        "from jumpseat.connections.param_model import NoParams\n"
         "answers = []\n"
         "methods = [Method('add', lambda session, call: 1 + 1)]\n"
         "dispatcher = Dispatcher(None, methods, lambda key, outcome: answers.append((key, outcome.result)))\n"
@@ -52,7 +52,7 @@ def test_pygls_dispatches_with_it() -> None:
 def test_another_version_is_imported_whole() -> None:
     output = run(
         "import attrs\n"
-        "from jumpseat.rpc import lean_lsprotocol\n"
+        "from jumpseat.connections import lean_lsprotocol\n"
         "lean_lsprotocol.TRIED_VERSION = '0'\n"
         "print(lean_lsprotocol.import_lean())\n"
         "from lsprotocol import types\n"
@@ -64,7 +64,7 @@ def test_another_version_is_imported_whole() -> None:
 def test_a_module_that_is_already_imported_is_unchanged() -> None:
     output = run(
         "from lsprotocol import types\n"
-        "from jumpseat.rpc.lean_lsprotocol import import_lean\n"
+        "from jumpseat.connections.lean_lsprotocol import import_lean\n"
         "print(import_lean(), types.Position(1, 2).line)\n"
     )
     assert output == "False 1"

@@ -1,0 +1,119 @@
+"""Reads and follows the configuration of a session.
+
+If a new configuration cannot be used, the previous one stays in effect and the client is notified. Running
+turns continue with their adapters.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jumpseat.adapters.base import ClientInfo
+from jumpseat.chat import ConfigError
+from jumpseat.config import Config, SavedSettings, load_config, saved_settings_file
+from jumpseat.connections.session import Session
+from jumpseat.providers import BUILT_IN, KINDS, Registry
+from jumpseat.system.threads import run_blocking
+from jumpseat.system.watch import Watcher
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationListener:
+    """The callbacks that notify a client about its configuration."""
+
+    on_fault: Callable[[str], None]
+    """Called with a sentence for the user if a new configuration cannot be used."""
+
+    on_change: Callable[[Config], None]
+    """Called after a new configuration has taken effect, with the previous one."""
+
+
+def open_registry(session: Session, overlay: Mapping[str, Any] | None, client: ClientInfo | None) -> None:
+    """Read the configuration and create the session's registry. Blocks.
+
+    Args:
+        session: a session without a registry; unchanged after an error.
+        overlay: the client's own configuration.
+        client: the name and version of the client.
+
+    Raises:
+        ConfigError: see `load_config`.
+    """
+    config = read_configuration(session, overlay)
+    session.overlay = overlay
+    session.registry = Registry(config, SavedSettings(saved_settings_file(session.environment.places)))
+    session.client_info = client
+    if client is not None:
+        session.registry.client_info = client
+
+
+def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> Config:
+    """Read the configuration file and apply the client's overlay. Blocks.
+
+    Raises:
+        ConfigError: see `load_config`.
+    """
+    return load_config(
+        session.config_file, overlay, environment=session.environment, built_in=BUILT_IN, kinds=KINDS
+    )
+
+
+def create_watcher(session: Session) -> Watcher:
+    """Return a watcher of the configuration file. Call this before reading the file to detect all changes."""
+    environment = session.environment
+    named = session.config_file
+    return Watcher([environment.places.config_file if named is None else environment.directory / named])
+
+
+def follow_configuration(session: Session, watcher: Watcher, listener: ConfigurationListener) -> None:
+    """Reread the file whenever it changes, as long as the connection lasts."""
+
+    async def follow() -> None:
+        async for _ in watcher:
+            await reread(session, listener)
+
+    session.run_in_background("following the configuration file", follow)
+
+
+async def reread(
+    session: Session, listener: ConfigurationListener, overlay: Mapping[str, Any] | None = None
+) -> None:
+    """Read the configuration and use it, or notify the client and change nothing if that is not possible.
+
+    Args:
+        session: the session of the connection.
+        listener: called with the result.
+        overlay: the client's new configuration; None for the last accepted one.
+    """
+    async with session.configuration_lock:
+        if overlay is None:
+            overlay = session.overlay
+        try:
+            config = await run_blocking(read_configuration, session, overlay)
+        except ConfigError as error:
+            logger.error("the previous configuration stays in effect: %s %s", error.message, error.hint or "")
+            listener.on_fault(f"The previous configuration stays in effect. {error.message}")
+            return
+        except Exception:
+            logger.exception("the configuration cannot be read; the previous one stays in effect")
+            return
+        session.overlay = overlay
+        before = session.registry.config
+        # Requests that arrive after this line use the new adapters.
+        using = [entry.finished for entry in session.in_flight.values()]
+        retired = session.registry.reconfigure(config)
+        listener.on_change(before)
+    if retired:
+
+        async def close() -> None:
+            # Any request in flight may still use a removed adapter.
+            for finished in using:
+                await finished.wait()
+            await session.registry.close(retired)
+
+        session.run_in_background("closing removed providers", close)
