@@ -52,6 +52,8 @@ else:
     import fcntl
 
 FAILED, CANCELLED = 20, 21
+CURRENT = ("key", "program")
+"""The keys of `current.json`."""
 POLL_SECONDS = 0.1
 PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 PROGRESS = re.compile(
@@ -91,11 +93,11 @@ class Installer:
         """Install the first requirement that can be installed, and return the program's name and version."""
         self._directory.mkdir(parents=True, exist_ok=True)
         with self._lock():
-            before = self._current()
+            before = self._read_current()
             if not again and before.get("key") == self._key:
                 # The installation fails this check if its Python has been removed.
                 with contextlib.suppress(InstallError, OSError):
-                    return self._check(before["program"])
+                    return self._check_program(before["program"])
             return self._replace(before, requirements)
 
     def _replace(self, before: dict[str, str], requirements: list[str]) -> str:
@@ -103,8 +105,8 @@ class Installer:
         scripts = environment / ("Scripts" if sys.platform == "win32" else "bin")
         program = str(scripts / ("jumpseat.exe" if sys.platform == "win32" else "jumpseat"))
         try:
-            self._fill(environment, str(scripts / "python"), requirements)
-            name = self._check(program)
+            self._fill_environment(environment, str(scripts / "python"), requirements)
+            name = self._check_program(program)
         except BaseException:
             shutil.rmtree(environment, ignore_errors=True)
             raise
@@ -114,13 +116,13 @@ class Installer:
         self._remove_all_but(program, before.get("program", program))
         return name
 
-    def _fill(self, environment: Path, python: str, requirements: list[str]) -> None:
+    def _fill_environment(self, environment: Path, python: str, requirements: list[str]) -> None:
         make = [sys.executable, "-m", "venv"]
         install = [python, "-m", "pip", "install", *PIP_OPTIONS]
         if self._uv:
             make = [self._uv, "venv", "--python", ">=3.11"]
             install = [self._uv, "pip", "install", "--python", python]
-        self._run("Making an environment for Python", [*make, str(environment)])
+        self._run("Creating a Python environment", [*make, str(environment)])
         failures = []
         for requirement in requirements:
             try:
@@ -132,17 +134,20 @@ class Installer:
                 return
         raise failures[0]
 
-    def _check(self, program: str) -> str:
+    def _check_program(self, program: str) -> str:
         return self._run("Checking the installation", [program, "--version"])[0]
 
-    def _current(self) -> dict[str, str]:
-        with contextlib.suppress(FileNotFoundError):
-            return dict(json.loads((self._directory / "current.json").read_text("utf-8")))
+    def _read_current(self) -> dict[str, str]:
+        """Return the key and the program of the installation, or nothing if the file is absent or corrupt."""
+        with contextlib.suppress(OSError, ValueError):
+            current = json.loads((self._directory / "current.json").read_text("utf-8"))
+            if isinstance(current, dict) and all(isinstance(current.get(name), str) for name in CURRENT):
+                return current
         return {}
 
     def _remove_all_but(self, *programs: str) -> None:
         # Keep the previous environment, for editors and daemons that still use it.
-        kept = {Path(program).parents[1].name for program in programs}
+        kept = {Path(program).parent.parent.name for program in programs}
         for entry in self._directory.iterdir():
             if entry.is_dir() and entry.name not in kept:
                 shutil.rmtree(entry, ignore_errors=True)
@@ -174,7 +179,7 @@ class Installer:
             errors="replace",
             start_new_session=True,
         )
-        threading.Thread(target=_read, args=(process.stdout, output), daemon=True).start()
+        threading.Thread(target=_queue_lines, args=(process.stdout, output), daemon=True).start()
         try:
             while True:
                 self._show(shown)
@@ -188,12 +193,12 @@ class Installer:
                     break
                 print(line, file=sys.stderr, flush=True)
                 lines.append(line)
-                shown = _progress(title, line) or shown
+                shown = _describe_step(title, line) or shown
         except BaseException:
             _kill(process)
             raise
         if process.wait() != 0:
-            raise InstallError(_reason(lines))
+            raise InstallError(_find_reason(lines))
         return lines
 
     def _show(self, message: str) -> None:
@@ -215,7 +220,7 @@ def _is_locked_by_us(file: IO[bytes]) -> bool:
     return True
 
 
-def _read(file: IO[str], output: "queue.SimpleQueue[str | None]") -> None:
+def _queue_lines(file: IO[str], output: "queue.SimpleQueue[str | None]") -> None:
     for line in file:
         output.put(line.rstrip())
     output.put(None)
@@ -231,7 +236,7 @@ def _kill(process: "subprocess.Popen[Any]") -> None:
     process.wait()
 
 
-def _progress(title: str, line: str) -> str | None:
+def _describe_step(title: str, line: str) -> str | None:
     match = PROGRESS.match(line)
     if match is None:
         return None
@@ -239,11 +244,11 @@ def _progress(title: str, line: str) -> str | None:
     return f"{title}: {'unpacking' if what == 'collected' else what}"
 
 
-def _reason(lines: list[str]) -> str:
-    """Return the reason for which a command failed: its last error, or else its last line."""
+def _find_reason(lines: list[str]) -> str:
+    """Return why a command failed: its last error, or else its last line."""
     found = [line for line in lines if line.strip()]
     errors = [line for line in found if re.match(r"\s*error\b", line, re.IGNORECASE)]
-    last = [*["It gave no reason"], *found, *errors][-1]
+    last = [*["the command printed no output"], *found, *errors][-1]
     return re.sub(r"^\s*error:\s*", "", last, flags=re.IGNORECASE).strip()
 
 
@@ -252,14 +257,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("requirements", nargs="+")
     parser.add_argument("--directory", type=Path, required=True)
-    parser.add_argument(
-        "--key", required=True, help="what tells this installation from others, such as a version"
-    )
-    parser.add_argument("--uv", help="make the environment by this uv")
-    parser.add_argument("--again", action="store_true", help="replace an installation of the same key")
+    parser.add_argument("--key", required=True, help="the name of this installation, such as a version")
+    parser.add_argument("--uv", help="the uv program to create the environment with")
+    parser.add_argument("--again", action="store_true", help="replace an installation with the same key")
     arguments = parser.parse_args()
     if not arguments.uv and importlib.util.find_spec("ensurepip") is None:
-        sys.exit("This Python cannot make environments (in Debian and Ubuntu: apt install python3-venv).")
+        sys.exit("This Python cannot create virtual environments (Debian, Ubuntu: apt install python3-venv).")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     installer = Installer(arguments.directory.absolute(), arguments.key, arguments.uv)

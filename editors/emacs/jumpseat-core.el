@@ -204,7 +204,8 @@ This is the last one that is neither a chat nor the daemon's log."
 (defun jumpseat-installed-program ()
   "Return this version's program in the daemon's own installation, or nil."
   (let ((file (expand-file-name "current.json" (jumpseat-install-directory))))
-    (when (file-readable-p file)
+    ;; The file can be absent, corrupt, or of another shape.
+    (ignore-errors
       (let ((current (with-temp-buffer
                        (insert-file-contents file)
                        (json-parse-buffer :object-type 'plist))))

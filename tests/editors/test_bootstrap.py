@@ -24,7 +24,7 @@ SCRIPT = Path(__file__).parents[2] / "editors" / "bootstrap.py"
 FAILED, CANCELLED = 20, 21
 
 UV = f"""#!{sys.executable}
-# Does what an installation asks of uv, and writes it down. A requirement may say how it goes.
+# Does the steps of an installation and records them. A requirement can name an outcome.
 import pathlib, sys, time
 
 here = pathlib.Path(__file__).parent
@@ -76,7 +76,7 @@ class Machine:
 
     @property
     def environments(self) -> set[str]:
-        """The environments that are there."""
+        """The names of the environments in the directory."""
         return {entry.name for entry in self.directory.iterdir() if entry.is_dir()}
 
     def begin(
@@ -101,19 +101,19 @@ class Machine:
         return finish(self.begin(*arguments, **options))
 
     def open_gate(self) -> None:
-        """Let uv install."""
+        """Let uv continue with an installation that waits."""
         (self.root / "go").touch()
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
-    """Wait for the end of an installation, with its standard input open."""
+    """Wait for the end of an installation while its standard input is open."""
     assert process.stdout is not None
     lines = [re.sub(r" \(\d+ s\)$", "", line) for line in process.stdout.read().splitlines()]
     return process.wait(WAIT_SECONDS), list(dict.fromkeys(lines))
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "timed out"
@@ -167,7 +167,7 @@ def test_python_installs_a_wheel_which_a_second_run_keeps(
 
 
 @pytest.mark.slow
-def test_without_a_network_the_installation_fails_with_the_reason_of_pip(machine: Machine) -> None:
+def test_without_a_network_the_installation_fails_with_the_reason_from_pip(machine: Machine) -> None:
     environment = {**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0"}
 
     code, lines = machine.install(
@@ -187,10 +187,13 @@ def test_the_script_parses_on_python_3_6() -> None:
     ("change", "reason"),
     [
         ("import sys; sys.version_info = (3, 9, 18)", "Python 3.9 is too old: jumpseat needs 3.11 or newer."),
-        ("import importlib.util as u; u.find_spec = {}.get", "This Python cannot make environments"),
+        (
+            "import importlib.util as u; u.find_spec = {}.get",
+            "This Python cannot create virtual environments",
+        ),
     ],
 )
-def test_a_python_that_cannot_install_says_so_in_a_code_of_its_own(
+def test_a_python_that_cannot_install_exits_with_its_own_code(
     machine: Machine, change: str, reason: str
 ) -> None:
     run = f"{change}; exec(compile(open({str(SCRIPT)!r}).read(), 'bootstrap.py', 'exec'))"
@@ -207,7 +210,7 @@ def test_the_progress_of_uv_is_shown_and_its_output_logged(machine: Machine) -> 
 
     assert code == 0
     assert lines == [
-        "Making an environment for Python",
+        "Creating a Python environment",
         "Installing packages",
         "Installing packages: pydantic",
         "Installing packages: Resolved 9 packages",
@@ -231,13 +234,13 @@ def test_a_step_that_prints_nothing_shows_how_long_it_has_taken(machine: Machine
 
 
 @POSIX
-def test_a_requirement_that_cannot_be_installed_is_followed_by_the_next(machine: Machine) -> None:
+def test_the_next_requirement_is_tried_if_one_cannot_be_installed(machine: Machine) -> None:
     assert machine.install("--key", "1", "wrong", "right")[0] == 0
     assert [step.split()[-1] for step in machine.steps[1:]] == ["wrong", "right"]
 
 
 @POSIX
-def test_a_failed_installation_leaves_the_one_before(machine: Machine) -> None:
+def test_a_failed_installation_keeps_the_previous_one(machine: Machine) -> None:
     machine.install("--key", "1", "right")
     before = machine.program
 
@@ -250,7 +253,7 @@ def test_a_failed_installation_leaves_the_one_before(machine: Machine) -> None:
 
 
 @POSIX
-def test_another_key_is_installed_beside_the_one_before_and_replaces_older_ones(machine: Machine) -> None:
+def test_a_new_key_keeps_the_previous_installation_and_removes_older_ones(machine: Machine) -> None:
     programs = []
     for key in ("1", "2", "3"):
         assert machine.install("--key", key, "right")[0] == 0
@@ -260,7 +263,7 @@ def test_another_key_is_installed_beside_the_one_before_and_replaces_older_ones(
 
 
 @POSIX
-def test_an_installation_is_replaced_if_asked_for_or_if_it_no_longer_works(machine: Machine) -> None:
+def test_an_installation_is_replaced_on_request_or_if_it_no_longer_works(machine: Machine) -> None:
     machine.install("--key", "1", "right")
     first = machine.program
     machine.install("--key", "1", "--again", "right")
@@ -272,7 +275,30 @@ def test_an_installation_is_replaced_if_asked_for_or_if_it_no_longer_works(machi
 
 
 @POSIX
-def test_two_installers_at_once_install_once(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[1]",
+        b'{"key": "1"}',
+        b'{"key": "1", "program": 2}',
+        b'{"key": "2", "program": ""}',
+    ],
+)
+def test_a_corrupt_record_of_the_installation_is_replaced(machine: Machine, content: bytes) -> None:
+    machine.directory.mkdir()
+    (machine.directory / "current.json").write_bytes(content)
+
+    code, lines = machine.install("--key", "1", "right")
+
+    assert (code, lines[-1]) == (0, "jumpseat 0.1.0 is installed."), (machine.root / "log").read_text()
+    assert machine.environments == {machine.program.parents[1].name}
+
+
+@POSIX
+def test_two_concurrent_installers_install_once(machine: Machine) -> None:
     both = [machine.begin("--key", "1", "gate") for _ in range(2)]
     lines = {each: each.stdout.readline() for each in both if each.stdout}
     # The one that has the lock is in its second step.
@@ -317,7 +343,7 @@ def test_the_end_of_the_editor_cancels_the_installation(machine: Machine) -> Non
 
 
 @POSIX
-def test_a_directory_that_cannot_be_written_is_an_error_in_words(machine: Machine) -> None:
+def test_a_directory_that_cannot_be_written_is_reported(machine: Machine) -> None:
     machine.directory.write_text("A file is here.")
 
     code, lines = machine.install("--key", "1", "right")

@@ -361,6 +361,16 @@
                  "It broke. Fix it."))
   (should (equal (jumpseat-sentence '(:message "It broke.")) "It broke.")))
 
+;; An editor that stopped on this file could not even install again.
+(ert-deftest units-a-corrupt-record-of-the-installation-is-ignored ()
+  (let ((user-emacs-directory (make-temp-file "units" t)))
+    (make-directory (jumpseat-install-directory) t)
+    (dolist (content (list "" "{" "3" "[]" (format "{\"key\": \"%s\"}" jumpseat-version)))
+      (write-region content nil (expand-file-name "current.json" (jumpseat-install-directory))
+                    nil 'silent)
+      (should-not (jumpseat-installed-program)))
+    (delete-directory user-emacs-directory t)))
+
 (ert-deftest units-the-program-is-looked-for-on-this-machine ()
   (let ((default-directory "/ssh:nowhere.invalid:/home/"))
     (should (equal (jumpseat-local-directory) (expand-file-name "~/")))

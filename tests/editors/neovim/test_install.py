@@ -107,6 +107,31 @@ def test_an_installed_daemon_answers(home, provider):
         )
 
 
+def test_each_line_of_the_installer_is_logged_as_one_line(home, tmp_path):
+    # Neovim reads a line of this length in several pieces.
+    path = path_with_uv(
+        tmp_path,
+        "import sys\nprint('pip install ' * 20_000 + '.', file=sys.stderr)\n"
+        "sys.stderr.write('the end')\nsys.exit(20)\n",
+    )
+    with running_neovim(home, env={"PATH": path}) as child:
+        child.command("JumpseatInstall")
+        child.wait("#_G.messages == 2")
+        log = child.lua("return vim.fn.readfile(require('jumpseat.core.log').path())")
+        lines = [line.partition(" ")[2] for line in log]
+        assert "pip install " * 20_000 + "." in lines
+        assert "the end" in lines
+
+
+@pytest.mark.parametrize("content", ["", "3", "[]", json.dumps({"key": jumpseat.__version__})])
+def test_a_corrupt_record_of_the_installation_is_ignored(home, content):
+    with running_neovim(home) as child:
+        directory = Path(child.lua(DIRECTORY))
+        directory.mkdir(parents=True)
+        (directory / "current.json").write_text(content)
+        assert child.lua("return require('jumpseat.core.config').installed()") is None
+
+
 def test_an_installed_version_is_installed_again_only_on_request(home, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No network.")
     with running_neovim(home, env={"PATH": path}) as child:

@@ -115,13 +115,13 @@ end
 --- Return the program that `:JumpseatInstall` installed for this version, or nil.
 ---@return string?
 function M.installed()
-  local readable, current = pcall(function()
+  -- The file can be absent, corrupt, or of another shape.
+  local readable, program = pcall(function()
     local lines = vim.fn.readfile(vim.fs.joinpath(M.install_directory(), 'current.json'))
-    return vim.json.decode(table.concat(lines))
+    local current = vim.json.decode(table.concat(lines))
+    return current.key == M.version and vim.fn.executable(current.program) == 1 and current.program or nil
   end)
-  if readable and current.key == M.version and vim.fn.executable(current.program) == 1 then
-    return current.program
-  end
+  return readable and program or nil
 end
 
 --- Return the daemon's command, or nil if there is none.

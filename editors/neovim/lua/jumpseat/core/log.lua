@@ -59,6 +59,22 @@ function M.write(format, ...)
   file:close()
 end
 
+--- Return a handler for the output of a process, which arrives in pieces: it calls `write` with each complete line.
+---@param write fun(line: string)
+---@return fun(err?: string, piece?: string)
+function M.line_reader(write)
+  local rest = ''
+  return function(_, piece)
+    -- The output ends with nil.
+    local text = rest .. (piece or (rest ~= '' and '\n' or ''))
+    local lines = vim.split(text, '\n', { plain = true })
+    rest = table.remove(lines)
+    for _, line in ipairs(lines) do
+      write((line:gsub('\r$', '')))
+    end
+  end
+end
+
 --- Show a message. Warnings and errors are also logged.
 ---@param message string
 ---@param level? integer

@@ -37,20 +37,19 @@ local function run(number, arguments)
     return done('jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.', false)
   end
   local command = vim.list_extend(vim.list_extend({}, launcher), arguments)
-  local output, last = '', ''
-  local function show(_, piece)
-    output = output .. (piece or '')
-    last = vim.trim(output):match('[^\n]*$')
+  local last = ''
+  local show = log.line_reader(function(line)
+    last = line
     vim.schedule(function()
-      if installing then vim.api.nvim_echo({ { last:sub(1, vim.o.columns - 12), 'Comment' } }, false, {}) end
+      if installing then vim.api.nvim_echo({ { line:sub(1, vim.o.columns - 12), 'Comment' } }, false, {}) end
     end)
-  end
+  end)
+  local write = log.line_reader(vim.schedule_wrap(function(line) log.write('%s', line) end))
   log.write('%s', table.concat(command, ' '))
   -- The script ends when its input closes, and so with Neovim. The home directory keeps a workspace from choosing uv's Python.
-  local options = { text = true, stdin = true, cwd = vim.uv.os_homedir(), stdout = show }
+  local options = { text = true, stdin = true, cwd = vim.uv.os_homedir(), stdout = show, stderr = write }
   local started = pcall(vim.system, command, options, function(result)
     vim.schedule(function()
-      log.write('%s', vim.trim(result.stderr))
       if result.code == 0 and result.signal == 0 then return done(last, true) end
       if not FAILED[result.code] then return run(number + 1, arguments) end
       done(
