@@ -11,7 +11,7 @@ from statistics import median
 
 import pytest
 
-from jumpseat.engine.tokens import estimate
+from jumpseat.engine.tokens import estimate_tokens
 from tests.recorded.asked import request_of
 from tests.recorded.recordings import TRANSCRIPTS
 
@@ -45,7 +45,7 @@ def _requests() -> Iterator[tuple[str, int, int]]:
             reported += (usage.get("cache_read") or 0) + (usage.get("cache_write") or 0)
         if isinstance(body, dict) and reported:
             request = request_of(body)
-            yield request.model, reported, estimate(request)
+            yield request.model, reported, estimate_tokens(request)
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the recordings are not there")

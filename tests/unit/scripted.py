@@ -22,7 +22,7 @@ from jumpseat.chat import (
     Usage,
 )
 from jumpseat.config import Config, SavedSettings
-from jumpseat.engine import Sink, TurnAsk
+from jumpseat.engine import Sink, TurnRequest
 from jumpseat.providers import Registry
 
 Step: TypeAlias = StreamEvent | Exception | asyncio.Event
@@ -151,9 +151,9 @@ def model_info(provider: str, model: str, **facts: Any) -> ModelInfo:
     return ModelInfo(provider=provider, model=model, name=model, family=model, version="1", **facts)
 
 
-def ask(*messages: Message, **more: Any) -> TurnAsk:
+def ask(*messages: Message, **more: Any) -> TurnRequest:
     """A turn of model `m` of the provider `fake`; its messages are one question by default."""
-    return TurnAsk(messages=messages or (Message.user("Why?"),), **{"model": "fake:m", **more})
+    return TurnRequest(messages=messages or (Message.user("Why?"),), **{"model": "fake:m", **more})
 
 
 class RecordingSink(Sink):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jumpseat.chat import Message
 from jumpseat.connections.session import Session
-from jumpseat.engine import Keeper, TurnAsk
+from jumpseat.engine import Keeper, TurnRequest
 from jumpseat.system.threads import run_blocking
 
 ID_RULE = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
@@ -25,7 +25,7 @@ def can_be_kept(conversation_id: str) -> bool:
 
 def create_keeper(
     session: Session,
-    ask: TurnAsk,
+    turn_request: TurnRequest,
     turn_id: str,
     messages: Sequence[Message] | None = None,
     *,
@@ -35,7 +35,7 @@ def create_keeper(
 
     Args:
         session: the client's session.
-        ask: the turn.
+        turn_request: the turn.
         turn_id: the id of the turn.
         messages: the messages to keep; None for the messages of the turn.
         directory: the conversation's working directory; None for that of the session.
@@ -44,11 +44,11 @@ def create_keeper(
 
     client = session.client_info
     turn = NewTurn(
-        conversation_id=ask.conversation_id or new_id(datetime.now(UTC)),
+        conversation_id=turn_request.conversation_id or new_id(datetime.now(UTC)),
         turn_id=turn_id,
-        messages=ask.messages if messages is None else messages,
-        system=ask.system,
-        settings=ask.settings,
+        messages=turn_request.messages if messages is None else messages,
+        system=turn_request.system,
+        settings=turn_request.settings,
         directory=directory or session.directory,
         client=None if client is None else client.name,
         secrets=session.environment.secrets,

@@ -202,7 +202,7 @@ class Session:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 for keeper in list(self.keepers):
-                    await keeper.written()
+                    await keeper.wait_until_written()
 
     def admit(self, request_id: RequestId, method: str, batch: BatchResponse | None) -> InFlight:
         """Record a request as in flight.

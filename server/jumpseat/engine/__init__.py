@@ -1,7 +1,6 @@
 """A turn, from the request to the response, and the only retry loop."""
 
-from jumpseat.engine.ask import Sink, TurnAsk
-from jumpseat.engine.check import Finding, check_ask, finding_of
+from jumpseat.engine.check import Finding, check_turn, to_finding
 from jumpseat.engine.count import TokenCount, count_tokens
 from jumpseat.engine.edit import Edit, run_edit
 from jumpseat.engine.keeping import Keeper
@@ -10,6 +9,7 @@ from jumpseat.engine.reopened import restore_answers
 from jumpseat.engine.shown_paths import ShownPaths
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.turn import run_turn
+from jumpseat.engine.turn_request import Sink, TurnRequest
 
 __all__ = [
     "BlockMemory",
@@ -20,11 +20,11 @@ __all__ = [
     "Sink",
     "TokenCount",
     "TokenMemory",
-    "TurnAsk",
-    "check_ask",
+    "TurnRequest",
+    "check_turn",
     "count_tokens",
-    "finding_of",
     "restore_answers",
     "run_edit",
     "run_turn",
+    "to_finding",
 ]

@@ -19,12 +19,12 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.chat.warning import WAITING_FOR_ROOM
-from jumpseat.engine.ask import Sink
 from jumpseat.engine.keeping import Keeper
-from jumpseat.engine.length import refuses_limit
+from jumpseat.engine.length import is_limit_refusal
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan
 from jumpseat.engine.retry import RetryBudget
+from jumpseat.engine.turn_request import Sink
 from jumpseat.providers import ResolvedModel
 
 logger = logging.getLogger(__name__)
@@ -80,19 +80,19 @@ class Attempts:
                     await self._wait_to_retry(error)
 
     async def _run_one(self) -> DoneEvent:
-        # Hold warnings back until the answer starts, so that a refused attempt does not warn.
-        held: list[WarningEvent] = []
+        # Delay warnings until the answer starts, so that a refused attempt does not warn.
+        delayed: list[WarningEvent] = []
         async with events_of(self._target.adapter, self._request) as events:
             async for event in events:
                 if isinstance(event, WarningEvent):
                     if self._is_answered or event.code == WAITING_FOR_ROOM:
                         self._warn(event)
                     else:
-                        held.append(event)
+                        delayed.append(event)
                     continue
                 self._is_answered = True
-                while held:
-                    self._warn(held.pop(0))
+                while delayed:
+                    self._warn(delayed.pop(0))
                 self._fold.add(event)
                 if isinstance(event, DoneEvent):
                     self._note_refusals()
@@ -116,10 +116,10 @@ class Attempts:
         planned = self._planned.request.messages
         if self._memory is not None and self._request.messages is not planned:
             origin = Origin(self._target.provider, self._target.model)
-            self._memory.refusals.note(planned, self._request.messages, origin)
+            self._memory.refusals.record(planned, self._request.messages, origin)
 
     def _change_request(self, replan: Replan) -> None:
-        if self._has_output or not self._budget.may_replan(replan.reason):
+        if self._has_output or not self._budget.try_replan(replan.reason):
             raise replan.error from replan
         logger.info("replanning a turn of %s: %s", self._target.provider, replan.reason)
         self._request = replan.request or self._request
@@ -130,9 +130,9 @@ class Attempts:
     def _lower_limit(self, error: ChatError) -> bool:
         """Lower the limit of the answer if the provider refused it; return whether it was lowered."""
         fallback = self._planned.fallback_max_tokens
-        if fallback is None or self._has_output or not refuses_limit(error):
+        if fallback is None or self._has_output or not is_limit_refusal(error):
             return False
-        if not self._budget.may_replan("max_tokens"):
+        if not self._budget.try_replan("max_tokens"):
             return False
         logger.info("a turn of %s is limited to %d tokens: %s", self._target.provider, fallback, error)
         self._request = replace(self._request, max_tokens=fallback, answer_tokens=None)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from jumpseat.chat import ChatError, InvalidRequestError, Problem
 from jumpseat.chat.long import is_long
-from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.length import check_length
-from jumpseat.engine.prepare import plan_for
+from jumpseat.engine.prepare import plan_resolved_turn
 from jumpseat.engine.tokens import TokenMemory
+from jumpseat.engine.turn_request import TurnRequest
 from jumpseat.providers import Registry, ResolvedModel, resolve_model
 from jumpseat.system.threads import compute
 
@@ -31,48 +31,50 @@ class Finding:
     is_error: bool = True
 
 
-async def check_ask(registry: Registry, ask: TurnAsk, tokens: TokenMemory) -> list[Finding]:
+async def check_turn(registry: Registry, turn_request: TurnRequest, tokens: TokenMemory) -> list[Finding]:
     """Resolve and plan a request as a chat would, and return all errors and warnings.
 
     Answers remembered by the connection are not used.
 
     Args:
         registry: the providers.
-        ask: the request.
+        turn_request: the request.
         tokens: recent token counts reported by providers.
     """
     try:
-        target = await resolve_model(registry, ask.model, offline=True)
+        target = await resolve_model(registry, turn_request.model, offline=True)
     except ChatError as error:
-        return [_of_error("model", error)]
-    return [*_of_model(registry, target), *await _of_plan(registry, ask, target, tokens)]
+        return [_error_to_finding("model", error)]
+    return [*_check_model(registry, target), *await _check_plan(registry, turn_request, target, tokens)]
 
 
-def _of_model(registry: Registry, target: ResolvedModel) -> Iterator[Finding]:
+def _check_model(registry: Registry, target: ResolvedModel) -> Iterator[Finding]:
     """Yield a warning if the provider's last model list lacks the model, which may exist nevertheless."""
     if target.model and registry.known_models(target.provider) and target.model not in target.listed:
         near = target.nearest_models
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        message = f"{target.provider} does not list a model {target.model!r}.{hint}"
+        message = f"{target.provider} does not list the model {target.model!r}.{hint}"
         yield Finding("model", message, "unlisted_model", is_error=False)
 
 
-async def _of_plan(
-    registry: Registry, ask: TurnAsk, target: ResolvedModel, tokens: TokenMemory
+async def _check_plan(
+    registry: Registry, turn_request: TurnRequest, target: ResolvedModel, tokens: TokenMemory
 ) -> list[Finding]:
     try:
-        planned = await plan_for(registry, ask, target)
-        planned = await compute(is_long(ask.messages), check_length, target, planned, tokens)
+        planned = await plan_resolved_turn(registry, turn_request, target)
+        planned = await compute(is_long(turn_request.messages), check_length, target, planned, tokens)
     except InvalidRequestError as error:
-        found = [finding_of(problem) for problem in error.problems]
+        found = [to_finding(problem) for problem in error.problems]
         wrong = {finding.path for finding in found}
-        settings = {key: value for key, value in ask.settings.items() if f"settings.{key}" not in wrong}
+        settings = {
+            key: value for key, value in turn_request.settings.items() if f"settings.{key}" not in wrong
+        }
         # Plan again without the invalid settings, which would otherwise hide later errors.
-        if len(settings) < len(ask.settings):
-            found += await _of_plan(registry, replace(ask, settings=settings), target, tokens)
+        if len(settings) < len(turn_request.settings):
+            found += await _check_plan(registry, replace(turn_request, settings=settings), target, tokens)
         return found
     except ChatError as error:
-        return [_of_error("messages", error)]
+        return [_error_to_finding("messages", error)]
     return [
         Finding(_PLACES.get(warning.code, "messages"), warning.message, warning.code, is_error=False)
         for warning in planned.warnings
@@ -83,7 +85,7 @@ _PLACES = {"thinking_dropped": "settings.thinking"}
 """The parameter paths of the warnings that do not concern a message."""
 
 
-def finding_of(problem: Problem) -> Finding:
+def to_finding(problem: Problem) -> Finding:
     """Return the finding for a value that a chat would reject."""
     path, message = problem.path, problem.message
     if message.startswith(("must ", "is ")):
@@ -94,5 +96,5 @@ def finding_of(problem: Problem) -> Finding:
     return Finding(path, f"{message}.", InvalidRequestError.kind)
 
 
-def _of_error(path: str, error: ChatError) -> Finding:
+def _error_to_finding(path: str, error: ChatError) -> Finding:
     return Finding(path, f"{error.message} {error.hint or ''}".rstrip(), error.kind)

@@ -30,7 +30,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.engine.refusals import Refusals
-from jumpseat.engine.tool_calls import ToolCalls, with_unique_ids
+from jumpseat.engine.tool_calls import ToolCalls, rename_calls
 
 OPENING = "(The assistant speaks first.)"
 """The user message that is inserted before an assistant message at the start."""
@@ -66,7 +66,7 @@ class Conversation:
         self._foreign = 0
         for message in messages:
             self._check_roles(message)
-            readable = message if origin is None else self._readable(message, origin)
+            readable = message if origin is None else self._drop_unreadable(message, origin)
             self._pair_calls(readable)
             self._messages.append(readable)
         if self._misplaced:
@@ -99,12 +99,12 @@ class Conversation:
                 problem = f"a {message.role} message cannot contain a block of the type {block.type!r}"
                 self._misplaced.append(Problem(path, problem))
 
-    def _readable(self, message: Message, origin: Origin) -> Message:
+    def _drop_unreadable(self, message: Message, origin: Origin) -> Message:
         """Return the message without blocks that this model refused or that only another model can read."""
         kept: list[ContentBlock] = []
         is_changed = False
         for given in message.content:
-            block = self._refusals.applied_to(given, origin) if self._refusals else given
+            block = self._refusals.apply(given, origin) if self._refusals else given
             if block.origin is None or block.origin == origin:
                 is_changed = is_changed or block is not given
                 kept.append(block)
@@ -139,7 +139,7 @@ class Conversation:
             [(at, block) for at, block in enumerate(content) if isinstance(block, ToolResultBlock)],
         )
 
-    def arranged(self, warnings: list[WarningEvent], *, user_begins: bool = True) -> list[Message]:
+    def arrange(self, warnings: list[WarningEvent], *, user_begins: bool = True) -> list[Message]:
         """Return the messages to send.
 
         Args:
@@ -159,7 +159,7 @@ class Conversation:
         warnings += self._calls.warnings()
         # Anthropic's API rejects repeated ids.
         self._calls.make_ids_unique()
-        result = self._not_empty(warnings)
+        result = self._place_results(warnings)
         # The client's last message contained only late results or blank text; the model must still answer.
         if result[-1].role == "assistant" and self._messages[-1].role == "user":
             result.append(Message.user(CLOSING))
@@ -169,7 +169,7 @@ class Conversation:
             warnings.append(WarningEvent("opening_added", added))
         return result
 
-    def _not_empty(self, warnings: list[WarningEvent]) -> list[Message]:
+    def _place_results(self, warnings: list[WarningEvent]) -> list[Message]:
         """Return the non-empty messages, with each call's result in the following user message."""
         result: list[Message] = []
         pending: list[ContentBlock] = []
@@ -184,11 +184,11 @@ class Conversation:
                     continue
                 if pending:
                     result.append(Message("user", tuple(pending)))
-                calls = self._calls.of_message(index)
-                result.append(with_unique_ids(message, calls))
+                calls = self._calls.get_calls(index)
+                result.append(rename_calls(message, calls))
                 # Chat completions and Anthropic's API reject a call whose result does not follow directly;
                 # Responses rejects one without an output.
-                pending = [call.result() for call in calls]
+                pending = [call.join_results() for call in calls]
                 continue
             own = [block for block in message.content if not isinstance(block, ToolResultBlock)]
             content = [block for block in own if not _is_blank(block)]
@@ -200,7 +200,7 @@ class Conversation:
         if pending:
             result.append(Message("user", tuple(pending)))
         if not result:
-            raise InvalidRequestError.at("messages", "no message has any content")
+            raise InvalidRequestError.at("messages", "all messages are empty")
         if empty:
             dropped = f"Empty user messages were left out of the request ({empty})."
             warnings.append(WarningEvent("empty_message_dropped", dropped))

@@ -10,10 +10,10 @@ from typing import Literal
 from jumpseat.adapters.base import Replan
 from jumpseat.chat import ChatError, ChatRequest, ConnectionError
 from jumpseat.chat.long import is_long
-from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.memory import BlockMemory
-from jumpseat.engine.prepare import prepare
+from jumpseat.engine.prepare import prepare_turn
 from jumpseat.engine.tokens import TokenMemory
+from jumpseat.engine.turn_request import TurnRequest
 from jumpseat.providers import Registry, ResolvedModel
 from jumpseat.system.threads import compute
 
@@ -35,7 +35,7 @@ class TokenCount:
 
 async def count_tokens(
     registry: Registry,
-    ask: TurnAsk,
+    turn_request: TurnRequest,
     tokens: TokenMemory,
     memory: BlockMemory | None = None,
     *,
@@ -49,14 +49,14 @@ async def count_tokens(
     Raises:
         ChatError: the request is invalid, or the provider failed and no estimate is allowed.
     """
-    target, planned = await prepare(registry, ask, memory)
+    target, planned = await prepare_turn(registry, turn_request, memory)
     request = planned.request
     takes_long = is_long(request.messages)
-    size = await compute(takes_long, tokens.size, target.provider, request)
+    size = await compute(takes_long, tokens.measure, target.provider, request)
     if size.exact:
         return TokenCount(size.tokens, "provider")
     try:
-        counted = await _by_the_provider(target, request)
+        counted = await _count_with_provider(target, request)
     except ChatError as error:
         if not (allow_estimate and error.retryable):
             raise
@@ -68,7 +68,7 @@ async def count_tokens(
     return TokenCount(size.tokens, "estimate") if allow_estimate else TokenCount(UNSUPPORTED, "unsupported")
 
 
-async def _by_the_provider(target: ResolvedModel, request: ChatRequest) -> int:
+async def _count_with_provider(target: ResolvedModel, request: ChatRequest) -> int:
     try:
         async with asyncio.timeout(COUNT_SECONDS):
             return await target.adapter.count_tokens(request)

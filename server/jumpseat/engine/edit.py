@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from jumpseat.adapters.base import EditsInline
 from jumpseat.chat import ContextBlock, Message, Response, TextBlock
-from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.keeping import Keeper
-from jumpseat.engine.replacement import replacement_in, requested_fence
+from jumpseat.engine.replacement import choose_fence, find_replacement
 from jumpseat.engine.turn import run_turn
+from jumpseat.engine.turn_request import Sink, TurnRequest
 from jumpseat.providers import Registry
 
 logger = logging.getLogger(__name__)
@@ -53,33 +53,35 @@ class Edit:
     """The new text for the target; None if there is nothing to apply."""
 
 
-def edit_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnAsk:
+def build_edit_turn(turn_request: TurnRequest, target: ContextBlock, instruction: str) -> TurnRequest:
     """Return the turn that asks for a replacement.
 
     Args:
-        ask: the turn without messages; its system prompt precedes ours.
+        turn_request: the turn without messages; its system prompt precedes ours.
         target: the text to rewrite.
         instruction: what to change, in the user's words.
     """
     words = REQUEST if target.text else INSERTION
-    request = words.format(instruction=instruction, fence=requested_fence(target.text, _language(target)))
+    request = words.format(instruction=instruction, fence=choose_fence(target.text, _find_language(target)))
     return replace(
-        ask,
+        turn_request,
         messages=(Message("user", (target, TextBlock(request))),),
-        system=f"{ask.system}\n\n{SYSTEM}" if ask.system else SYSTEM,
+        system=f"{turn_request.system}\n\n{SYSTEM}" if turn_request.system else SYSTEM,
     )
 
 
 async def run_edit(
     registry: Registry,
-    ask: TurnAsk,
+    turn_request: TurnRequest,
     target: ContextBlock,
     instruction: str,
     sink: Sink,
     keeper: Keeper | None = None,
 ) -> Edit:
     """Run one edit to its end; events, errors and cancellation are the same as for `run_turn`."""
-    response = await run_turn(registry, edit_as_turn(ask, target, instruction), sink, keeper=keeper)
+    response = await run_turn(
+        registry, build_edit_turn(turn_request, target, instruction), sink, keeper=keeper
+    )
     may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
     # Applying a truncated replacement would delete the rest of the user's text.
     if response.stop_reason != "end_turn" or may_be_cut_off or not response.text.strip():
@@ -91,11 +93,11 @@ async def run_edit(
         logger.exception("%s failed to read its own answer to an edit", response.provider)
         found = None
     if found is None:
-        found = replacement_in(response.text, target.text, _language(target))
+        found = find_replacement(response.text, target.text, _find_language(target))
     return Edit(response, found)
 
 
-def _language(target: ContextBlock) -> str | None:
+def _find_language(target: ContextBlock) -> str | None:
     """Return the target's language, from the client or from its file's extension."""
     if target.language_id or not target.uri:
         return target.language_id

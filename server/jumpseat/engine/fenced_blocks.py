@@ -35,7 +35,7 @@ class FencedBlock:
         return len(marks) - len(marks.lstrip(marks[0]))
 
 
-def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
+def find_fenced_blocks(lines: list[str]) -> list[FencedBlock]:
     """Return the outermost fenced blocks. Nested fences are recognised only if that closes every block."""
     blocks = _scan(lines, nesting=True)
     if blocks and not blocks[-1].closed:
@@ -44,18 +44,18 @@ def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
     return [block for block in blocks if block.closed or any(line.strip() for line in block.lines)]
 
 
-def enclosing_block(lines: list[str]) -> FencedBlock | None:
+def find_enclosing_block(lines: list[str]) -> FencedBlock | None:
     """Return the block of all lines if the first and last are fences and those between them are paired."""
     # CommonMark would end the block at a bare fence in its content, but models forget to make the outer
     # fence longer.
     opening = OPENING.match(lines[0])
     if opening is None or len(lines) < 2 or not BARE_FENCE.match(lines[-1]):
         return None
-    inside = _outdented(lines[1:-1], len(opening["indent"]))
+    inside = _remove_indent(lines[1:-1], len(opening["indent"]))
     same_marks = opening["marks"][0] == lines[-1].lstrip()[0]
     if not same_marks or not all(block.closed for block in _scan(inside, nesting=False)):
         return None
-    return FencedBlock(0, len(lines), _language(opening), lines[0], inside, True)
+    return FencedBlock(0, len(lines), _read_language(opening), lines[0], inside, True)
 
 
 def _scan(lines: list[str], *, nesting: bool) -> list[FencedBlock]:
@@ -68,27 +68,27 @@ def _scan(lines: list[str], *, nesting: bool) -> list[FencedBlock]:
             continue
         marks = fence["marks"]
         if not stack:
-            stack, first, indent, language = [marks], index, len(fence["indent"]), _language(fence)
+            stack, first, indent, language = [marks], index, len(fence["indent"]), _read_language(fence)
             continue
         if marks[0] != stack[-1][0] or len(marks) < len(stack[-1]):
             continue
         if not fence["info"].strip():
             stack.pop()
             if not stack:
-                inside = _outdented(lines[first + 1 : index], indent)
+                inside = _remove_indent(lines[first + 1 : index], indent)
                 blocks.append(FencedBlock(first, index + 1, language, lines[first], inside, True))
         elif nesting:
             # CommonMark treats this line as content, but models forget to make the outer fence longer.
             stack.append(marks)
     if stack:
-        inside = _outdented(lines[first + 1 :], indent)
+        inside = _remove_indent(lines[first + 1 :], indent)
         if len(stack) == 1:
             _remove_glued_fence(inside, stack[0])
         blocks.append(FencedBlock(first, len(lines), language, lines[first], inside, False))
     return blocks
 
 
-def _language(opening: re.Match[str]) -> str:
+def _read_language(opening: re.Match[str]) -> str:
     words = opening["info"].split()
     return words[0].lower() if words else ""
 
@@ -104,12 +104,12 @@ def _remove_glued_fence(inside: list[str], marks: str) -> None:
         inside[last] = text[:-length]
 
 
-def _outdented(lines: Sequence[str], indent: int) -> list[str]:
+def _remove_indent(lines: Sequence[str], indent: int) -> list[str]:
     """Return the lines with up to `indent` leading spaces removed (CommonMark 0.31, section 4.5)."""
     return [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines]
 
 
-def lines_outside(lines: list[str], blocks: Sequence[FencedBlock]) -> list[str]:
+def find_lines_outside(lines: list[str], blocks: Sequence[FencedBlock]) -> list[str]:
     """Return the lines outside these blocks, which must be in order."""
     outside, start = [], 0
     for block in blocks:

@@ -15,7 +15,7 @@ FOLLOWS = "(An image, which is in the next message.)"
 LEFT_OUT = "(An image, which is left out here.)"
 
 
-def with_placed_images(
+def place_images(
     messages: Sequence[Message], *, sees: bool, warnings: list[WarningEvent]
 ) -> Sequence[Message]:
     """Return the messages without those images of the assistant that the model cannot accept back.
@@ -30,29 +30,29 @@ def with_placed_images(
     for index, message in enumerate(messages):
         if message.role != "assistant":
             continue
-        images = [block for block in message.content if _is_homeless(block)]
+        images = [block for block in message.content if _must_move(block)]
         if not images:
             continue
         users = (at for at in range(index + 1, len(messages)) if messages[at].role == "user")
         following = next(users, None) if sees else None
         note = TextBlock(LEFT_OUT if following is None else FOLLOWS)
-        content = tuple(note if _is_homeless(block) else block for block in message.content)
+        content = tuple(note if _must_move(block) else block for block in message.content)
         placed[index] = replace(message, content=content)
         if following is None:
             lost += len(images)
         else:
-            placed[following] = _with_images(placed[following], images)
+            placed[following] = _insert_images(placed[following], images)
     if lost:
         text = f"Generated images were replaced by a note in the request ({lost})."
         warnings.append(WarningEvent("images_replaced", text))
     return placed
 
 
-def _is_homeless(block: ContentBlock) -> bool:
+def _must_move(block: ContentBlock) -> bool:
     return isinstance(block, ImageBlock) and block.opaque is None
 
 
-def _with_images(message: Message, images: Sequence[ContentBlock]) -> Message:
+def _insert_images(message: Message, images: Sequence[ContentBlock]) -> Message:
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     others = [block for block in message.content if not isinstance(block, ToolResultBlock)]
     return replace(message, content=(*results, *images, *others))

@@ -54,15 +54,15 @@ class Keeper:
             asyncio.CancelledError: the task was cancelled meanwhile; the turn is saved as cancelled.
         """
         if self.store is None:
-            return self._not_kept("The configuration says conversations.keep = false.")
+            return self._warn_not_kept("The configuration contains conversations.keep = false.")
         await registry.read_credentials(provider, model)
         store, turn = self.store, replace(self.turn, provider=provider, model=model)
-        begun, was_cancelled = await self._to_its_end(lambda: store.begin(turn))
+        begun, was_cancelled = await self._run_to_end(lambda: store.begin(turn))
         if isinstance(begun, str):
-            warnings = self._not_kept(begun)
+            warnings = self._warn_not_kept(begun)
         else:
             self._begun = begun
-            warnings = _forked(begun)
+            warnings = _warn_about_fork(begun)
         if was_cancelled:
             await self.finish(
                 Response(provider=provider, model=model), ChatCancelled("The chat was cancelled.")
@@ -95,24 +95,24 @@ class Keeper:
         if self._saving is not None:
             self._saving.cancel()
         store, begun = self.store, self._begun
-        problem, was_cancelled = await self._to_its_end(lambda: store.finish(begun, response, error))
+        problem, was_cancelled = await self._run_to_end(lambda: store.finish(begun, response, error))
         if was_cancelled and (task := asyncio.current_task()) is not None:
             task.uncancel()
-        return () if problem is None else self._not_kept(problem)
+        return () if problem is None else self._warn_not_kept(problem)
 
-    async def written(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait until no write is in progress."""
         if self._writing is not None:
             await asyncio.wait([self._writing])
 
-    def _not_kept(self, reason: str) -> Sequence[WarningEvent]:
+    def _warn_not_kept(self, reason: str) -> Sequence[WarningEvent]:
         name = self.turn.conversation_id
         if name in self.warned:
             return ()
         self.warned.append(name)
         return (WarningEvent("conversation_not_kept", f"This conversation is not kept. {reason}"),)
 
-    async def _to_its_end(self, work: Callable[[], T]) -> tuple[T | str, bool]:
+    async def _run_to_end(self, work: Callable[[], T]) -> tuple[T | str, bool]:
         """Run a store operation in a thread, and wait for its end even if the task is cancelled.
 
         Returns:
@@ -141,7 +141,7 @@ def _try(work: Callable[[], T]) -> T | str:
         return "The daemon failed while it wrote the turn; its log has the details."
 
 
-def _forked(begun: BegunTurn) -> Sequence[WarningEvent]:
+def _warn_about_fork(begun: BegunTurn) -> Sequence[WarningEvent]:
     if begun.forked_from is None:
         return ()
     message = (

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jumpseat.chat import ChatError, ChatRequest, ContextExceededError, ServerError, WarningEvent
 from jumpseat.engine.plan import Plan
-from jumpseat.engine.tokens import BYTES_PER_TOKEN, TokenMemory, estimate
+from jumpseat.engine.tokens import BYTES_PER_TOKEN, TokenMemory, estimate_tokens
 from jumpseat.providers import ResolvedModel
 
 CERTAINTY = 2
@@ -22,7 +22,7 @@ ROOM = 1.5
 _ABOUT_LIMIT = re.compile(r"max_(completion_|output_)?tokens|tokens per minute", re.IGNORECASE)
 
 
-def refuses_limit(error: ChatError) -> bool:
+def is_limit_refusal(error: ChatError) -> bool:
     """Whether a provider refused a request because its answer might be too long."""
     return not isinstance(error, ServerError) and _ABOUT_LIMIT.search(error.message) is not None
 
@@ -36,21 +36,21 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     Raises:
         ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
     """
-    planned = _with_room(target, planned, memory)
+    planned = _fit_answer_limit(target, planned, memory)
     request = planned.request
-    known = _limit(target, request)
+    known = _find_prompt_limit(target, request)
     if known is None:
         return planned
     limit, is_firm = known
-    from_bytes = estimate(request)
+    from_bytes = estimate_tokens(request)
     if from_bytes * BYTES_PER_TOKEN <= limit:
         return planned  # It fits even at one token per byte, as most prompts do.
-    size = memory.size(target.provider, request)
+    size = memory.measure(target.provider, request)
     if size.tokens <= limit:
         return planned
     # If a provider runs its own tools, its total covers several prompts, so use the smaller number.
     certain = size.exact or min(size.tokens, from_bytes) > CERTAINTY * limit
-    model = f"{target.model} of {target.provider} takes {limit}"
+    model = f"{target.model} of {target.provider} accepts at most {limit}"
     if certain and is_firm:
         about = "" if size.exact else "about "
         raise ContextExceededError(
@@ -62,12 +62,12 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     return replace(planned, warnings=[*planned.warnings, WarningEvent("prompt_may_be_too_long", message)])
 
 
-def _with_room(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
+def _fit_answer_limit(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
     context = target.info.max_context_tokens if target.info else None
     if planned.fallback_max_tokens is None or context is None:
         return planned
     request = planned.request
-    room = context - int(ROOM * memory.size(target.provider, request).tokens)
+    room = context - int(ROOM * memory.measure(target.provider, request).tokens)
     if room >= request.max_tokens:
         return planned
     if room > planned.fallback_max_tokens:
@@ -76,7 +76,7 @@ def _with_room(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Pla
     return replace(planned, request=request)
 
 
-def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
+def _find_prompt_limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
     """Return the longest prompt in tokens and whether the provider or the user set it; None if unknown."""
     setting = target.adapter.traits.context_setting
     requested = None if setting is None else request.settings.get(setting)

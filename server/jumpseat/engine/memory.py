@@ -61,7 +61,7 @@ class _Place(NamedTuple):
 
     assistant_length: int = 0
 
-    def after(self, role: Role, words: MessageWords) -> _Place:
+    def advance(self, role: Role, words: MessageWords) -> _Place:
         """Return the position after one more message; a message without text and calls does not change it."""
         digest = words.digest
         if not digest:
@@ -73,7 +73,7 @@ class _Place(NamedTuple):
         length = self.assistant_length + words.length
         return _Place(whole, self.user, hash((self.assistant, digest)), digest, length)
 
-    def signs(self, words: MessageWords) -> list[int]:
+    def list_signs(self, words: MessageWords) -> list[int]:
         """Return the signs that identify an answer with these words at this position, the strongest first.
 
         No other answer with the same words has one of these signs by chance.
@@ -100,16 +100,16 @@ class _Places:
         self._words: dict[int, MessageWords] = {}
         self._known = [_Place()]
 
-    def words(self, number: int) -> MessageWords:
+    def words_at(self, number: int) -> MessageWords:
         """Return the words of the message with this number."""
         if number not in self._words:
             self._words[number] = words_of(self._messages[number].content)
         return self._words[number]
 
-    def before(self, number: int) -> _Place:
+    def place_before(self, number: int) -> _Place:
         """Return the position before the message with this number."""
         for each in range(len(self._known) - 1, number):
-            self._known.append(self._known[each].after(self._messages[each].role, self.words(each)))
+            self._known.append(self._known[each].advance(self._messages[each].role, self.words_at(each)))
         return self._known[number]
 
 
@@ -138,7 +138,7 @@ class BlockMemory:
         self._index: dict[int, list[_Answer]] = {}
         self._size = 0
         # Hold this lock for only one answer at a time, because the event loop may wait for it.
-        self._changing = Lock()
+        self._lock = Lock()
 
     def __len__(self) -> int:
         """Return the number of remembered answers."""
@@ -160,14 +160,14 @@ class BlockMemory:
         if all(isinstance(block, TextBlock) and block.opaque is None for block in content):
             return
         words = words_of(content)
-        size = sum(map(_size_of, content))
+        size = sum(map(_estimate_size, content))
         if not words.digest or size > self._max_bytes:
             return
         origins = (block.origin for block in content if block.origin is not None)
         origin = next(origins, Origin(response.provider, response.model))
-        signs = _Places(messages).before(len(messages)).signs(words)
+        signs = _Places(messages).place_before(len(messages)).list_signs(words)
         answer = _Answer(origin, content, tuple(dict.fromkeys([*signs, words.digest])), size)
-        with self._changing:
+        with self._lock:
             self._add(answer)
 
     def _add(self, answer: _Answer) -> None:
@@ -203,20 +203,21 @@ class BlockMemory:
             found = {
                 number: whole
                 for number in run
-                if (whole := self._whole(messages[number].content, places, number, origin)) is not None
+                if (whole := self._find_whole_answer(messages[number].content, places, number, origin))
+                is not None
             }
             # A message without words is not a part of a divided answer.
-            parts = [number for number in run if places.words(number).digest] if len(run) > 1 else run
+            parts = [number for number in run if places.words_at(number).digest] if len(run) > 1 else run
             if len(parts) > 1 and not found:
                 joined = tuple(chain.from_iterable(messages[number].content for number in run))
-                whole = self._whole(joined, places, run[0], origin, words_of(joined))
+                whole = self._find_whole_answer(joined, places, run[0], origin, words_of(joined))
                 if whole is not None:
                     found = {**dict.fromkeys(run, ()), run[0]: whole}
             for number, content in found.items():
                 restored[number] = Message(role, content)
         return restored
 
-    def _whole(
+    def _find_whole_answer(
         self,
         given: Sequence[ContentBlock],
         places: _Places,
@@ -236,17 +237,17 @@ class BlockMemory:
         if any(map(_has_provider_data, given)):
             # The client preserves such data, so it removed any missing block on purpose.
             return None
-        words = words or places.words(number)
-        with self._changing:
+        words = words or places.words_at(number)
+        with self._lock:
             alike = list(self._index.get(words.digest, ()))
         content = tuple(given)
         if all(answer.content == content for answer in alike):
             return None
-        signs = places.before(number).signs(words)
-        with self._changing:
-            return self._found(given, signs, origin)
+        signs = places.place_before(number).list_signs(words)
+        with self._lock:
+            return self._match(given, signs, origin)
 
-    def _found(
+    def _match(
         self, given: Sequence[ContentBlock], signs: Iterable[int], origin: Origin | None
     ) -> tuple[ContentBlock, ...] | None:
         # Data must never be attached to the wrong answer, and a short text ("Done.") is ambiguous, so the
@@ -278,7 +279,7 @@ def _has_provider_data(block: ContentBlock) -> bool:
     return isinstance(block, RedactedThinkingBlock | OtherBlock | ImageBlock)
 
 
-def _size_of(block: ContentBlock) -> int:
+def _estimate_size(block: ContentBlock) -> int:
     texts = (getattr(block, each.name) for each in fields(block))
     size = _BLOCK_OVERHEAD + sum(sys.getsizeof(text) for text in texts if isinstance(text, str))
     return size + _PARSED * len(block.raw) if isinstance(block, ToolUseBlock) else size

@@ -23,10 +23,10 @@ from jumpseat.chat import (
 from jumpseat.chat.media import document_type, takes_document, without_unreadable_results
 from jumpseat.config import SettingRow, chat_params, check_settings, mapped
 from jumpseat.dialects.thinks_by_default import thinks_by_default
-from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.conversation import Conversation
-from jumpseat.engine.generated_images import with_placed_images
+from jumpseat.engine.generated_images import place_images
 from jumpseat.engine.memory import BlockMemory
+from jumpseat.engine.turn_request import TurnRequest
 from jumpseat.providers import ResolvedModel
 
 
@@ -40,8 +40,8 @@ class Plan:
     """The lower limit of the answer that applies if the provider refuses the request's default limit."""
 
 
-def plan(
-    ask: TurnAsk,
+def plan_turn(
+    turn_request: TurnRequest,
     target: ResolvedModel,
     capabilities: Capabilities,
     rows: Mapping[str, SettingRow],
@@ -53,7 +53,7 @@ def plan(
     """Plan a turn for one model.
 
     Args:
-        ask: the client's request.
+        turn_request: the client's request.
         target: the model.
         capabilities: the provider's capabilities.
         rows: the rows of the provider's settings.
@@ -66,49 +66,50 @@ def plan(
             `conversation`).
         RequestError: the request has tools, images or documents, which the model is known not to support.
     """
-    problems = check_settings(dict(rows), dict(ask.settings))
+    problems = check_settings(dict(rows), dict(turn_request.settings))
     if problems:
         raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
     origin = Origin(target.provider, target.model)
     if memory is None:
-        conversation = Conversation(ask.messages, origin)
+        conversation = Conversation(turn_request.messages, origin)
     else:
-        completed = memory.restore(ask.messages, origin)
+        completed = memory.restore(turn_request.messages, origin)
         conversation = Conversation(completed, origin, memory.refusals)
-    _refuse_unsupported(ask, target, capabilities, conversation)
+    _refuse_unsupported(turn_request, target, capabilities, conversation)
 
-    warnings = list(ask.warnings)
-    settings = _with_defaults(ask.settings, default_settings, rows)
+    warnings = list(turn_request.warnings)
+    settings = _merge_settings(turn_request.settings, default_settings, rows)
     defaults = chat_params(settings, rows)
-    placed = with_placed_images(
-        conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins),
+    placed = place_images(
+        conversation.arrange(warnings, user_begins=target.adapter.traits.user_begins),
         sees=capabilities.vision and target.info is not None and target.info.supports_vision is True,
         warnings=warnings,
     )
     readable, dropped = without_unreadable_results(
         placed,
         f"The model {target.model} of {target.provider}",
-        images=not _takes_no_images(target, capabilities),
+        images=not _lacks_vision(target, capabilities),
         documents=target.adapter.traits.document_types,
     )
     warnings += dropped
     request = ChatRequest(
-        messages=readable if ask.paths is None else ask.paths.applied_to(readable),
+        messages=readable if turn_request.paths is None else turn_request.paths.apply(readable),
         model=target.model,
-        system=ask.system,
-        tools=ask.tools,
-        tool_choice=ask.tool_choice,
-        stop_sequences=ask.stop_sequences,
-        stream=ask.stream,
-        output_mode=ask.output_mode,
-        thinking=ask.thinking or defaults.get("thinking"),
+        system=turn_request.system,
+        tools=turn_request.tools,
+        tool_choice=turn_request.tool_choice,
+        stop_sequences=turn_request.stop_sequences,
+        stream=turn_request.stream,
+        output_mode=turn_request.output_mode,
+        thinking=turn_request.thinking or defaults.get("thinking"),
         settings=mapped(settings, rows),
-        conversation_id=ask.conversation_id,
+        conversation_id=turn_request.conversation_id,
         # Use the client's own messages: a result that was added to them does not come from an agent.
-        initiator=ask.initiator or ChatRequest(messages=ask.messages, model="").effective_initiator(),
+        initiator=turn_request.initiator
+        or ChatRequest(messages=turn_request.messages, model="").effective_initiator(),
     )
-    request = _degraded(request, target, capabilities, warnings)
-    named = ask.max_tokens or defaults.get("max_tokens") or default_max_tokens
+    request = _degrade(request, target, capabilities, warnings)
+    named = turn_request.max_tokens or defaults.get("max_tokens") or default_max_tokens
     limit = target.info.max_output_tokens if target.info else None
     if named is not None:
         return Plan(replace(request, max_tokens=min(named, limit or named)), warnings)
@@ -117,12 +118,12 @@ def plan(
     by_default: ThinkingLevel = "medium" if thinks_by_default(target.model, can_think) else "off"
     tokens = answer_tokens + THINKING_ROOM[request.thinking or by_default]
     if limit is not None:
-        tokens = limit if ask.max_tokens_default == "model" else min(tokens, limit)
+        tokens = limit if turn_request.max_tokens_default == "model" else min(tokens, limit)
     request = replace(request, max_tokens=tokens, answer_tokens=answer_tokens)
     return Plan(request, warnings, answer_tokens if tokens > answer_tokens else None)
 
 
-def _with_defaults(
+def _merge_settings(
     requested: Mapping[str, Any], saved: Mapping[str, Any], rows: Mapping[str, SettingRow]
 ) -> dict[str, Any]:
     """Merge the settings; those of the request override saved ones, which override defaults."""
@@ -135,19 +136,19 @@ def _with_defaults(
 
 
 def _refuse_unsupported(
-    ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities, conversation: Conversation
+    turn_request: TurnRequest, target: ResolvedModel, capabilities: Capabilities, conversation: Conversation
 ) -> None:
     info = target.info
     no_tools = not capabilities.tool_calls or (info is not None and info.supports_tool_use is False)
-    if ask.tools and ask.tool_choice != "none" and no_tools:
+    if turn_request.tools and turn_request.tool_choice != "none" and no_tools:
         raise RequestError(
-            f"The model {target.model} of {target.provider} does not take tools.",
+            f"The model {target.model} of {target.provider} does not accept tools.",
             provider=target.provider,
             hint="Send the chat without tools, or choose a model that supports them.",
         )
-    if conversation.has_images and _takes_no_images(target, capabilities):
+    if conversation.has_images and _lacks_vision(target, capabilities):
         raise RequestError(
-            f"The model {target.model} of {target.provider} does not take images.",
+            f"The model {target.model} of {target.provider} does not accept images.",
             provider=target.provider,
             hint="Remove the images from the conversation, or choose a model that supports them.",
         )
@@ -156,38 +157,42 @@ def _refuse_unsupported(
     for document in conversation.documents:
         if not takes_document(document, types):
             raise RequestError(
-                f"The model {target.model} of {target.provider} does not take documents of the type "
+                f"The model {target.model} of {target.provider} does not accept documents of the type "
                 f"{document_type(document)}.",
                 provider=target.provider,
                 hint="Attach the document's text, or choose a model of another provider.",
             )
 
 
-def _takes_no_images(target: ResolvedModel, capabilities: Capabilities) -> bool:
+def _lacks_vision(target: ResolvedModel, capabilities: Capabilities) -> bool:
     return not capabilities.vision or (target.info is not None and target.info.supports_vision is False)
 
 
-def _degraded(
+def _degrade(
     request: ChatRequest, target: ResolvedModel, capabilities: Capabilities, warnings: list[WarningEvent]
 ) -> ChatRequest:
     info = target.info
 
-    def lacks(provider_has: bool, model_has: bool | None) -> str | None:
+    def describe_lack(provider_has: bool, model_has: bool | None) -> str | None:
         """Name the provider or model that is known to lack an ability; an unlisted ability is unknown."""
         if not provider_has:
             return f"The provider {target.provider}"
         return f"The model {target.model} of {target.provider}" if model_has is False else None
 
-    subject = lacks(capabilities.json_mode, info.supports_json if info else None)
+    subject = describe_lack(capabilities.json_mode, info.supports_json if info else None)
     if request.output_mode != "text" and subject:
         warnings.append(
-            WarningEvent("json_mode_dropped", f"{subject} has no JSON mode; the output mode was left out.")
+            WarningEvent(
+                "json_mode_dropped", f"{subject} does not support JSON mode; the output mode was left out."
+            )
         )
         request = replace(request, output_mode="text")
-    subject = lacks(capabilities.thinking, info.supports_thinking if info else None)
+    subject = describe_lack(capabilities.thinking, info.supports_thinking if info else None)
     if request.thinking not in (None, "off") and subject:
         warnings.append(
-            WarningEvent("thinking_dropped", f"{subject} has no thinking levels; the level was left out.")
+            WarningEvent(
+                "thinking_dropped", f"{subject} does not support thinking levels; the level was left out."
+            )
         )
         request = replace(request, thinking=None)
     return request

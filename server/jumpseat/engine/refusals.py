@@ -34,7 +34,7 @@ MAX_REFUSED = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class _Accepted:
+class _AcceptedForm:
     """The form in which the provider accepted a block: with this opaque data."""
 
     opaque: str | None
@@ -45,10 +45,10 @@ class Refusals:
 
     def __init__(self, *, max_refused: int = MAX_REFUSED) -> None:
         self._max_refused = max_refused
-        self._refused: OrderedDict[bytes, _Accepted | None] = OrderedDict()
-        self._changing = Lock()
+        self._refused: OrderedDict[bytes, _AcceptedForm | None] = OrderedDict()
+        self._lock = Lock()
 
-    def note(self, sent: Sequence[Message], accepted: Sequence[Message], origin: Origin) -> None:
+    def record(self, sent: Sequence[Message], accepted: Sequence[Message], origin: Origin) -> None:
         """Remember the blocks that were left out or sent in another form.
 
         Args:
@@ -56,16 +56,19 @@ class Refusals:
             accepted: the messages that the provider accepted instead.
             origin: the provider and model of the request.
         """
-        kept = {_key(block, origin) for block in _blocks(accepted)}
-        forms = {_key(block, origin, bare=True): _Accepted(block.opaque) for block in _blocks(accepted)}
-        for block in _blocks(sent):
-            key = _key(block, origin)
+        kept = {_compute_key(block, origin) for block in _iterate_blocks(accepted)}
+        forms = {
+            _compute_key(block, origin, bare=True): _AcceptedForm(block.opaque)
+            for block in _iterate_blocks(accepted)
+        }
+        for block in _iterate_blocks(sent):
+            key = _compute_key(block, origin)
             if key is not None and key not in kept:
-                bare = _key(block, origin, bare=True)
-                with self._changing:
+                bare = _compute_key(block, origin, bare=True)
+                with self._lock:
                     self._refused[key] = None if bare is None else forms.get(bare)
                     self._refused.move_to_end(key)
-        with self._changing:
+        with self._lock:
             while len(self._refused) > self._max_refused:
                 self._refused.popitem(last=False)
 
@@ -73,7 +76,7 @@ class Refusals:
         """Return the number of known refused blocks."""
         return len(self._refused)
 
-    def applied_to(self, block: ContentBlock, origin: Origin) -> ContentBlock:
+    def apply(self, block: ContentBlock, origin: Origin) -> ContentBlock:
         """Return the block in the form that the model accepted.
 
         A block that is rejected in every form is marked with an origin of no model, so that the plan leaves
@@ -83,10 +86,10 @@ class Refusals:
             block: a block to send.
             origin: the provider and model of the request.
         """
-        key = _key(block, origin)
+        key = _compute_key(block, origin)
         if key is None or key not in self._refused:
             return block
-        with self._changing:
+        with self._lock:
             if key not in self._refused:
                 return block
             self._refused.move_to_end(key)
@@ -97,11 +100,11 @@ class Refusals:
         return replace(block, opaque=form.opaque)
 
 
-def _blocks(messages: Sequence[Message]) -> Iterator[ContentBlock]:
+def _iterate_blocks(messages: Sequence[Message]) -> Iterator[ContentBlock]:
     return (block for message in messages for block in message.content)
 
 
-def _key(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes | None:
+def _compute_key(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes | None:
     """Return a digest of a block with provider data; None if it has no such data.
 
     Args:

@@ -28,29 +28,31 @@ def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[M
     """Return the messages, one for one, with unedited answers completed."""
     # The memory recognises an answer by text and calls. Other blocks would not match, because a transcript
     # contains only parts of them.
-    reduced = [_with_text_and_calls(each) if each.role == "assistant" else each for each in messages]
+    reduced = [_keep_text_and_calls(each) if each.role == "assistant" else each for each in messages]
     return tuple(
-        restored if restored is not without and _shown(restored) == _shown(message) else message
+        restored
+        if restored is not without and _list_editable_parts(restored) == _list_editable_parts(message)
+        else message
         for message, without, restored in zip(messages, reduced, memory.restore(reduced), strict=True)
     )
 
 
-def _with_text_and_calls(message: Message) -> Message:
+def _keep_text_and_calls(message: Message) -> Message:
     kept = (block for block in message.content if isinstance(block, TextBlock | ToolUseBlock))
     return Message(message.role, tuple(kept))
 
 
-def _shown(message: Message) -> list[tuple[Any, ...]]:
+def _list_editable_parts(message: Message) -> list[tuple[Any, ...]]:
     """Return the editable parts of a message, without white space at line ends, which editors change."""
     shown: list[tuple[Any, ...]] = []
     for block in message.content:
         match block:
             case TextBlock():
                 # A client may omit a blank text.
-                if words := _words(block.text):
+                if words := _strip_line_ends(block.text):
                     shown.append((block.type, words))
             case ThinkingBlock():
-                shown.append((block.type, _words(block.thinking)))
+                shown.append((block.type, _strip_line_ends(block.thinking)))
             case ToolUseBlock():
                 shown.append((block.type, block.id, block.name, block.raw, block.error))
             case RedactedThinkingBlock():
@@ -66,5 +68,5 @@ def _shown(message: Message) -> list[tuple[Any, ...]]:
     return shown
 
 
-def _words(text: str) -> str:
+def _strip_line_ends(text: str) -> str:
     return "\n".join([line.rstrip() for line in text.split("\n")]).strip()

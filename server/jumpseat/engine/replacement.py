@@ -15,9 +15,9 @@ from jumpseat.engine.fenced_blocks import (
     BARE_FENCE,
     OPENING,
     FencedBlock,
-    enclosing_block,
-    fenced_blocks,
-    lines_outside,
+    find_enclosing_block,
+    find_fenced_blocks,
+    find_lines_outside,
 )
 
 LONGER_FENCE = 4
@@ -36,7 +36,7 @@ _ANNOUNCEMENT = re.compile(
     rf"(?:{_POLITE}{_HERE_IS}[^\n]*|(?:{_POLITE})?{_HERE_IS}(?:the|your|a|an)\s[^\n]*{_NOUN}[^\n]*):\s*\Z",
     re.IGNORECASE,
 )
-_LONGEST_ANNOUNCEMENT = 200
+_MAX_ANNOUNCEMENT = 200
 _ONE_LINE = re.compile(r"(`{3,})(?P<text>[^`\n]+)\1")
 _DIFFS = frozenset(("diff", "patch", "udiff"))
 _DIFF_BEGINS = re.compile(r"(?:diff --git |Index: |--- \S|@@ -\d)")
@@ -45,14 +45,14 @@ _DISTINCTIVE = 3
 """The length from which two texts do not share a line by chance; `}` and `--` are shorter."""
 
 
-def requested_fence(target: str, language: str | None) -> str:
+def choose_fence(target: str, language: str | None) -> str:
     """Return the fence to request, longer than any fence that the replacement is likely to contain."""
     may_get_fences = language is not None and language.lower() in MARKUP | PROSE
     shortest = LONGER_FENCE if "```" in target or may_get_fences else SHORTEST_FENCE
     return fence_for(target, shortest=shortest)
 
 
-def replacement_in(answer: str, target: str, language: str | None = None) -> str | None:
+def find_replacement(answer: str, target: str, language: str | None = None) -> str | None:
     """Return the text that replaces `target`; None if the answer does not contain one.
 
     The replacement is the content of the fenced block; of several blocks, the longest one in the target's
@@ -74,11 +74,11 @@ def replacement_in(answer: str, target: str, language: str | None = None) -> str
     block = None
     if in_one_line is not None and not target.lstrip().startswith("```"):
         first, _, rest = in_one_line["text"].strip().partition(" ")
-        has_language = rest and _name(first) == _name(language)
+        has_language = rest and _normalize_language(first) == _normalize_language(language)
         new = [rest.strip() if has_language else in_one_line["text"].strip()]
     else:
-        block = _replacing_block(lines, old, target, language)
-        new = list(block.lines) if block else _without_wrapping(lines, old)
+        block = _find_replacing_block(lines, old, target, language)
+        new = list(block.lines) if block else _remove_wrapping(lines, old)
     while new and not new[-1].strip():
         new.pop()
     if not new:
@@ -86,12 +86,12 @@ def replacement_in(answer: str, target: str, language: str | None = None) -> str
     # A diff of the target describes the replacement; it must not be pasted over the target.
     if _is_diff(new, block.language if block else "") and not _may_be_diff(old, language):
         return None
-    text = "\n".join(_indented(new, old)) + _end_of(target)
+    text = "\n".join(_restore_indentation(new, old)) + _find_line_ends(target)
     crlf = target.count("\r\n")
     return text.replace("\n", "\r\n") if crlf and 2 * crlf >= target.count("\n") else text
 
 
-def _end_of(target: str) -> str:
+def _find_line_ends(target: str) -> str:
     """Return the line ends at the end of the target, as line feeds."""
     stripped = target.rstrip("\r\n")
     end = target[len(stripped) :].replace("\r\n", "\n")
@@ -99,26 +99,26 @@ def _end_of(target: str) -> str:
     return end if stripped else end[:1]
 
 
-def _replacing_block(
+def _find_replacing_block(
     lines: list[str], old: list[str], target: str, language: str | None
 ) -> FencedBlock | None:
     """Return the fenced block around the replacement; None if the whole answer is the replacement."""
-    blocks = fenced_blocks(lines)
-    length = len(requested_fence(target, language))
+    blocks = find_fenced_blocks(lines)
+    length = len(choose_fence(target, language))
     # A fence of the requested length cannot be content, but a fence of three marks can.
     long_enough = [block for block in blocks if length > SHORTEST_FENCE and block.length >= length]
     if long_enough:
-        return _best(long_enough, old, language)
-    if not blocks or _shares_a_line(lines_outside(lines, blocks), old):
+        return _choose_best(long_enough, old, language)
+    if not blocks or _has_common_line(find_lines_outside(lines, blocks), old):
         return None
     if length == SHORTEST_FENCE:
-        return _best(blocks, old, language)
+        return _choose_best(blocks, old, language)
     # The replacement may contain fences, so a fence shorter than requested may be one of them.
     stripped = {line.strip() for line in old}
-    enclosing = enclosing_block(_without_wrapping(lines, old)) if _lower(language) in MARKUP else None
+    enclosing = find_enclosing_block(_remove_wrapping(lines, old)) if _lower(language) in MARKUP else None
     if enclosing is not None and enclosing.language in MARKUP and enclosing.opening.strip() not in stripped:
         return enclosing
-    outside = [line for line in lines_outside(lines, blocks) if line.strip()]
+    outside = [line for line in find_lines_outside(lines, blocks) if line.strip()]
     has_prose = len(outside) > 1 or (len(outside) == 1 and not _is_announcement(outside[0]))
 
     def may_enclose(block: FencedBlock) -> bool:
@@ -126,18 +126,20 @@ def _replacing_block(
             return False
         if block.language in PROSE:
             return not has_prose
-        return block.language in MARKUP or _name(block.language) == _name(language)
+        return block.language in MARKUP or _normalize_language(block.language) == _normalize_language(
+            language
+        )
 
-    return _best(blocks, old, language) if all(map(may_enclose, blocks)) else None
+    return _choose_best(blocks, old, language) if all(map(may_enclose, blocks)) else None
 
 
-def _best(blocks: Sequence[FencedBlock], old: list[str], language: str | None) -> FencedBlock:
-    name, old_words = _name(language), _stripped(old)
-    same_language = [block for block in blocks if name and _name(block.language) == name]
+def _choose_best(blocks: Sequence[FencedBlock], old: list[str], language: str | None) -> FencedBlock:
+    name, old_words = _normalize_language(language), _strip_lines(old)
+    same_language = [block for block in blocks if name and _normalize_language(block.language) == name]
     no_diffs = [block for block in blocks if not _is_diff(block.lines, block.language)]
     likely = same_language or no_diffs or blocks
     # Many answers quote the target before the replacement.
-    changed = [block for block in likely if _stripped(block.lines) != old_words]
+    changed = [block for block in likely if _strip_lines(block.lines) != old_words]
     return max(changed or likely, key=lambda block: sum(map(len, block.lines)))
 
 
@@ -153,13 +155,13 @@ def _may_be_diff(old: Sequence[str], language: str | None) -> bool:
     return _is_diff(old, name) or (not name and any(line[:1] in ("+", "-") for line in old))
 
 
-def _shares_a_line(lines: Sequence[str], old: Sequence[str]) -> bool:
+def _has_common_line(lines: Sequence[str], old: Sequence[str]) -> bool:
     """Whether any of these lines is also in the old text, ignoring indentation."""
     distinctive = {line.strip() for line in old if len(line.strip()) >= _DISTINCTIVE}
     return any(line.strip() in distinctive for line in lines)
 
 
-def _without_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
+def _remove_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
     """Remove blank lines at the edges, an announcement and a stray closing fence."""
     not_blank = [index for index, line in enumerate(lines) if line.strip()]
     kept = lines[not_blank[0] : not_blank[-1] + 1]
@@ -172,7 +174,7 @@ def _without_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
         len(kept) > 2
         and _is_announcement(kept[0])
         and not kept[1].strip()
-        and not _shares_a_line(kept[:1], old)
+        and not _has_common_line(kept[:1], old)
     ):
         return kept[next(index for index, line in enumerate(kept) if index and line.strip()) :]
     return kept
@@ -180,13 +182,13 @@ def _without_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
 
 def _is_announcement(line: str) -> bool:
     stripped = line.strip()
-    return len(stripped) <= _LONGEST_ANNOUNCEMENT and _ANNOUNCEMENT.match(stripped) is not None
+    return len(stripped) <= _MAX_ANNOUNCEMENT and _ANNOUNCEMENT.match(stripped) is not None
 
 
-def _indented(new: list[str], old: Sequence[str]) -> list[str]:
+def _restore_indentation(new: list[str], old: Sequence[str]) -> list[str]:
     """Indent the new lines like the old ones if the model removed their common indentation."""
-    margin = _margin(old)
-    if not margin or new[0][:1].isspace() or _margin(new):
+    margin = _find_margin(old)
+    if not margin or new[0][:1].isspace() or _find_margin(new):
         return new
     # A line that is unchanged, including its indentation, shows that the model preserved the indentation.
     indented = {line.rstrip() for line in old if len(line.strip()) >= _DISTINCTIVE}
@@ -195,7 +197,7 @@ def _indented(new: list[str], old: Sequence[str]) -> list[str]:
     return [margin + line if line.strip() else line for line in new]
 
 
-def _margin(lines: Sequence[str]) -> str:
+def _find_margin(lines: Sequence[str]) -> str:
     """Return the common indentation of the lines that are not blank."""
     # `commonprefix` compares characters, so it works for strings that are not paths.
     return os.path.commonprefix(  # noqa: RUF071
@@ -203,7 +205,7 @@ def _margin(lines: Sequence[str]) -> str:
     )
 
 
-def _stripped(lines: Sequence[str]) -> list[str]:
+def _strip_lines(lines: Sequence[str]) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
@@ -215,7 +217,7 @@ _SHORT_NAMES = {
 }  # fmt: skip
 
 
-def _name(language: str | None) -> str:
+def _normalize_language(language: str | None) -> str:
     """Return the canonical name of a language, which is its short name if it has several."""
     name = _lower(language)
     return _SHORT_NAMES.get(name, name)

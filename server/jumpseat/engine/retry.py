@@ -9,9 +9,9 @@ from jumpseat.chat import ChatError
 
 DEFAULT_MAX_RETRIES = 2
 FIRST_DELAY_SECONDS = 0.5
-LONGEST_BACKOFF_SECONDS = 8.0
+MAX_BACKOFF_SECONDS = 8.0
 
-LONGEST_HONOURED_DELAY_SECONDS = 60.0
+MAX_PROVIDER_DELAY_SECONDS = 60.0
 """The longest delay of a provider to wait for; a longer one is reported as an error."""
 
 MAX_REPLANS = 8
@@ -43,11 +43,11 @@ class RetryBudget:
             return None
         # A provider's own delay is exact, so it needs no jitter.
         if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= LONGEST_HONOURED_DELAY_SECONDS else None
-        backoff = min(FIRST_DELAY_SECONDS * 2.0 ** (self.attempt - 1), LONGEST_BACKOFF_SECONDS)
+            return error.retry_after if error.retry_after <= MAX_PROVIDER_DELAY_SECONDS else None
+        backoff = min(FIRST_DELAY_SECONDS * 2.0 ** (self.attempt - 1), MAX_BACKOFF_SECONDS)
         return backoff * (1 - JITTER * random.random())  # noqa: S311 - jitter needs no secrecy
 
-    def may_replan(self, reason: str) -> bool:
+    def try_replan(self, reason: str) -> bool:
         """Record a replan for this reason and return whether it is allowed: once per turn and reason."""
         if reason in self.reasons or len(self.reasons) >= MAX_REPLANS:
             return False

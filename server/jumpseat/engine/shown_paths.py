@@ -25,20 +25,20 @@ class ShownPaths:
     home: str
     """The home directory; empty if unknown."""
 
-    def applied_to(self, messages: Sequence[Message]) -> list[Message]:
+    def apply(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages with the URIs of local files replaced by the paths to show."""
-        return [self._applied_to_one(message) for message in messages]
+        return [self._apply_to_message(message) for message in messages]
 
-    def _applied_to_one(self, message: Message) -> Message:
+    def _apply_to_message(self, message: Message) -> Message:
         if not any(isinstance(block, ContextBlock) and block.uri for block in message.content):
             return message
         content = [
-            replace(block, uri=self.shown(block.uri)) if isinstance(block, ContextBlock) else block
+            replace(block, uri=self.shorten(block.uri)) if isinstance(block, ContextBlock) else block
             for block in message.content
         ]
         return replace(message, content=tuple(content))
 
-    def shown(self, uri: str | None) -> str | None:
+    def shorten(self, uri: str | None) -> str | None:
         """Return the path of a local file relative to the client's directory; other URIs are unchanged.
 
         A file that shares only the root with that directory is shown as `~/…` if it is in the home directory,

@@ -24,7 +24,7 @@ from jumpseat.chat import (
     Usage,
 )
 from jumpseat.dialects.context_text import render_context
-from jumpseat.engine.images import document_tokens, image_tokens
+from jumpseat.engine.images import estimate_document_tokens, estimate_image_tokens
 from jumpseat.wire import write_json
 
 # A tokenizer would not help: an exact count of the text is no closer to the total than its bytes, because
@@ -42,7 +42,7 @@ TOOL_TOKENS = 8
 TOOLS_PREAMBLE = (("claude", 530),)
 """Model families that add a preamble to requests with tools, and its tokens, measured in recordings."""
 
-REMEMBERED = 512
+MAX_COUNTS = 512
 """The most prompts whose count is remembered; a connection rarely has more conversations open."""
 
 
@@ -50,7 +50,7 @@ _BlockOfTexts: TypeAlias = TextBlock | ToolUseBlock | ThinkingBlock | RedactedTh
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class PromptSize:
     """The known length of a prompt."""
 
     tokens: int
@@ -62,7 +62,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _PromptCount:
     """The tokens of a prompt that the provider counted, and of its answer."""
 
     input_tokens: int
@@ -75,41 +75,43 @@ class _Counted:
 class TokenMemory:
     """Recent token counts of providers, one memory per connection. Thread-safe."""
 
-    def __init__(self, capacity: int = REMEMBERED) -> None:
+    def __init__(self, capacity: int = MAX_COUNTS) -> None:
         self._capacity = capacity
-        self._counted: OrderedDict[int, _Counted] = OrderedDict()
-        self._changing = Lock()
+        self._counted: OrderedDict[int, _PromptCount] = OrderedDict()
+        self._lock = Lock()
 
     def remember_turn(self, provider: str, request: ChatRequest, usage: Usage | None) -> None:
         """Remember the tokens of a turn's prompt and answer, if the provider reported them."""
         if usage is not None and usage.input_tokens > 0:
-            counted = _Counted(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens or 0)
+            counted = _PromptCount(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens or 0)
             self._remember(provider, request, counted)
 
     def remember_count(self, provider: str, request: ChatRequest, tokens: int) -> None:
         """Remember the provider's count of a prompt that has not been sent yet."""
-        self._remember(provider, request, _Counted(tokens))
+        self._remember(provider, request, _PromptCount(tokens))
 
-    def size(self, provider: str, request: ChatRequest) -> Size:
+    def measure(self, provider: str, request: ChatRequest) -> PromptSize:
         """Return the length of the prompt: its count, or else derived from the previous turn or its bytes."""
         messages = request.messages
         prompts = _Prompts(provider, request)
-        counted = self._counted.get(prompts.key(len(messages)))
+        counted = self._counted.get(prompts.compute_key(len(messages)))
         if counted is not None:
-            return Size(counted.input_tokens, exact=counted.output_tokens is None)
+            return PromptSize(counted.input_tokens, exact=counted.output_tokens is None)
         # The prompt is an earlier prompt, its answer and the messages since. The longest one fits best.
         for length in range(len(messages) - 1, 0, -1):
             if messages[length].role != "assistant":
                 continue
-            counted = self._counted.get(prompts.key(length))
+            counted = self._counted.get(prompts.compute_key(length))
             if counted is not None and counted.output_tokens is not None:
                 added = prompts.totals[-1] - prompts.totals[length]
-                return Size(counted.input_tokens + _replayed(counted, messages[length]) + added)
-        return Size(estimate(request))
+                return PromptSize(
+                    counted.input_tokens + _count_replayed_tokens(counted, messages[length]) + added
+                )
+        return PromptSize(estimate_tokens(request))
 
-    def _remember(self, provider: str, request: ChatRequest, counted: _Counted) -> None:
-        key = _Prompts(provider, request).key(len(request.messages))
-        with self._changing:
+    def _remember(self, provider: str, request: ChatRequest, counted: _PromptCount) -> None:
+        key = _Prompts(provider, request).compute_key(len(request.messages))
+        with self._lock:
             self._counted[key] = counted
             self._counted.move_to_end(key)
             while len(self._counted) > self._capacity:
@@ -124,10 +126,10 @@ class _Prompts:
         tools = write_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
         options = repr((request.tool_choice, request.output_mode, request.thinking))
         self._settings = hash((provider, request.model, request.system or "", tools, options))
-        self.totals = list(accumulate(map(message_tokens, request.messages)))
+        self.totals = list(accumulate(map(estimate_message_tokens, request.messages)))
         """The estimated tokens up to the end of each message."""
 
-    def key(self, length: int) -> int:
+    def compute_key(self, length: int) -> int:
         """Return a key for the prompt of the first `length` messages.
 
         Only the last message is read. An edit of an earlier one is noticed if it changes the estimate, as
@@ -135,54 +137,58 @@ class _Prompts:
         """
         parts: list[str] = []
         for block in self._messages[length - 1].content:
-            parts += (block.type, *_identity(block))
+            parts += (block.type, *_identify(block))
         return hash((self._settings, length, self.totals[length - 1], *parts))
 
 
-def _replayed(counted: _Counted, answer: Message) -> int:
+def _count_replayed_tokens(counted: _PromptCount, answer: Message) -> int:
     """Return the tokens that an answer adds to the next prompt; reasoning that is not sent back adds none."""
     output = counted.output_tokens or 0
     thinks = any(block.type in ("thinking", "redacted_thinking") for block in answer.content)
     return output if thinks else max(output - counted.reasoning_tokens, 0)
 
 
-def estimate(request: ChatRequest) -> int:
+def estimate_tokens(request: ChatRequest) -> int:
     """Estimate the tokens of a prompt without using any count."""
-    tokens = REQUEST_TOKENS + _of_text(request.system or "")
-    tokens += sum(message_tokens(message) for message in request.messages)
+    tokens = REQUEST_TOKENS + _estimate_text_tokens(request.system or "")
+    tokens += sum(estimate_message_tokens(message) for message in request.messages)
     if request.tools and request.tool_choice != "none":
         for tool in request.tools:
-            tokens += TOOL_TOKENS + _of_text(tool.name) + _of_text(tool.description)
+            tokens += TOOL_TOKENS + _estimate_text_tokens(tool.name) + _estimate_text_tokens(tool.description)
             tokens += len(write_json(tool.parameters)) // BYTES_PER_TOKEN
         tokens += next((more for family, more in TOOLS_PREAMBLE if family in request.model.lower()), 0)
     return tokens
 
 
-def message_tokens(message: Message) -> int:
+def estimate_message_tokens(message: Message) -> int:
     """Estimate the tokens of one message."""
     tokens = MESSAGE_TOKENS
     for block in message.content:
-        tokens += _of_text(block.text) if isinstance(block, TextBlock) else _block_tokens(block)
+        tokens += (
+            _estimate_text_tokens(block.text)
+            if isinstance(block, TextBlock)
+            else _estimate_block_tokens(block)
+        )
     return tokens
 
 
-def _block_tokens(block: ContentBlock) -> int:
+def _estimate_block_tokens(block: ContentBlock) -> int:
     match block:
         case TextBlock() | ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
-            return sum(map(_of_text, _texts(block)))
+            return sum(map(_estimate_text_tokens, _list_texts(block)))
         case ImageBlock():
-            return image_tokens(block)
+            return estimate_image_tokens(block)
         case DocumentBlock():
-            return document_tokens(block)
+            return estimate_document_tokens(block)
         case ToolResultBlock():
-            return _of_text(block.text) + sum(map(_block_tokens, block.media))
+            return _estimate_text_tokens(block.text) + sum(map(_estimate_block_tokens, block.media))
         case ContextBlock():
-            return _of_text(render_context(block))
+            return _estimate_text_tokens(render_context(block))
         case _:
             assert_never(block)
 
 
-def _texts(block: _BlockOfTexts) -> tuple[str, ...]:
+def _list_texts(block: _BlockOfTexts) -> tuple[str, ...]:
     """Return the texts of a block that the model reads. The length of encrypted reasoning is unknown."""
     match block:
         case TextBlock(text):
@@ -199,17 +205,17 @@ def _texts(block: _BlockOfTexts) -> tuple[str, ...]:
             assert_never(block)
 
 
-def _of_text(text: str) -> int:
+def _estimate_text_tokens(text: str) -> int:
     """Return a quarter of the text's UTF-8 bytes, rounded up."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -(-size // BYTES_PER_TOKEN)
 
 
-def _identity(block: ContentBlock) -> tuple[str, ...]:
+def _identify(block: ContentBlock) -> tuple[str, ...]:
     """Return the data that distinguishes a block from others of its type."""
     match block:
         case ToolResultBlock():
-            return (block.text, *(text for part in block.media for text in _identity(part)))
+            return (block.text, *(text for part in block.media for text in _identify(part)))
         case ImageBlock() | DocumentBlock():
             # Hashing megabytes for each prompt would be slow.
             return (str(len(block.source)), block.source[:256], block.source[-256:])
@@ -218,6 +224,6 @@ def _identity(block: ContentBlock) -> tuple[str, ...]:
         case RedactedThinkingBlock():
             return (block.data,)
         case TextBlock() | ToolUseBlock() | ThinkingBlock() | OtherBlock():
-            return _texts(block)
+            return _list_texts(block)
         case _:
             assert_never(block)

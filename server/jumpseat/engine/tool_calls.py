@@ -37,7 +37,7 @@ class PairedCall:
     late: bool = False
     """Whether an assistant message is between the call and a result."""
 
-    def result(self) -> ToolResultBlock:
+    def join_results(self) -> ToolResultBlock:
         """Return the result to send to the provider; several results are joined."""
         if not self.results:
             return ToolResultBlock(self.id, UNANSWERED_CALL, is_error=True)
@@ -105,7 +105,7 @@ class ToolCalls:
         for calls in self._by_message:
             yield from calls
 
-    def of_message(self, index: int) -> Sequence[PairedCall]:
+    def get_calls(self, index: int) -> Sequence[PairedCall]:
         """Return the calls of one message."""
         return self._by_message[index]
 
@@ -137,7 +137,7 @@ class ToolCalls:
             yield WarningEvent("tool_results_joined", message)
 
 
-def with_unique_ids(message: Message, calls: Sequence[PairedCall]) -> Message:
+def rename_calls(message: Message, calls: Sequence[PairedCall]) -> Message:
     """Return the message with the unique ids of its calls."""
     if all(call.id == call.block.id for call in calls):
         return message

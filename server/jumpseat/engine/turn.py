@@ -18,15 +18,15 @@ from jumpseat.chat import (
 )
 from jumpseat.chat.errors import daemon_failure
 from jumpseat.chat.long import is_long
-from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.attempts import Attempts
 from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.length import check_length
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan
-from jumpseat.engine.prepare import prepare
+from jumpseat.engine.prepare import prepare_turn
 from jumpseat.engine.retry import DEFAULT_MAX_RETRIES, RetryBudget
 from jumpseat.engine.tokens import TokenMemory
+from jumpseat.engine.turn_request import Sink, TurnRequest
 from jumpseat.providers import Registry, ResolvedModel
 from jumpseat.system.threads import compute
 
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 async def run_turn(
     registry: Registry,
-    ask: TurnAsk,
+    turn_request: TurnRequest,
     sink: Sink,
     memory: BlockMemory | None = None,
     tokens: TokenMemory | None = None,
@@ -48,7 +48,7 @@ async def run_turn(
 
     Args:
         registry: the providers.
-        ask: the client's request.
+        turn_request: the client's request.
         sink: receives the events.
         memory: restores the blocks that the client could not preserve; remembers the new answer.
         tokens: recent counts of providers; records the usage of this turn.
@@ -60,7 +60,7 @@ async def run_turn(
         asyncio.CancelledError: the task was cancelled before the start.
     """
     tokens = tokens or TokenMemory()
-    target, planned = await prepare(registry, ask, memory)
+    target, planned = await prepare_turn(registry, turn_request, memory)
     takes_long = is_long(planned.request.messages)
     planned = await compute(takes_long, check_length, target, planned, tokens)
     retries = registry.table(target.provider).max_retries
@@ -71,21 +71,21 @@ async def run_turn(
         warnings = await keeper.begin(registry, target.provider, target.model)
         planned = replace(planned, warnings=[*planned.warnings, *warnings])
     try:
-        response = await _run_started(target, planned, budget, sink, memory, keeper)
+        response = await _stream_turn(target, planned, budget, sink, memory, keeper)
     except ChatError as error:
         if memory is not None and error.partial is not None:
             with suppress(asyncio.CancelledError):
-                await compute(takes_long, memory.remember, error.partial, ask.messages)
+                await compute(takes_long, memory.remember, error.partial, turn_request.messages)
         raise
     # The answer is complete, so a cancellation comes too late.
     with suppress(asyncio.CancelledError):
         if memory is not None:
-            await compute(takes_long, memory.remember, response, ask.messages)
+            await compute(takes_long, memory.remember, response, turn_request.messages)
         await compute(takes_long, tokens.remember_turn, target.provider, planned.request, response.usage)
     return response
 
 
-async def _run_started(
+async def _stream_turn(
     target: ResolvedModel,
     planned: Plan,
     budget: RetryBudget,
@@ -102,24 +102,24 @@ async def _run_started(
             sink.send(warning)
         done = await Attempts(target, planned, budget, fold, sink, memory, keeper).run()
     except asyncio.CancelledError:
-        raise await _ended(ChatCancelled("The chat was cancelled."), fold, sink, keeper) from None
+        raise await _finish_with_error(ChatCancelled("The chat was cancelled."), fold, sink, keeper) from None
     except ChatError as error:
         if isinstance(error, UnknownModelError) and (nearest := target.nearest_models):
             error.hint = f"Did you mean {' or '.join(nearest)}? {error.hint or ''}".rstrip()
-        raise await _ended(error, fold, sink, keeper) from error.__cause__
+        raise await _finish_with_error(error, fold, sink, keeper) from error.__cause__
     except Exception as error:
         logger.exception("a turn of %s failed", target.provider)
-        raise await _ended(daemon_failure("ran this chat"), fold, sink, keeper) from error
+        raise await _finish_with_error(daemon_failure("ran this chat"), fold, sink, keeper) from error
     # Save before sending `done`: a client may stop the daemon as soon as it has the answer.
-    response = await _kept(fold.response(), None, sink, keeper)
+    response = await _save_end(fold.response(), None, sink, keeper)
     sink.send(replace(done, usage=fold.usage))
     return response
 
 
-async def _ended(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None) -> ChatError:
+async def _finish_with_error(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None) -> ChatError:
     """Save the end of a failed turn, send it to the sink, and return the error with the partial answer."""
     error.provider = error.provider or fold.provider
-    error.partial = await _kept(replace(fold.partial(), stop_reason=None), error, sink, keeper)
+    error.partial = await _save_end(replace(fold.partial(), stop_reason=None), error, sink, keeper)
     sink.send(
         DoneEvent(
             stop_reason="cancelled" if isinstance(error, ChatCancelled) else "error",
@@ -131,7 +131,9 @@ async def _ended(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None
     return error
 
 
-async def _kept(response: Response, error: ChatError | None, sink: Sink, keeper: Keeper | None) -> Response:
+async def _save_end(
+    response: Response, error: ChatError | None, sink: Sink, keeper: Keeper | None
+) -> Response:
     """Save the end of the turn; return the response with its conversation and any warnings about saving."""
     if keeper is None:
         return response

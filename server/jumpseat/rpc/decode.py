@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jumpseat.chat import ContextBlock, JsonSchemaOutput, Message, NamedTool, ToolDefinition, WarningEvent
-from jumpseat.engine import ShownPaths, TurnAsk
+from jumpseat.engine import ShownPaths, TurnRequest
 from jumpseat.rpc import params as wire
 from jumpseat.rpc.message_params import to_context_block
 from jumpseat.rpc.unknown_keys import warn_about_unknown_keys
 
 
-def turn_from_wire(params: wire.ChatStartParams, paths: ShownPaths | None = None) -> TurnAsk:
+def turn_from_wire(params: wire.ChatStartParams, paths: ShownPaths | None = None) -> TurnRequest:
     """Return the turn that a `chat/start` requests."""
     return _decode_turn(params, params.messages, paths)
 
 
 def edit_from_wire(
     params: wire.EditStartParams, paths: ShownPaths | None = None
-) -> tuple[TurnAsk, ContextBlock]:
+) -> tuple[TurnRequest, ContextBlock]:
     """Return the turn that an `edit/start` requests, without messages, and the text to rewrite."""
     return _decode_turn(params, (), paths), to_context_block(params.target)
 
 
-def _decode_turn(params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None) -> TurnAsk:
+def _decode_turn(
+    params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None
+) -> TurnRequest:
     choice, output = params.tool_choice, params.output_mode
-    return TurnAsk(
+    return TurnRequest(
         messages=messages,
         system=params.system,
         model=params.model,

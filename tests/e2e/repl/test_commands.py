@@ -51,7 +51,7 @@ def test_model_and_system_are_for_the_next_questions(typist: Start, upstream: Th
     person.see("Hello")
     person.enter("/system -")
     person.enter("/model nonsense")
-    person.see("warning: fake does not list a model 'nonsense'.")
+    person.see("warning: fake does not list the model 'nonsense'.")
     person.enter("/model fake:second")
     person.see("come from fake:second.", times=2)
     person.enter("Bye")

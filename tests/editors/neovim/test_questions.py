@@ -143,7 +143,7 @@ def test_an_image_for_a_model_that_takes_none_is_refused(home, provider, tmp_pat
         child.ask(f"What is in @file:{tmp_path / 'x.png'}?")
         child.sees("✗ ")
         child.idle()
-        assert "does not take images" in " ".join(child.screen.split())
+        assert "does not accept images" in " ".join(child.screen.split())
     assert provider.requests == []
 
 

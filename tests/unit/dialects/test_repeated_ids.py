@@ -62,14 +62,14 @@ def test_ids_are_unique_and_the_provider_gets_its_own_back(dialect, streamed):
     assert len(set(ids)) == 3
     assert (ids[0], ids[2]) == ("c-0", "c-1")
     message = through_the_wire(response.as_message())
-    conversation = Conversation([HI, message, results_of(response, "one", "two", "three")]).arranged([])
+    conversation = Conversation([HI, message, results_of(response, "one", "two", "three")]).arrange([])
     names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="asked")), response)
     assert names == [("c-0", "f"), ("c-0", "g"), ("c-1", "f")]
     assert texts == [("c-0", "one"), ("c-0", "two"), ("c-1", "three")]
     # The results of a client may come in any order: they are matched by our ids.
     turned = Message("user", results_of(response, "one", "two", "three").content[::-1])
     other = dialect.encode(
-        ChatRequest(messages=Conversation([HI, message, turned]).arranged([]), model="asked")
+        ChatRequest(messages=Conversation([HI, message, turned]).arrange([]), model="asked")
     )
     assert pairs_in(other, response) == (names, texts)
 
@@ -92,7 +92,7 @@ def test_a_client_that_keeps_texts_and_calls_only_loses_no_id(dialect):
     thin = Message("assistant", tuple(bare))
     sent = memory.restore([HI, thin, results_of(response, "one", "two", "three")], Origin("acme", "asked"))
     names, texts = pairs_in(
-        dialect.encode(ChatRequest(messages=Conversation(sent).arranged([]), model="asked")), response
+        dialect.encode(ChatRequest(messages=Conversation(sent).arrange([]), model="asked")), response
     )
     assert [each for each, _ in names] == [each for each, _ in texts] == OWN
 

@@ -55,7 +55,7 @@ MESSAGES = st.lists(
 def sent_for(messages: list[Message]) -> list[Message] | None:
     """Return the conversation that is sent; None if it is refused."""
     try:
-        return Conversation(messages).arranged([])
+        return Conversation(messages).arrange([])
     except InvalidRequestError:
         return None
 

@@ -25,7 +25,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.chat.warning import WAITING_FOR_ROOM
-from jumpseat.engine import TurnAsk, run_turn
+from jumpseat.engine import TurnRequest, run_turn
 from jumpseat.engine.retry import MAX_REPLANS
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 
@@ -42,7 +42,7 @@ async def run(*attempts: list[Step]) -> tuple[Response | ChatError, RecordingSin
     return *await run_on(adapter, ask()), adapter
 
 
-async def run_on(adapter: ScriptedAdapter, asked: TurnAsk) -> tuple[Response | ChatError, RecordingSink]:
+async def run_on(adapter: ScriptedAdapter, asked: TurnRequest) -> tuple[Response | ChatError, RecordingSink]:
     sink = RecordingSink()
     try:
         async with asyncio.timeout(10):

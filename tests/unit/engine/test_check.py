@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.adapters.base import Capabilities, KnowsModels
 from jumpseat.chat import Message, Problem, TextBlock, ToolResultBlock, ToolUseBlock
-from jumpseat.engine import TokenMemory, check_ask, finding_of
+from jumpseat.engine import TokenMemory, check_turn, to_finding
 from tests.unit.scripted import ScriptedAdapter, ask, registry_of
 
 pytestmark = pytest.mark.requirement("5:transcript-check")
@@ -25,7 +25,7 @@ class Asking(ScriptedAdapter, KnowsModels):
 
 
 async def found(adapter: ScriptedAdapter, *messages: Message, **more: Any) -> list[tuple[str, str, bool]]:
-    findings = await check_ask(registry_of(adapter), ask(*messages, **more), TokenMemory())
+    findings = await check_turn(registry_of(adapter), ask(*messages, **more), TokenMemory())
     return [(each.path, each.code, each.is_error) for each in findings]
 
 
@@ -46,7 +46,7 @@ async def test_the_first_mistake_hides_no_other() -> None:
 
 async def test_the_error_of_a_model_has_its_hint() -> None:
     adapter = ScriptedAdapter()
-    (finding,) = await check_ask(registry_of(adapter), ask(model="fkae:m"), TokenMemory())
+    (finding,) = await check_turn(registry_of(adapter), ask(model="fkae:m"), TokenMemory())
 
     assert (finding.path, finding.code, finding.is_error) == ("model", "request", True)
     assert "not a provider" in finding.message
@@ -57,13 +57,13 @@ async def test_a_model_missing_from_the_last_list_is_a_warning() -> None:
     adapter = ScriptedAdapter(models=["one", "two"])
     registry = registry_of(adapter)
 
-    assert await check_ask(registry, ask(model="fake:tow"), TokenMemory()) == []
+    assert await check_turn(registry, ask(model="fake:tow"), TokenMemory()) == []
     assert adapter.listed == 0
     await registry.list_models("fake")
-    (finding,) = await check_ask(registry, ask(model="fake:tow"), TokenMemory())
+    (finding,) = await check_turn(registry, ask(model="fake:tow"), TokenMemory())
     assert (finding.path, finding.code, finding.is_error) == ("model", "unlisted_model", False)
-    assert finding.message == "fake does not list a model 'tow'. Did you mean fake:two?"
-    assert await check_ask(registry, ask(model="fake:two"), TokenMemory()) == []
+    assert finding.message == "fake does not list the model 'tow'. Did you mean fake:two?"
+    assert await check_turn(registry, ask(model="fake:two"), TokenMemory()) == []
 
 
 async def test_a_default_model_is_not_requested_and_the_settings_are_checked() -> None:
@@ -85,7 +85,7 @@ async def test_warnings_of_the_chat_are_warnings() -> None:
 async def test_a_prompt_that_is_too_long_is_an_error_of_the_messages() -> None:
     tables = {"fake": {"models": [{"id": "m", "max_context_tokens": 100}]}}
     registry = registry_of(ScriptedAdapter(), tables=tables)
-    (finding,) = await check_ask(registry, ask(Message.user("word " * 1000)), TokenMemory())
+    (finding,) = await check_turn(registry, ask(Message.user("word " * 1000)), TokenMemory())
 
     assert (finding.path, finding.code, finding.is_error) == ("messages", "context_exceeded", True)
 
@@ -100,4 +100,4 @@ async def test_a_prompt_that_is_too_long_is_an_error_of_the_messages() -> None:
     ],
 )
 def test_a_problem_becomes_a_sentence_without_indices(path: str, message: str, sentence: str) -> None:
-    assert finding_of(Problem(path, message)).message == sentence
+    assert to_finding(Problem(path, message)).message == sentence

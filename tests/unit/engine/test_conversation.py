@@ -28,8 +28,8 @@ OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
 def sent(*messages: Message) -> tuple[list[Message], list[str]]:
     """Return the messages that are sent, and the codes of the warnings."""
     warnings: list[WarningEvent] = []
-    arranged = Conversation(messages).arranged(warnings)
-    return arranged, [warning.code for warning in warnings]
+    arrange = Conversation(messages).arrange(warnings)
+    return arrange, [warning.code for warning in warnings]
 
 
 def refused(*messages: Message) -> list[str]:
@@ -257,9 +257,9 @@ def test_a_conversation_that_the_assistant_begins_gets_a_first_user_message() ->
 def test_no_user_message_is_added_where_the_assistant_may_begin() -> None:
     warnings: list[WarningEvent] = []
 
-    arranged = Conversation([assistant(TEXT), START]).arranged(warnings, user_begins=False)
+    arrange = Conversation([assistant(TEXT), START]).arrange(warnings, user_begins=False)
 
-    assert arranged == [assistant(TEXT), START]
+    assert arrange == [assistant(TEXT), START]
     assert warnings == []
 
 

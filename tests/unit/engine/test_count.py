@@ -22,7 +22,7 @@ from jumpseat.chat import (
     ToolDefinition,
 )
 from jumpseat.engine import TokenCount, TokenMemory, count, count_tokens
-from jumpseat.engine.tokens import estimate
+from jumpseat.engine.tokens import estimate_tokens
 from tests.unit.scripted import ScriptedAdapter, ask, registry_of
 
 pytestmark = pytest.mark.requirement("5:count-tokens")
@@ -68,7 +68,7 @@ async def test_without_a_count_it_is_an_estimate_or_nothing() -> None:
     adapter = counting(-1)
     found = await counted(adapter)
 
-    assert found == TokenCount(estimate(adapter.requests[0]), "estimate")
+    assert found == TokenCount(estimate_tokens(adapter.requests[0]), "estimate")
     assert await counted(counting(-1), estimates=False) == UNSUPPORTED
     assert await counted(ScriptedAdapter(), estimates=False) == UNSUPPORTED
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jumpseat.engine.replacement import replacement_in, requested_fence
+from jumpseat.engine.replacement import choose_fence, find_replacement
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "edits.json").read_text("utf-8"))
 
@@ -42,7 +42,7 @@ NASTY = st.lists(
 @pytest.mark.requirement("2:edit-replacement")
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["name"]))
 def test_the_replacement_is_the_code_of_the_answer(vector: dict[str, Any]) -> None:
-    found = replacement_in(vector["answer"], vector["target"], vector.get("languageId"))
+    found = find_replacement(vector["answer"], vector["target"], vector.get("languageId"))
 
     assert found == vector["replacement"]
 
@@ -52,7 +52,7 @@ def test_the_example_of_the_protocol_page_holds() -> None:
     request, result = map(json.loads, re.findall(r"^```json\n(.*?)^```$", section, re.M | re.S))
     target = request["params"]["target"]
 
-    assert replacement_in(result["text"], target["text"], target["languageId"]) == result["replacement"]
+    assert find_replacement(result["text"], target["text"], target["languageId"]) == result["replacement"]
 
 
 @pytest.mark.requirement("2:edit-replacement")
@@ -60,16 +60,16 @@ def test_the_example_of_the_protocol_page_holds() -> None:
 def test_an_answer_in_the_requested_fence_is_unchanged(text: str, language: str | None) -> None:
     text = text.replace("\r", "").strip() or "x"
     # The fence is longer than the target requires, because the answer contains longer ones than the target.
-    fence = max(requested_fence(text, language), requested_fence("x = 1", language), key=len)
+    fence = max(choose_fence(text, language), choose_fence("x = 1", language), key=len)
 
-    assert replacement_in(f"{fence}\n{text}\n{fence}", "x = 1", language) == text
+    assert find_replacement(f"{fence}\n{text}\n{fence}", "x = 1", language) == text
 
 
 @given(NASTY, NASTY, st.sampled_from(["python", "markdown", "plaintext", None]))
 @example("```", "", "python")
 @example("Here is the code:\n\n\n```", "", "python")
 def test_no_answer_fails_and_no_line_is_invented(answer: str, target: str, language: str | None) -> None:
-    found = replacement_in(answer, target, language)
+    found = find_replacement(answer, target, language)
 
     assert (found is None) == (not answer.strip())
     answer_lines = {line.strip() for line in answer.splitlines()}
@@ -87,7 +87,7 @@ def test_an_answer_with_a_line_of_the_target_outside_its_fences_is_taken_whole(
     code = "\n".join(kept)
     answer = f'{words}{code}\n"""\n```\nexample()\n```\n"""'
 
-    assert replacement_in(answer, f"{code}\n", "python") == f"{answer}\n"
+    assert find_replacement(answer, f"{code}\n", "python") == f"{answer}\n"
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_an_answer_with_a_line_of_the_target_outside_its_fences_is_taken_whole(
 def test_the_requested_fence_is_longer_than_any_in_the_target(
     target: str, language: str | None, fence: str
 ) -> None:
-    assert requested_fence(target, language) == fence
+    assert choose_fence(target, language) == fence

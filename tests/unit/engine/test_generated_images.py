@@ -12,7 +12,7 @@ from jumpseat.chat.transcript import parse, render
 from jumpseat.conversations.same_content import is_same_content
 from jumpseat.engine.generated_images import FOLLOWS, LEFT_OUT
 from jumpseat.engine.memory import BlockMemory
-from jumpseat.engine.plan import Plan, plan
+from jumpseat.engine.plan import Plan, plan_turn
 from jumpseat.providers import ResolvedModel
 from tests.unit.engine.blocks import TEXT, assistant, call, result, user
 from tests.unit.scripted import ScriptedAdapter, ask, model_info
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.requirement("2:generated-images")
 def planned(*messages: Message, sees: bool | None = True) -> Plan:
     info = model_info("fake", "m", supports_vision=sees)
     target = ResolvedModel("fake", ScriptedAdapter(), "m", info)
-    return plan(ask(*messages), target, Capabilities(), {}, {}, None)
+    return plan_turn(ask(*messages), target, Capabilities(), {}, {}, None)
 
 
 def sent(*messages: Message, sees: bool | None = True) -> tuple[list[tuple[ContentBlock, ...]], list[str]]:

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumpseat.chat import ImageBlock
-from jumpseat.engine.images import FEWEST_TOKENS, MOST_TOKENS, UNKNOWN_TOKENS, image_size, image_tokens
+from jumpseat.engine.images import (
+    MAX_TOKENS,
+    MIN_TOKENS,
+    UNKNOWN_TOKENS,
+    estimate_image_tokens,
+    read_image_size,
+)
 
 
 def png(width: int, height: int) -> bytes:
@@ -40,14 +46,14 @@ FILES = {
 
 @pytest.mark.parametrize("data", FILES.values(), ids=FILES)
 def test_the_size_is_read_from_the_first_bytes(data: bytes) -> None:
-    assert image_size(data) == (640, 480)
+    assert read_image_size(data) == (640, 480)
     source = b64encode(data).decode()
     for written in (
         source,
         f"data:image/x;base64,{source}",
         "\n".join(source[i : i + 64] for i in range(0, len(source), 64)),
     ):
-        assert image_tokens(ImageBlock(written, "image/x")) == 640 * 480 // 750
+        assert estimate_image_tokens(ImageBlock(written, "image/x")) == 640 * 480 // 750
 
 
 @given(
@@ -55,7 +61,7 @@ def test_the_size_is_read_from_the_first_bytes(data: bytes) -> None:
     st.sampled_from([data[:count] for data in FILES.values() for count in (3, 12, 20)]),
 )
 def test_no_input_makes_it_fail(data: bytes, start: bytes) -> None:
-    size = image_size(start + data)
+    size = read_image_size(start + data)
 
     assert size is None or min(size) > 0
 
@@ -67,10 +73,10 @@ def test_no_input_makes_it_fail(data: bytes, start: bytes) -> None:
         ("not base64!", UNKNOWN_TOKENS),
         ("", UNKNOWN_TOKENS),
         (b64encode(b"BM an older format").decode(), UNKNOWN_TOKENS),
-        (b64encode(png(8, 8)).decode(), FEWEST_TOKENS),
-        (b64encode(png(8000, 8000)).decode(), MOST_TOKENS),
+        (b64encode(png(8, 8)).decode(), MIN_TOKENS),
+        (b64encode(png(8000, 8000)).decode(), MAX_TOKENS),
         (b64encode(png(0, 8)).decode(), UNKNOWN_TOKENS),
     ],
 )
 def test_an_unreadable_image_has_a_typical_cost_and_every_cost_is_bounded(source: str, tokens: int) -> None:
-    assert image_tokens(ImageBlock(source, "image/png")) == tokens
+    assert estimate_image_tokens(ImageBlock(source, "image/png")) == tokens

@@ -128,7 +128,7 @@ async def test_a_cancel_while_the_end_is_written_interrupts_nothing(tmp_path: Pa
     for _ in range(2):
         assert await asyncio.to_thread(store.arrived.acquire, timeout=20)
     task.cancel()
-    waiting = asyncio.ensure_future(keeper.written())
+    waiting = asyncio.ensure_future(keeper.wait_until_written())
     await asyncio.sleep(0)
     assert not waiting.done()
     store.go_on.release()

@@ -19,7 +19,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.engine import TokenMemory, run_turn
-from jumpseat.engine.prepare import prepare
+from jumpseat.engine.prepare import prepare_turn
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 
 pytestmark = pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
@@ -76,7 +76,7 @@ async def test_an_estimate_up_to_twice_the_limit_warns(tokens: int) -> None:
 
 async def test_an_estimate_above_twice_the_limit_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(
-        ContextExceededError, match=f"about {2 * LIMIT + 1} tokens.*fake takes {LIMIT}"
+        ContextExceededError, match=f"about {2 * LIMIT + 1} tokens.*fake accepts at most {LIMIT}"
     ) as caught:
         await warnings_of(2 * LIMIT + 1)
 
@@ -126,7 +126,7 @@ async def run(memory: TokenMemory, *messages: Message) -> list[str]:
 async def remembered(tokens: int, text: str, *, exact: bool) -> TokenMemory:
     """Return a memory in which a message of this text has this many tokens."""
     memory = TokenMemory()
-    _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user(text)))
+    _, planned = await prepare_turn(registry_of(ScriptedAdapter()), ask(Message.user(text)))
     if exact:
         memory.remember_count("fake", planned.request, tokens)
     else:
@@ -156,9 +156,9 @@ async def test_a_reported_usage_warns_and_never_refuses() -> None:
 async def test_a_turn_is_remembered_for_the_next_one() -> None:
     memory = TokenMemory()
     await run(memory, Message.user("Hi"))
-    _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user("Hi")))
+    _, planned = await prepare_turn(registry_of(ScriptedAdapter()), ask(Message.user("Hi")))
 
-    assert memory.size("fake", planned.request).tokens == 3  # The script reports this usage.
+    assert memory.measure("fake", planned.request).tokens == 3  # The script reports this usage.
 
 
 WINDOW = {"max_context_tokens": 100_000, "max_output_tokens": 64_000}

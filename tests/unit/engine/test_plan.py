@@ -25,8 +25,8 @@ from jumpseat.chat import (
     ToolResultBlock,
 )
 from jumpseat.config import SettingRow
-from jumpseat.engine import TurnAsk
-from jumpseat.engine.plan import Plan, plan
+from jumpseat.engine import TurnRequest
+from jumpseat.engine.plan import Plan, plan_turn
 from jumpseat.providers import ResolvedModel
 from tests.unit.engine.blocks import TEXT, assistant, call, result, user
 from tests.unit.scripted import ScriptedAdapter, ask, model_info
@@ -42,7 +42,7 @@ TOOL = ToolDefinition("grep")
 
 
 def planned(
-    asked: TurnAsk,
+    asked: TurnRequest,
     *,
     capabilities: Capabilities | None = None,
     facts: dict[str, Any] | None = None,
@@ -52,7 +52,7 @@ def planned(
 ) -> Plan:
     info = None if facts is None else model_info("fake", "m", **facts)
     target = ResolvedModel("fake", adapter or ScriptedAdapter(), "m", info)
-    return plan(asked, target, capabilities or Capabilities(), ROWS, saved or {}, saved_max_tokens)
+    return plan_turn(asked, target, capabilities or Capabilities(), ROWS, saved or {}, saved_max_tokens)
 
 
 def codes(result: Plan) -> list[str]:
@@ -156,12 +156,12 @@ def test_blocks_of_this_model_go_back_unchanged(origin: Origin | None) -> None:
     ids=["tools", "images"],
 )
 def test_tools_and_images_are_refused_for_a_model_that_does_not_take_them(
-    asked: TurnAsk, what: str, capabilities: Capabilities, facts: dict[str, Any] | None, refused: bool
+    asked: TurnRequest, what: str, capabilities: Capabilities, facts: dict[str, Any] | None, refused: bool
 ) -> None:
     if not refused:
         assert planned(asked, capabilities=capabilities, facts=facts).warnings == []
         return
-    with pytest.raises(RequestError, match=f"m of fake does not take {what}") as caught:
+    with pytest.raises(RequestError, match=f"m of fake does not accept {what}") as caught:
         planned(asked, capabilities=capabilities, facts=facts)
     assert caught.value.provider == "fake"
     assert caught.value.hint
@@ -213,7 +213,7 @@ def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(support
     )
 
     assert codes(plan) == (["json_mode_dropped", "thinking_dropped"] if supports is False else [])
-    assert all(warning.message.startswith("The model m of fake has no ") for warning in plan.warnings)
+    assert all(warning.message.startswith("The model m of fake does not support ") for warning in plan.warnings)
 
 
 class Reader(ScriptedAdapter):
@@ -228,7 +228,7 @@ def test_a_document_is_refused_where_the_dialect_or_the_type_has_none() -> None:
 
     assert planned(ask(user(pdf)), adapter=Reader()).warnings == []
     for document, adapter in ((pdf, ScriptedAdapter()), (sheet, Reader())):
-        with pytest.raises(RequestError, match="does not take documents of the type application/"):
+        with pytest.raises(RequestError, match="does not accept documents of the type application/"):
             planned(ask(user(document)), adapter=adapter)
 
 
@@ -298,7 +298,7 @@ def test_a_default_limit_has_room_for_the_level_that_was_asked_for(
     model: str, level: ThinkingLevel | None, facts: dict[str, Any], sent: int
 ) -> None:
     target = ResolvedModel("fake", ScriptedAdapter(), model, model_info("fake", model, **facts))
-    request = plan(ask(thinking=level), target, Capabilities(), ROWS, {}, None).request
+    request = plan_turn(ask(thinking=level), target, Capabilities(), ROWS, {}, None).request
 
     assert (request.max_tokens, request.answer_tokens) == (sent, 8192)
 

@@ -38,8 +38,7 @@ def messages(*blocks: ContentBlock) -> list[Message]:
 
 def applied(refusals: Refusals, given: list[Message], origin: Origin) -> list[Message]:
     return [
-        Message(each.role, tuple(refusals.applied_to(block, origin) for block in each.content))
-        for each in given
+        Message(each.role, tuple(refusals.apply(block, origin) for block in each.content)) for each in given
     ]
 
 
@@ -55,7 +54,7 @@ def applied(refusals: Refusals, given: list[Message], origin: Origin) -> list[Me
 )
 def test_a_refused_block_is_recognised_later(block: ContentBlock) -> None:
     refusals = Refusals()
-    refusals.note(messages(block), messages(), HERE)
+    refusals.record(messages(block), messages(), HERE)
 
     assert applied(refusals, messages(block), HERE) == messages(replace(block, origin=NO_MODEL))
     for other in (Origin("fake", "other"), Origin("other", "m")):
@@ -67,7 +66,7 @@ def test_a_block_that_was_accepted_with_other_opaque_data_keeps_that_data() -> N
     refusals = Refusals()
     own, taken = replace(SIGNED, opaque='{"id":"rs_1"}'), replace(SIGNED, opaque=None)
     redacted = RedactedThinkingBlock("x", opaque="o")
-    refusals.note(messages(own, redacted), messages(taken), HERE)
+    refusals.record(messages(own, redacted), messages(taken), HERE)
 
     assert applied(refusals, messages(own, redacted), HERE) == messages(
         taken, replace(redacted, origin=NO_MODEL)
@@ -76,7 +75,7 @@ def test_a_block_that_was_accepted_with_other_opaque_data_keeps_that_data() -> N
 
 def test_accepted_blocks_and_blocks_that_were_not_sent_are_not_refused() -> None:
     refusals = Refusals()
-    refusals.note(messages(SIGNED, RedactedThinkingBlock("x")), messages(SIGNED), HERE)
+    refusals.record(messages(SIGNED, RedactedThinkingBlock("x")), messages(SIGNED), HERE)
 
     others = messages(SIGNED, replace(SIGNED, signature="new"), RedactedThinkingBlock("y"), TextBlock("a"))
     assert applied(refusals, others, HERE) == others
@@ -85,7 +84,7 @@ def test_accepted_blocks_and_blocks_that_were_not_sent_are_not_refused() -> None
 def test_the_number_of_refusals_is_bounded() -> None:
     refusals = Refusals(max_refused=2)
     blocks = [RedactedThinkingBlock(str(number)) for number in range(3)]
-    refusals.note(messages(*blocks), messages(), HERE)
+    refusals.record(messages(*blocks), messages(), HERE)
 
     applied_blocks = applied(refusals, messages(*blocks), HERE)[1].content
     assert [block.origin for block in applied_blocks] == [None, NO_MODEL, NO_MODEL, None]

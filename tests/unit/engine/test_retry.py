@@ -9,7 +9,7 @@ from jumpseat.engine.retry import (
     DEFAULT_MAX_RETRIES,
     FIRST_DELAY_SECONDS,
     JITTER,
-    LONGEST_BACKOFF_SECONDS,
+    MAX_BACKOFF_SECONDS,
     MAX_REPLANS,
     RetryBudget,
 )
@@ -67,7 +67,7 @@ def test_a_requested_wait_of_up_to_a_minute_is_respected_exactly(asked: float, w
 @pytest.mark.parametrize("attempt", range(1, 9))
 def test_default_waits_double_up_to_a_limit_minus_a_random_share(attempt: int) -> None:
     budget = RetryBudget(max_retries=10, attempt=attempt)
-    longest = min(FIRST_DELAY_SECONDS * 2 ** (attempt - 1), LONGEST_BACKOFF_SECONDS)
+    longest = min(FIRST_DELAY_SECONDS * 2 ** (attempt - 1), MAX_BACKOFF_SECONDS)
 
     delays = [budget.delay_before_retry(ServerError("Down.")) for _ in range(50)]
 
@@ -78,7 +78,7 @@ def test_default_waits_double_up_to_a_limit_minus_a_random_share(attempt: int) -
 def test_the_number_of_replans_of_a_turn_is_bounded() -> None:
     budget = RetryBudget()
 
-    allowed = [budget.may_replan(f"refused_parameter:p{number}") for number in range(MAX_REPLANS + 5)]
+    allowed = [budget.try_replan(f"refused_parameter:p{number}") for number in range(MAX_REPLANS + 5)]
 
     assert allowed == [True] * MAX_REPLANS + [False] * 5
 
@@ -86,4 +86,4 @@ def test_the_number_of_replans_of_a_turn_is_bounded() -> None:
 def test_each_reason_replans_once() -> None:
     budget = RetryBudget()
 
-    assert [budget.may_replan(reason) for reason in ("a", "b", "a", "b")] == [True, True, False, False]
+    assert [budget.try_replan(reason) for reason in ("a", "b", "a", "b")] == [True, True, False, False]

@@ -28,33 +28,33 @@ from jumpseat.engine import ShownPaths
     ],
 )
 def test_a_path_is_relative_to_the_clients_directory(directory: str, uri: str, shown: str) -> None:
-    assert ShownPaths(directory, directory, "/home/me").shown(uri) == shown
+    assert ShownPaths(directory, directory, "/home/me").shorten(uri) == shown
 
 
 @pytest.mark.parametrize(
     ("home", "shown"), [("/", "/etc/hosts"), ("", "/etc/hosts"), ("~", "/etc/hosts"), ("/etc", "~/hosts")]
 )
 def test_a_home_that_is_not_known_or_the_root_shortens_nothing(home: str, shown: str) -> None:
-    assert ShownPaths("/srv/app", "/srv/app", home).shown("file:///etc/hosts") == shown
+    assert ShownPaths("/srv/app", "/srv/app", home).shorten("file:///etc/hosts") == shown
 
 
 def test_a_directory_named_by_a_link_counts_as_its_target() -> None:
     paths = ShownPaths("/links/app", "/srv/app", "")
 
-    assert paths.shown("file:///srv/app/a.py") == "a.py"
-    assert paths.shown("file:///links/app/a.py") == "a.py"
+    assert paths.shorten("file:///srv/app/a.py") == "a.py"
+    assert paths.shorten("file:///links/app/a.py") == "a.py"
 
 
 def test_a_windows_path_is_relative_too() -> None:
     paths = ShownPaths("C:\\Users\\me\\app", "C:\\Users\\me\\app", "C:\\Users\\me")
 
-    assert paths.shown("file:///c%3A/Users/me/app/src/a.py") == "src/a.py"
-    assert paths.shown("file:///D:/data/a.py") == "D:/data/a.py"
+    assert paths.shorten("file:///c%3A/Users/me/app/src/a.py") == "src/a.py"
+    assert paths.shorten("file:///D:/data/a.py") == "D:/data/a.py"
 
 
 def test_only_context_blocks_change() -> None:
     text, context = TextBlock("file:///srv/app/a.py"), ContextBlock("x", "file:///srv/app/a.py", label="here")
     plain, mixed = Message("user", (text,)), Message("user", (text, context))
-    result = ShownPaths("/srv/app", "/srv/app", "").applied_to([plain, mixed])
+    result = ShownPaths("/srv/app", "/srv/app", "").apply([plain, mixed])
 
     assert result == [plain, Message("user", (text, ContextBlock("x", "a.py", label="here")))]

@@ -18,7 +18,7 @@ from jumpseat.chat import (
     ToolUseBlock,
     Usage,
 )
-from jumpseat.engine.tokens import Size, TokenMemory, estimate
+from jumpseat.engine.tokens import PromptSize, TokenMemory, estimate_tokens
 
 pytestmark = pytest.mark.requirement("5:estimate-tokens")
 
@@ -33,7 +33,7 @@ def request(*messages: Message, **more: Any) -> ChatRequest:
 
 def cost(*blocks: Any) -> int:
     """Return the tokens that these blocks add to a message."""
-    return estimate(request(Message("user", blocks))) - estimate(request(Message("user", ())))
+    return estimate_tokens(request(Message("user", blocks))) - estimate_tokens(request(Message("user", ())))
 
 
 def test_text_is_counted_in_bytes_for_a_fair_estimate_in_every_script() -> None:
@@ -50,14 +50,14 @@ def test_everything_a_model_reads_is_counted_and_encrypted_data_is_not() -> None
     assert cost(TextBlock("x" * 400, opaque="s" * 4000)) == 100
     assert cost(ContextBlock("x" * 400, label="a.py")) > 100
     assert cost(ImageBlock("https://example.org/a.png")) == 1000
-    assert estimate(request(system="x" * 400)) == estimate(request()) + 100
+    assert estimate_tokens(request(system="x" * 400)) == estimate_tokens(request()) + 100
 
 
 def test_tools_cost_their_schemas_and_a_preamble_in_one_family() -> None:
-    plain = estimate(request())
-    assert 15 < estimate(request(tools=[TOOL])) - plain < 50
-    assert estimate(request(tools=[TOOL], tool_choice="none")) == plain
-    of_claude = estimate(request(tools=[TOOL], model="claude-x")) - estimate(request(model="claude-x"))
+    plain = estimate_tokens(request())
+    assert 15 < estimate_tokens(request(tools=[TOOL])) - plain < 50
+    assert estimate_tokens(request(tools=[TOOL], tool_choice="none")) == plain
+    of_claude = estimate_tokens(request(tools=[TOOL], model="claude-x")) - estimate_tokens(request(model="claude-x"))
     assert 500 < of_claude < 600
 
 
@@ -66,8 +66,8 @@ def test_the_next_turn_is_the_last_count_and_an_estimate_of_the_rest() -> None:
     memory.remember_turn("p", request(), Usage(5000, 70))
     added = Message.user("x" * 400)
 
-    assert memory.size("p", request(HELLO, ANSWER, added)) == Size(5000 + 70 + 104)
-    assert memory.size("p", request(HELLO, ANSWER, added, added)) == Size(5000 + 70 + 208)
+    assert memory.measure("p", request(HELLO, ANSWER, added)) == PromptSize(5000 + 70 + 104)
+    assert memory.measure("p", request(HELLO, ANSWER, added, added)) == PromptSize(5000 + 70 + 208)
 
 
 def test_reasoning_is_counted_only_if_it_is_sent_back() -> None:
@@ -75,8 +75,8 @@ def test_reasoning_is_counted_only_if_it_is_sent_back() -> None:
     memory.remember_turn("p", request(), Usage(100, 70, reasoning_tokens=60))
     thought = Message("assistant", (ThinkingBlock("Hm.", "sig"), TextBlock("A model.")))
 
-    assert memory.size("p", request(HELLO, ANSWER)).tokens == 110
-    assert memory.size("p", request(HELLO, thought)).tokens == 170
+    assert memory.measure("p", request(HELLO, ANSWER)).tokens == 110
+    assert memory.measure("p", request(HELLO, thought)).tokens == 170
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_count_does_not_apply_to_another_conversation(provider: str, other: di
     memory.remember_turn("p", request(), Usage(5000, 70))
     asked = request(**{"messages": (HELLO, ANSWER, HELLO), **other})
 
-    assert memory.size(provider, asked) == Size(estimate(asked))
+    assert memory.measure(provider, asked) == PromptSize(estimate_tokens(asked))
 
 
 def test_the_latest_known_turn_is_the_base() -> None:
@@ -103,24 +103,24 @@ def test_the_latest_known_turn_is_the_base() -> None:
     memory.remember_turn("p", request(), Usage(100, 10))
     memory.remember_turn("p", request(HELLO, ANSWER, HELLO), Usage(900, 10))
 
-    assert memory.size("p", request(HELLO, ANSWER, HELLO, ANSWER)).tokens == 910
+    assert memory.measure("p", request(HELLO, ANSWER, HELLO, ANSWER)).tokens == 910
 
 
 def test_only_a_requested_count_is_exact() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(5000, 70))
-    assert memory.size("p", request()) == Size(5000)
+    assert memory.measure("p", request()) == PromptSize(5000)
 
     memory.remember_count("p", request(), 4000)
-    assert memory.size("p", request()) == Size(4000, exact=True)
-    assert not memory.size("p", request(thinking="high")).exact
+    assert memory.measure("p", request()) == PromptSize(4000, exact=True)
+    assert not memory.measure("p", request(thinking="high")).exact
 
 
 def test_a_turn_without_usage_is_not_remembered() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage())
 
-    assert memory.size("p", request()) == Size(estimate(request()))
+    assert memory.measure("p", request()) == PromptSize(estimate_tokens(request()))
 
 
 def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:
@@ -129,17 +129,17 @@ def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:
     for each in asked:
         memory.remember_count("p", each, 1)
 
-    assert [memory.size("p", each).exact for each in asked] == [False, True, True]
+    assert [memory.measure("p", each).exact for each in asked] == [False, True, True]
 
 
 def test_messages_that_are_equal_only_when_joined_have_different_keys() -> None:
     memory = TokenMemory()
     memory.remember_count("p", request(Message("user", (TextBlock("ab"), TextBlock("c")))), 1)
 
-    assert not memory.size("p", request(Message("user", (TextBlock("a"), TextBlock("bc"))))).exact
+    assert not memory.measure("p", request(Message("user", (TextBlock("a"), TextBlock("bc"))))).exact
     memory.remember_count("p", request(Message.user("atextb")), 1)
-    assert not memory.size("p", request(Message("user", (TextBlock("a"), TextBlock("b"))))).exact
+    assert not memory.measure("p", request(Message("user", (TextBlock("a"), TextBlock("b"))))).exact
     image = "A" * 4000
     memory.remember_count("p", request(Message("user", (ImageBlock(image),))), 1)
-    assert memory.size("p", request(Message("user", (ImageBlock(image),)))).exact
-    assert not memory.size("p", request(Message("user", (ImageBlock(image[:-1] + "B"),)))).exact
+    assert memory.measure("p", request(Message("user", (ImageBlock(image),)))).exact
+    assert not memory.measure("p", request(Message("user", (ImageBlock(image[:-1] + "B"),)))).exact

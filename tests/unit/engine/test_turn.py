@@ -38,7 +38,7 @@ from jumpseat.chat import (
     UsageEvent,
     WarningEvent,
 )
-from jumpseat.engine import TurnAsk, run_turn
+from jumpseat.engine import TurnRequest, run_turn
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 
 AT_ONCE = ServerError("Overloaded.", retry_after=0)
@@ -47,7 +47,7 @@ HALF_SAID = TextBlock("Hi", origin=Origin("fake", "m"))
 
 
 async def run(
-    adapter: ScriptedAdapter, asked: TurnAsk | None = None, **table: Any
+    adapter: ScriptedAdapter, asked: TurnRequest | None = None, **table: Any
 ) -> tuple[Response | ChatError, RecordingSink]:
     """Return the turn's response or error, and the sink with its events."""
     sink = RecordingSink()

@@ -26,7 +26,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.engine import TurnAsk
+from jumpseat.engine import TurnRequest
 from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.params import ChatStartParams
@@ -61,7 +61,7 @@ EVERY: list[ContentBlock] = [
 ]
 
 
-def asked(**params: Any) -> TurnAsk:
+def asked(**params: Any) -> TurnRequest:
     whole = {"messages": [{"role": "user", "content": "hi"}], **params}
     return turn_from_wire(ChatStartParams.model_validate(whole))
 
@@ -148,7 +148,7 @@ def test_every_key_reaches_the_ask() -> None:
         initiator="agent",
     )
 
-    assert ask == TurnAsk(
+    assert ask == TurnRequest(
         messages=asked().messages,
         system="Be brief.",
         model="a:b",
@@ -176,7 +176,7 @@ def test_an_output_mode_may_be_a_word(value: str) -> None:
 
 
 def test_absent_values_have_the_contracts_defaults() -> None:
-    assert asked() == TurnAsk(messages=asked().messages)
+    assert asked() == TurnRequest(messages=asked().messages)
 
 
 @pytest.mark.requirement("2:result-media")

@@ -134,7 +134,7 @@ class OllamaAdapter(EndpointAdapter):
             return request, []
         if images:
             raise RequestError(
-                f"The model {request.model} of {self._provider} does not take images.",
+                f"The model {request.model} of {self._provider} does not accept images.",
                 provider=self._provider,
                 hint="Remove the images from the conversation, or choose a model that takes images.",
             )

@@ -50,10 +50,12 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
     """Run a turn, stream its events and respond with the whole answer."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        ask = turn_from_wire(call.params, session.shown_paths)
-        keeper = create_keeper(session, ask, turn_id) if call.params.keep else None
+        turn_request = turn_from_wire(call.params, session.shown_paths)
+        keeper = create_keeper(session, turn_request, turn_id) if call.params.keep else None
         with recording_use(session, keeper):
-            response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)
+            response = await run_turn(
+                session.registry, turn_request, sink, session.memory, session.tokens, keeper
+            )
         return result_to_wire(response, turn_id)
 
     transcript = None

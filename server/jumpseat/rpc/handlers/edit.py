@@ -20,15 +20,15 @@ async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> Han
     """Run the turn that rewrites the target, stream its events and respond with the replacement too."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        ask, target = edit_from_wire(call.params, session.shown_paths)
+        turn_request, target = edit_from_wire(call.params, session.shown_paths)
         instruction = call.params.instruction
         keeper = None
         if call.params.keep:
             # Keep only the user's text, not the prompt that the engine adds around it.
             kept = Message("user", (target, TextBlock(instruction)))
-            keeper = create_keeper(session, ask, turn_id, [kept])
+            keeper = create_keeper(session, turn_request, turn_id, [kept])
         with recording_use(session, keeper):
-            edit = await run_edit(session.registry, ask, target, instruction, sink, keeper)
+            edit = await run_edit(session.registry, turn_request, target, instruction, sink, keeper)
         result = result_to_wire(edit.response, turn_id)
         return result if edit.replacement is None else {**result, "replacement": edit.replacement}
 

@@ -21,7 +21,7 @@ from jumpseat.connections.keeping import ID_RULE, can_be_kept
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.wording import name_commands
-from jumpseat.engine import Finding, TurnAsk, check_ask, finding_of
+from jumpseat.engine import Finding, TurnRequest, check_turn, to_finding
 from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.handlers.transcript import LONG_TEXT, find_role_names
@@ -51,8 +51,8 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
     read = await compute(
         takes_long, parse, text, roles=await find_role_names(session, front.model), front=front
     )
-    ask, findings = await compute(takes_long, _decode_turn, read)
-    findings += await check_ask(session.registry, ask, session.tokens)
+    turn_request, findings = await compute(takes_long, _decode_turn, read)
+    findings += await check_turn(session.registry, turn_request, session.tokens)
     if "conversation" in front.places and not (front.conversation and can_be_kept(front.conversation)):
         message = f"conversation is ignored: it {ID_RULE}."
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
@@ -61,7 +61,7 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
     return {"diagnostics": name_commands(diagnostics, session.commands)}
 
 
-def _decode_turn(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
+def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
     """Return the turn of a chat with this text without its invalid params, and a finding for each of them."""
     given = {
         "messages": to_wire(read.messages) or _QUESTION,
@@ -78,7 +78,7 @@ def _decode_turn(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
             problems = [
                 Problem(each["path"], each["message"]) for each in to_wire_error(error).data["errors"]
             ]
-            findings += map(finding_of, problems)
+            findings += map(to_finding, problems)
             wrong = params.keys() & {problem.path.partition(".")[0] for problem in problems}
             if not wrong:
                 raise

@@ -129,7 +129,7 @@ def assert_valid_in_next_chat(events: Sequence[StreamEvent], before: Sequence[Me
         try:
             back = through_the_wire(message)
             conversation = (*before, back, _next_message(back))
-            Conversation(conversation).arranged([])
+            Conversation(conversation).arrange([])
         except ValueError as error:
             raise AssertionError(f"{message.content!r} was rejected: {error}") from error
         except InvalidRequestError as error:

@@ -43,7 +43,7 @@ More exchanges would look like abuse.
 FIRST_BACKOFF_SECONDS = 0.25
 """The delay after the first failure, shorter than the engine's so that the engine's retries reach GitHub."""
 
-LONGEST_BACKOFF_SECONDS = 60.0
+MAX_BACKOFF_SECONDS = 60.0
 FINAL_SECONDS = 30.0
 """The time that a non-retryable failure is cached. The user may fix its cause in the meantime."""
 
@@ -387,9 +387,7 @@ class CopilotCredential:
         seconds = FINAL_SECONDS
         if error.retryable:
             backoff = FIRST_BACKOFF_SECONDS * 2.0 ** min(in_a_row, _MOST_DOUBLINGS)
-            seconds = (
-                min(backoff, LONGEST_BACKOFF_SECONDS) if error.retry_after is None else error.retry_after
-            )
+            seconds = min(backoff, MAX_BACKOFF_SECONDS) if error.retry_after is None else error.retry_after
         self._failures[route] = _Failure(error, in_a_row, self._clock.monotonic() + seconds)
 
 

@@ -70,7 +70,7 @@ def readable(
         for block in message.content:
             if isinstance(block, DocumentBlock) and not takes_document(block, documents):
                 raise RequestError(
-                    f"{request.model} does not take documents of the type {document_type(block)}.",
+                    f"{request.model} does not accept documents of the type {document_type(block)}.",
                     hint="Attach the document's text, or choose a Claude model.",
                 )
     images = info is None or info.supports_vision is not False

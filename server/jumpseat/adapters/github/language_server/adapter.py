@@ -282,14 +282,14 @@ class LanguageServerAdapter(Adapter):
         """
         if request.tools and request.tool_choice != "none":
             raise RequestError(
-                f"{self._provider} does not take tools: the language server runs its own.",
+                f"{self._provider} does not accept tools: the language server runs its own.",
                 provider=self._provider,
                 hint="Send the chat without tools, or choose another provider.",
             )
         has_images = any(block.type == "image" for message in request.messages for block in message.content)
         if has_images and not self.capabilities.vision:
             raise RequestError(
-                f"{self._provider} does not take images: it completes text.",
+                f"{self._provider} does not accept images: it completes text.",
                 provider=self._provider,
                 hint="Remove the images from the conversation, or choose another provider.",
             )

@@ -29,7 +29,7 @@ async def test_tools_are_refused_unless_none_may_be_called(
 ) -> None:
     adapter = make(chat_api=chat_api)
 
-    with pytest.raises(RequestError, match="does not take tools"):
+    with pytest.raises(RequestError, match="does not accept tools"):
         await events(adapter, ask(tools=(TOOL,)))
     assert not {"conversation/create", PANEL} & set(fake.methods)
     assert await events(adapter, ask(tools=(TOOL,), tool_choice="none"))
@@ -40,7 +40,7 @@ async def test_tools_are_refused_unless_none_may_be_called(
 async def test_a_completion_refuses_images(fake: FakeLanguageServer, make: Make, chat_api: str) -> None:
     without_conversations(fake)
 
-    with pytest.raises(RequestError, match="does not take images"):
+    with pytest.raises(RequestError, match="does not accept images"):
         await events(make(chat_api=chat_api), ask(messages=[IMAGE]))
     assert PANEL not in fake.methods
 

@@ -20,7 +20,7 @@ from jumpseat.engine.shown_paths import ShownPaths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnAsk:
+class TurnRequest:
     """A client's request for a turn. Names are unresolved; absent values are None."""
 
     messages: Sequence[Message]
