@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from jumpseat.conversations.library import ConversationLibrary
     from jumpseat.conversations.prune import Limits
     from jumpseat.conversations.records import BegunTurn, NewTurn
-    from jumpseat.conversations.rows import Kept, Row
+    from jumpseat.conversations.rows import KeptConversation, Row
     from jumpseat.conversations.store import Change, ConversationStore, UnknownConversationError
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "Change",
     "ConversationLibrary",
     "ConversationStore",
-    "Kept",
+    "KeptConversation",
     "Limits",
     "NewTurn",
     "Row",
@@ -37,7 +37,7 @@ __getattr__ = deferred(
         "library": "ConversationLibrary",
         "prune": "Limits",
         "records": "BegunTurn NewTurn",
-        "rows": "Kept Row",
+        "rows": "KeptConversation Row",
         "store": "Change ConversationStore UnknownConversationError",
     },
 )

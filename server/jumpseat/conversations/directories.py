@@ -17,7 +17,7 @@ def directory_key(directory: str) -> str:
     return key.encode("utf-8", "backslashreplace").decode()
 
 
-def resolved(directory: str) -> str:
+def resolve_links(directory: str) -> str:
     """Return the directory with its links resolved, as far as it exists."""
     try:
         return os.path.realpath(directory)
@@ -30,7 +30,7 @@ def conversations_directory(state_dir: Path) -> Path:
     return state_dir / "conversations"
 
 
-def refuse_unsafe(directory: Path) -> None:
+def check_directory(directory: Path) -> None:
     """Check that no other user can change the kept conversations; a missing directory passes.
 
     Raises:

@@ -40,7 +40,7 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def id_of(file_name: str) -> tuple[str, bool] | None:
+def parse_file_name(file_name: str) -> tuple[str, bool] | None:
     """Return the id of the conversation that a file belongs to, and whether it is only a copy.
 
     The result is None if the file does not belong to a conversation.
@@ -106,9 +106,11 @@ class Files:
 
     def copies(self, conversation_id: str) -> list[Path]:
         """Return the set-aside and unfinished copies of the conversation's file."""
-        return [each for each in self.directory.iterdir() if id_of(each.name) == (conversation_id, True)]
+        return [
+            each for each in self.directory.iterdir() if parse_file_name(each.name) == (conversation_id, True)
+        ]
 
-    def all(self) -> Iterator[tuple[str, Stamp]]:
+    def list_files(self) -> Iterator[tuple[str, Stamp]]:
         """Yield every conversation's id with the stamp of its file."""
         try:
             entries = os.scandir(self.directory)
@@ -116,7 +118,7 @@ class Files:
             return
         with entries:
             for entry in entries:
-                id_, is_copy = id_of(entry.name) or ("", True)
+                id_, is_copy = parse_file_name(entry.name) or ("", True)
                 if not is_copy:
                     try:
                         status = entry.stat(follow_symlinks=False)
@@ -148,7 +150,7 @@ class Files:
             self._cache.pop(conversation_id, None)
             return None
         if cached:
-            self._keep(conversation_id, read)
+            self._cache_read(conversation_id, read)
         return read
 
     def _read(self, conversation_id: str, path: Path, descriptor: int) -> ReadFile:
@@ -193,14 +195,14 @@ class Files:
         """
         if read.state.version > FORMAT_VERSION:
             raise StateError(
-                f"{read.path} was written by a newer version of jumpseat and is left as it is.",
+                f"{read.path} was written by a newer version of jumpseat and is not changed.",
                 hint="Update jumpseat.",
             )
-        data = lines.seam(read.tail) + lines.encoded(new)
+        data = lines.join_bytes(read.tail) + lines.encode_lines(new)
         descriptor = lines.append(read.path, data, size=read.size)
         read.unannounced = 0 if announced else read.unannounced + len(data)
         read.offset, read.tail = read.size + len(data), b""
-        self._written(read, new, descriptor)
+        self._note_write(read, new, descriptor)
         return descriptor
 
     def create(self, conversation_id: str, new: Sequence[Mapping[str, Any]]) -> tuple[ReadFile, int]:
@@ -210,12 +212,12 @@ class Files:
             OSError: the file cannot be written; it does not exist.
             ValueError: a line cannot be represented in JSON.
         """
-        data = lines.encoded(new)
+        data = lines.encode_lines(new)
         path = self.path(conversation_id)
         descriptor = lines.create(path, data)
         read = ReadFile(path, State(conversation_id), offset=len(data), head=data[:_HEAD])
-        self._written(read, new, descriptor)
-        self._keep(conversation_id, read)
+        self._note_write(read, new, descriptor)
+        self._cache_read(conversation_id, read)
         return read, descriptor
 
     def set_aside(self, read: ReadFile) -> ReadFile | None:
@@ -242,12 +244,12 @@ class Files:
             each.unlink(missing_ok=True)
         return existed
 
-    def _written(self, read: ReadFile, new: Sequence[Mapping[str, Any]], descriptor: int) -> None:
+    def _note_write(self, read: ReadFile, new: Sequence[Mapping[str, Any]], descriptor: int) -> None:
         status = os.fstat(descriptor)
         read.inode, read.changed_ns = status.st_ino, status.st_mtime_ns
         read.new_texts = [text for line in new for text in read.state.apply(line)]
 
-    def _keep(self, conversation_id: str, read: ReadFile) -> None:
+    def _cache_read(self, conversation_id: str, read: ReadFile) -> None:
         self._cache[conversation_id] = read
         self._cache.move_to_end(conversation_id)
         size = sum(each.size for each in self._cache.values())
@@ -272,7 +274,7 @@ def _fold(read: ReadFile, data: bytes) -> None:
     """Fold new bytes, which start at the file's offset, into its state."""
     start = read.offset
     read.new_texts, read.unannounced = [], 0
-    for end, line in lines.decoded(data):
+    for end, line in lines.decode_lines(data):
         try:
             if line is None:
                 raise DamagedError("a line is not JSON")

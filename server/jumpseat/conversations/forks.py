@@ -15,7 +15,7 @@ _FORK = re.compile(r"\d{8}-\d{6}-(?P<parent>[0-9a-f]{8})-[0-9a-f]{8}")
 """The id of a fork. It contains a digest of the parent's id, to find its entry without reading its file."""
 
 
-def fork_id(parent: str, now: datetime) -> str:
+def new_fork_id(parent: str, now: datetime) -> str:
     """Create an id for a new fork of a conversation."""
     return f"{now:%Y%m%d-%H%M%S}-{_digest(parent)}-{secrets.token_hex(4)}"
 
@@ -30,7 +30,7 @@ class Forks:
         """
         self._directory = directory / DIRECTORY
 
-    def of(self, parent: str) -> list[str]:
+    def list_forks(self, parent: str) -> list[str]:
         """Return the ids of a conversation's forks, and of those of any other with the same digest."""
         try:
             return sorted(each.name for each in (self._directory / _digest(parent)).iterdir())

@@ -22,8 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from jumpseat.conversations.directories import refuse_unsafe
-from jumpseat.conversations.index_cleaning import clean, due
+from jumpseat.conversations.directories import check_directory
+from jumpseat.conversations.index_cleaning import read_due_time, run_cleaning_step
 from jumpseat.conversations.index_pages import Page, changes_since, read_page
 from jumpseat.conversations.index_tables import (
     CLEAN_SECONDS,
@@ -137,7 +137,7 @@ class ConversationIndex:
             # If this fails, the next process that opens the index completes it.
             with contextlib.suppress(sqlite3.Error, OSError, StateError):
                 if self._pending or self._file is not None:
-                    refuse_unsafe(self._store.directory)
+                    check_directory(self._store.directory)
                     self._finish(self._file_tables())
             self._close_file()
             self._close_memory()
@@ -147,8 +147,12 @@ class ConversationIndex:
     def _finish(self, tables: IndexTables) -> None:
         self._write_pending(tables, CLOSE_SECONDS)
         end = time.monotonic() + CLEAN_AT_CLOSE_SECONDS
-        while (at := due(tables)) is not None and at < time.time() + CLEAN_SECONDS and time.monotonic() < end:
-            clean(tables, keep_names=False)
+        while (
+            (at := read_due_time(tables)) is not None
+            and at < time.time() + CLEAN_SECONDS
+            and time.monotonic() < end
+        ):
+            run_cleaning_step(tables, keep_names=False)
 
     def _start_work(self) -> None:
         self._wake.set()
@@ -163,7 +167,7 @@ class ConversationIndex:
             self._wake.wait(seconds)
             self._wake.clear()
             try:
-                seconds = self._use(self._clean_if_due, fill_seconds=STEP_SECONDS, in_background=True)
+                seconds = self._run(self._clean_if_due, fill_seconds=STEP_SECONDS, in_background=True)
             except (sqlite3.Error, OSError, StateError) as error:
                 logger.debug("the index %s will be written later: %s", self._path, error)
                 seconds = RETRY_SECONDS
@@ -173,10 +177,10 @@ class ConversationIndex:
         """Run one cleaning transaction; return the seconds until the next task, None if there is none."""
         if self._pending or self._stale:
             return 0.0
-        at = None if tables is self._memory else due(tables)
+        at = None if tables is self._memory else read_due_time(tables)
         if at is None or at > time.time():
             return None if at is None else at - time.time()
-        clean(tables)
+        run_cleaning_step(tables)
         return 0.0
 
     def _read(
@@ -186,9 +190,9 @@ class ConversationIndex:
             with transaction(tables.connection, "BEGIN"):
                 return read(tables)
 
-        return self._use(in_transaction, fill_seconds=fill_seconds, in_background=in_background)
+        return self._run(in_transaction, fill_seconds=fill_seconds, in_background=in_background)
 
-    def _use(
+    def _run(
         self, action: Callable[[IndexTables], T], *, fill_seconds: float, in_background: bool = False
     ) -> T:
         """Open the index if necessary, write pending changes, and call `action`.
@@ -202,14 +206,14 @@ class ConversationIndex:
             StateError: the directory is not safe.
             sqlite3.Error: the index cannot be used, not even in memory.
         """
-        refuse_unsafe(self._store.directory)
+        check_directory(self._store.directory)
         with self._lock:
             if in_background and self._closed:
                 raise sqlite3.ProgrammingError("it was closed")
             if self._store.directory.is_dir():
                 for is_last in (False, True):
                     try:
-                        result = self._try(self._file_tables(), action, fill_seconds)
+                        result = self._try_tables(self._file_tables(), action, fill_seconds)
                         self._close_memory()
                         return result
                     except (sqlite3.Error, OSError) as error:
@@ -224,9 +228,9 @@ class ConversationIndex:
                             with contextlib.suppress(OSError):
                                 self._delete_file()
             self._close_file()
-            return self._try(self._memory_tables(), action, fill_seconds)
+            return self._try_tables(self._memory_tables(), action, fill_seconds)
 
-    def _try(self, tables: IndexTables, action: Callable[[IndexTables], T], fill_seconds: float) -> T:
+    def _try_tables(self, tables: IndexTables, action: Callable[[IndexTables], T], fill_seconds: float) -> T:
         try:
             self._write_pending(tables, STEP_SECONDS)
             self._write_stale(tables, fill_seconds)
@@ -240,7 +244,7 @@ class ConversationIndex:
     def _file_tables(self) -> IndexTables:
         """Return the tables in the file, which is opened or reopened if necessary."""
         # Another daemon may have deleted the file, or rebuilt it for another version.
-        if self._file is not None and self._inode == _inode_of(self._path) and self._file.are_ours():
+        if self._file is not None and self._inode == _read_inode(self._path) and self._file.are_ours():
             return self._file
         self._close_file()
         tables = self._open_file()
@@ -252,7 +256,7 @@ class ConversationIndex:
             if not tables.prepare():
                 raise OSError(f"a daemon of another version uses {self._path}")
         self._synchronize(tables)
-        if due(tables) is not None:
+        if read_due_time(tables) is not None:
             self._start_work()
         return tables
 
@@ -349,6 +353,6 @@ class ConversationIndex:
         self._memory = None
 
 
-def _inode_of(path: Path) -> int | None:
+def _read_inode(path: Path) -> int | None:
     stamp = stamp_of(path)
     return None if stamp is None else stamp[1]

@@ -25,13 +25,13 @@ _TEXTS, _BEGIN_MERGE, _MERGE, _IDS, _PAGES = range(5)
 """The stages of a cleaning."""
 
 
-def due(tables: IndexTables) -> float | None:
+def read_due_time(tables: IndexTables) -> float | None:
     """Return the time of the next cleaning, in seconds since 1970; None if there is nothing to clean."""
     (time_,) = tables.connection.execute("SELECT clean_at FROM state").fetchone()
     return None if time_ is None else float(time_)
 
 
-def clean(tables: IndexTables, *, keep_names: bool = True) -> None:
+def run_cleaning_step(tables: IndexTables, *, keep_names: bool = True) -> None:
     """Run the next transaction of a cleaning that is due.
 
     Args:

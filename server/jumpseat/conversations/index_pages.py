@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jumpseat.chat import InvalidRequestError
-from jumpseat.conversations.directories import directory_key, resolved
-from jumpseat.conversations.index_tables import TEXTS_BITS, folded, row_from_json
+from jumpseat.conversations.directories import directory_key, resolve_links
+from jumpseat.conversations.index_tables import TEXTS_BITS, fold_text, row_from_json
 from jumpseat.conversations.rows import Row
 
-MOST_NAMED_CHANGES = 100
+MAX_NAMED_CHANGES = 100
 """The most changes that are named individually; more are reported as one change of everything."""
 
 _TRIGRAM = 3
 
-_MOST_CONDITIONS = 100
+_MAX_CONDITIONS = 100
 """The most words with conditions of their own, and trigrams per word: SQLite limits expression depth."""
 
 _HAS_TEXT = (
@@ -102,11 +102,11 @@ def read_page(
         InvalidRequestError: the cursor is invalid.
     """
     generation, changes = connection.execute("SELECT generation, changes FROM state").fetchone()
-    after = _decoded(cursor) if cursor is not None else None
+    after = _decode_cursor(cursor) if cursor is not None else None
     if after is not None and after.generation != generation:
         # The index was rebuilt: its rows have the same order, but their changes have new numbers.
         after = after._replace(changes=changes)
-    conditions = _filter(directory, query, trigrams=trigrams)
+    conditions = _build_filter(directory, query, trigrams=trigrams)
 
     changed: list[_Found] = []
     are_more_changed = False
@@ -133,7 +133,7 @@ def read_page(
         del others[rest:]
         # If this page has only changed rows, the position stays the same.
         last = others[-1] if others else after or _START
-        next_cursor = _encoded(_Cursor(last.updated, last.id, changes, generation))
+        next_cursor = _encode_cursor(_Cursor(last.updated, last.id, changes, generation))
     rows = sorted(changed, reverse=True) + others
     return Page(tuple(row_from_json(row.json) for row in rows), next_cursor)
 
@@ -155,28 +155,28 @@ def _select(
     return [_Found(*row) for row in rows]
 
 
-def _filter(directory: str | None, query: str | None, *, trigrams: bool) -> _Filter:
+def _build_filter(directory: str | None, query: str | None, *, trigrams: bool) -> _Filter:
     conditions: list[str] = []
     values: list[Any] = []
     if directory is not None:
-        key = directory_key(resolved(directory))
+        key = directory_key(resolve_links(directory))
         conditions.append("substr(directory, 1, ?) = ?")
         values += [len(key), key]
-    words = sorted(set(folded(query or "").split()), key=len, reverse=True)
-    for word in words[:_MOST_CONDITIONS]:
+    words = sorted(set(fold_text(query or "").split()), key=len, reverse=True)
+    for word in words[:_MAX_CONDITIONS]:
         if trigrams and len(word) >= _TRIGRAM:
-            starts = range(min(len(word) - 2, _MOST_CONDITIONS))
+            starts = range(min(len(word) - 2, _MAX_CONDITIONS))
             conditions.append(_MAY_HAVE_WORD)
-            values.append(" ".join(f'"{_quoted(word[at : at + _TRIGRAM])}"' for at in starts))
+            values.append(" ".join(f'"{_escape_quotes(word[at : at + _TRIGRAM])}"' for at in starts))
         conditions.append(_HAS_WORD)
         values.append(word)
-    if more := words[_MOST_CONDITIONS:]:
+    if more := words[_MAX_CONDITIONS:]:
         conditions.append(_HAS_WORDS)
         values.append(json.dumps(more))
     return _Filter("".join(f" AND {each}" for each in conditions), tuple(values))
 
 
-def _quoted(text: str) -> str:
+def _escape_quotes(text: str) -> str:
     return text.replace('"', '""')
 
 
@@ -196,25 +196,25 @@ def changes_since(connection: sqlite3.Connection, known: int) -> tuple[list[str]
     ids = connection.execute(
         "SELECT id FROM (SELECT id, change FROM conversations WHERE change > :known"
         " UNION ALL SELECT id, change FROM deleted WHERE change > :known) ORDER BY change LIMIT :limit",
-        {"known": known, "limit": MOST_NAMED_CHANGES + 1},
+        {"known": known, "limit": MAX_NAMED_CHANGES + 1},
     ).fetchall()
-    return (None if len(ids) > MOST_NAMED_CHANGES else [id_ for (id_,) in ids]), max(known, changes)
+    return (None if len(ids) > MAX_NAMED_CHANGES else [id_ for (id_,) in ids]), max(known, changes)
 
 
-def _encoded(cursor: _Cursor) -> str:
+def _encode_cursor(cursor: _Cursor) -> str:
     return base64.urlsafe_b64encode(json.dumps(cursor, separators=(",", ":")).encode()).decode()
 
 
-def _decoded(text: str) -> _Cursor:
+def _decode_cursor(text: str) -> _Cursor:
     try:
         cursor = _Cursor(*json.loads(base64.b64decode(text.encode("ascii"), b"-_", validate=True)))
     except (binascii.Error, ValueError, TypeError, RecursionError):
-        raise _bad_cursor() from None
+        raise _make_cursor_error() from None
     is_valid = all(type(value) is kind for value, kind in zip(cursor, (int, str, int, str), strict=True))
     if not is_valid or not all(abs(number) < 1 << 63 for number in (cursor.updated, cursor.changes)):
-        raise _bad_cursor()
+        raise _make_cursor_error()
     return cursor
 
 
-def _bad_cursor() -> InvalidRequestError:
+def _make_cursor_error() -> InvalidRequestError:
     return InvalidRequestError.at("cursor", "must be the nextCursor of an earlier list")

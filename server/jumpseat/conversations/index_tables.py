@@ -66,7 +66,7 @@ CREATE VIRTUAL TABLE trigrams USING fts5(
 """
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text as it is stored and searched: without case, with each accented letter in one form."""
     # SQLite's texts cannot contain lone surrogates or NUL.
     folded = unicodedata.normalize("NFC", text.casefold()).replace("\0", " ")
@@ -179,10 +179,10 @@ class IndexTables:
             texts: the texts of its messages.
             add: whether to add the texts to the earlier ones; if not, they replace them.
         """
-        number = self._number(row.id)
+        number = self._find_number(row.id)
         values = (
             (row.updated_at - _EPOCH) // timedelta(microseconds=1),
-            self._next_change(),
+            self._allocate_change(),
             None if row.cwd is None else directory_key(row.cwd),
             json.dumps(_row_to_json(row)),
             *stamp,
@@ -205,12 +205,12 @@ class IndexTables:
 
     def remove(self, id_: str, *, pruned: bool = False) -> None:
         """Remove a conversation from lists, record its deletion, and schedule the removal of its texts."""
-        number = self._number(id_)
+        number = self._find_number(id_)
         if number is None:
             return
         self.connection.execute("DELETE FROM conversations WHERE number = ?", [number])
         self.connection.execute("INSERT INTO removed VALUES (?)", [number])
-        change = self._next_change()
+        change = self._allocate_change()
         self.connection.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?)", [id_, change])
         # A cleaning that has begun does not remove these texts; the next one does.
         (removed,) = self.connection.execute(
@@ -226,7 +226,7 @@ class IndexTables:
 
     def remove_texts(self, number: int) -> None:
         """Remove all texts of a conversation."""
-        self._remove_texts(*_ids_of_texts(number))
+        self._remove_texts(*_text_id_range(number))
 
     def merge(self, pages: int) -> int:
         """Merge trigram segments with FTS5's command `merge`; return the number of changed rows."""
@@ -234,11 +234,11 @@ class IndexTables:
         self.connection.execute("INSERT INTO trigrams (trigrams, rank) VALUES ('merge', ?)", [pages])
         return self.connection.total_changes - before
 
-    def _number(self, id_: str) -> int | None:
+    def _find_number(self, id_: str) -> int | None:
         found = self.connection.execute("SELECT number FROM conversations WHERE id = ?", [id_]).fetchone()
         return None if found is None else found[0]
 
-    def _next_change(self) -> int:
+    def _allocate_change(self) -> int:
         self.connection.execute(
             "UPDATE state SET changes = max(changes + 1, ?) WHERE rowid = 1", [time.time_ns() // 1000]
         )
@@ -246,14 +246,14 @@ class IndexTables:
         return int(change)
 
     def _put_texts(self, number: int, title: str, texts: Iterable[str], *, add: bool) -> None:
-        first, last = _ids_of_texts(number)
+        first, last = _text_id_range(number)
         # The title comes first, so that it can be replaced when it changes.
         self._remove_texts(first, first if add else last)
         (highest,) = self.connection.execute(
             "SELECT coalesce(max(id), ?) FROM texts WHERE id BETWEEN ? AND ?", [first, first, last]
         ).fetchone()
-        joined = folded("\n".join(texts))
-        new = [(first, folded(title))]
+        joined = fold_text("\n".join(texts))
+        new = [(first, fold_text(title))]
         if joined and highest < last:
             new.append((highest + 1, joined))
         self.connection.executemany("INSERT INTO texts VALUES (?, ?)", new)
@@ -272,7 +272,7 @@ class IndexTables:
         self.connection.execute("DELETE FROM texts WHERE id BETWEEN ? AND ?", [first, last])
 
 
-def _ids_of_texts(number: int) -> tuple[int, int]:
+def _text_id_range(number: int) -> tuple[int, int]:
     first = number << TEXTS_BITS
     return first, first + (1 << TEXTS_BITS) - 1
 

@@ -24,16 +24,16 @@ TORN = "torn"
 """The type of the line that follows an incomplete line left by a crash, and states its length."""
 
 
-def encoded(lines: Iterable[Mapping[str, Any]]) -> bytes:
+def encode_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
     """Return the lines as they are written.
 
     Raises:
         ValueError: a value cannot be represented in JSON.
     """
-    return b"".join(_encoded(line) + b"\n" for line in lines)
+    return b"".join(_encode_line(line) + b"\n" for line in lines)
 
 
-def _encoded(line: Mapping[str, Any]) -> bytes:
+def _encode_line(line: Mapping[str, Any]) -> bytes:
     try:
         try:
             return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
@@ -44,7 +44,7 @@ def _encoded(line: Mapping[str, Any]) -> bytes:
         raise ValueError(f"a line cannot be written as JSON: {error}") from error
 
 
-def decoded(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
+def decode_lines(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield each complete line with the offset of its end; None for a damaged line.
 
     A torn line is skipped together with the line that declares it. Data after the last line end is
@@ -53,7 +53,7 @@ def decoded(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
     start = 0
     broken: tuple[int, int] | None = None
     while (end := data.find(b"\n", start)) >= 0:
-        line = _decoded(data[start:end])
+        line = _decode_line(data[start:end])
         if broken is not None:
             is_declared = line is not None and line.get("type") == TORN and line.get("bytes") == broken[1]
             if not is_declared:
@@ -69,7 +69,7 @@ def decoded(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
         yield broken[0], None
 
 
-def _decoded(line: bytes) -> dict[str, Any] | None:
+def _decode_line(line: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(replace_escaped_nul(line))
     except (ValueError, RecursionError):
@@ -77,13 +77,13 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def seam(tail: bytes) -> bytes:
+def join_bytes(tail: bytes) -> bytes:
     """Return the bytes with which an append must start after an incomplete last line."""
     if not tail:
         return b""
-    if _decoded(tail) is not None:
+    if _decode_line(tail) is not None:
         return b"\n"  # Only the line end is missing.
-    return b"\n" + encoded([{"type": TORN, "bytes": len(tail)}])
+    return b"\n" + encode_lines([{"type": TORN, "bytes": len(tail)}])
 
 
 def create(path: Path, data: bytes) -> int:
@@ -163,5 +163,5 @@ def set_aside(path: Path, readable: bytes) -> Path:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-    logger.warning("%s is damaged; it was kept as %s, and what can be read of it is used", path, aside)
+    logger.warning("%s is damaged; it was renamed to %s, and its readable part is used", path, aside)
     return aside

@@ -8,7 +8,12 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from jumpseat.chat import ContentBlock, Message, ToolResultBlock, ToolUseBlock
-from jumpseat.conversations.same_content import MessageWords, begins_alike, is_same_content, words_of
+from jumpseat.conversations.same_content import (
+    MessageWords,
+    extract_words,
+    is_same_beginning,
+    is_same_content,
+)
 
 Clean: TypeAlias = Callable[[Message], Message]
 
@@ -51,7 +56,7 @@ class Placing:
         return self.kind != "fork", self.base
 
 
-def place(known: Known, messages: Sequence[Message], clean: Clean = lambda message: message) -> Placing:
+def place_turn(known: Known, messages: Sequence[Message], clean: Clean = lambda message: message) -> Placing:
     """Determine the place of a turn with these messages, if this conversation receives it.
 
     Args:
@@ -62,18 +67,18 @@ def place(known: Known, messages: Sequence[Message], clean: Clean = lambda messa
     inputs = len(known.inputs)
     answer = () if known.answer is None else (known.answer,)
     ours = [*known.inputs, *answer]
-    common = dict(_common(ours, messages, clean))
+    common = dict(_find_common(ours, messages, clean))
     end = common.get(inputs)
-    if end is not None and known.last != "none" and not _says_anything(messages[end:]):
+    if end is not None and known.last != "none" and not _has_content(messages[end:]):
         return Placing("retry", inputs, len(messages))
     if known.last != "open":
         if len(ours) in common:
             return Placing("continue", len(ours), common[len(ours)])
-        if end is not None and _replaces(known, messages[end], clean):
+        if end is not None and _can_replace(known, messages[end], clean):
             return Placing("continue", inputs, end)
     base = max(common)
     new = common[base]
-    if _is_empty(known) and base >= known.before_last and _says_anything(messages[new:]):
+    if _is_empty(known) and base >= known.before_last and _has_content(messages[new:]):
         return Placing("continue", base, new)
     return Placing("fork", base, new)
 
@@ -83,7 +88,7 @@ def _is_empty(known: Known) -> bool:
     return known.last in ("lost", "unfinished") and (known.answer is None or not known.answer.content)
 
 
-def _replaces(known: Known, message: Message, clean: Clean) -> bool:
+def _can_replace(known: Known, message: Message, clean: Clean) -> bool:
     """Whether a message may follow the last question instead of the kept partial answer."""
     if known.last not in ("lost", "unfinished"):
         return False
@@ -93,26 +98,28 @@ def _replaces(known: Known, message: Message, clean: Clean) -> bool:
     return (
         known.last == "lost"
         and known.answer is not None
-        and begins_alike(message.content, clean(known.answer).content)
+        and is_same_beginning(message.content, clean(known.answer).content)
     )
 
 
-def _says_anything(messages: Sequence[Message]) -> bool:
-    return any(words_of(message.content).digest for message in messages)
+def _has_content(messages: Sequence[Message]) -> bool:
+    return any(extract_words(message.content).digest for message in messages)
 
 
-def _common(ours: Sequence[Message], theirs: Sequence[Message], clean: Clean) -> Iterator[tuple[int, int]]:
+def _find_common(
+    ours: Sequence[Message], theirs: Sequence[Message], clean: Clean
+) -> Iterator[tuple[int, int]]:
     """Yield each number of our messages that the client has too, with the number of its matching messages."""
     own = done = 0
     while True:
         yield own, done
-        step = _step(ours, own, theirs, done, clean)
+        step = _match_next(ours, own, theirs, done, clean)
         if step is None:
             return
         own, done = own + step[0], done + step[1]
 
 
-def _step(
+def _match_next(
     ours: Sequence[Message], own: int, theirs: Sequence[Message], done: int, clean: Clean
 ) -> tuple[int, int] | None:
     """Return how many messages of each side are the next common ones; None if there are none."""
@@ -124,26 +131,26 @@ def _step(
         other = theirs[done]
         if other.role == role and is_same_content(role, other.content, mine.content):
             return 1, 1
-    our_words = words_of(mine.content)
+    our_words = extract_words(mine.content)
     if not our_words.digest:
         return 1, 0  # A client may drop an empty answer.
     if done == len(theirs):
         return None
-    their_words = words_of(other.content)
+    their_words = extract_words(other.content)
     if not their_words.digest:
         return 0, 1
     if other.role != role:
         return None
-    for count, joined in _joined(theirs, done, role, our_words):
+    for count, joined in _join_messages(theirs, done, role, our_words):
         if is_same_content(role, joined, mine.content):
             return 1, count
-    for count, joined in _joined(ours, own, role, their_words, clean):
+    for count, joined in _join_messages(ours, own, role, their_words, clean):
         if is_same_content(role, other.content, joined):
             return count, 1
     return None
 
 
-def _joined(
+def _join_messages(
     messages: Sequence[Message],
     start: int,
     role: str,
@@ -158,7 +165,7 @@ def _joined(
             return
         more = clean(message).content
         content += more
-        added = words_of(more)
+        added = extract_words(more)
         others, length = others + added.others, length + added.length
         if others > words.others or length > words.length:
             return
@@ -166,7 +173,7 @@ def _joined(
             yield count, content
 
 
-def cut(messages: Sequence[Message], count: int | None) -> int:
+def find_cut(messages: Sequence[Message], count: int | None) -> int:
     """Return how many messages to retain so that no retained call loses its result."""
     end = len(messages) if count is None else min(count, len(messages))
     unanswered: dict[str, int] = {}

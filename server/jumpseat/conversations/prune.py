@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jumpseat.conversations.files import id_of
+from jumpseat.conversations.files import parse_file_name
 from jumpseat.system.state_file import StateError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ PAUSE_SECONDS = 0.02
 SCAN_SHARE = 0.01
 """The most CPU time for scans, as a share of the time between them."""
 
-SCAN_AGAIN_SECONDS = 600.0
+SCAN_VALID_SECONDS = 600.0
 """The time for which a scan is valid. Changes by other processes are not noticed meanwhile."""
 
 
@@ -46,7 +46,7 @@ class Limits(NamedTuple):
     """The total size of all files."""
 
     @property
-    def most_bytes(self) -> float:
+    def max_bytes(self) -> float:
         """`max_megabytes` in bytes."""
         return self.max_megabytes * BYTES_PER_MEGABYTE or float("inf")
 
@@ -138,10 +138,10 @@ class Pruner:
         if not any(limits):
             return False
         scan = self._scans.get(limits)
-        if scan is None or time.monotonic() - scan.ended > SCAN_AGAIN_SECONDS:
+        if scan is None or time.monotonic() - scan.ended > SCAN_VALID_SECONDS:
             return True
         written = self._written - scan.written
-        return scan.oldest_ns < limits.oldest_ns or (written > 0 and scan.total + written > limits.most_bytes)
+        return scan.oldest_ns < limits.oldest_ns or (written > 0 and scan.total + written > limits.max_bytes)
 
     def _prune_batch(self, limits: Limits, left: set[str], deleted: list[str]) -> bool:
         """Delete for `BATCH_SECONDS`; return False if there is more to delete.
@@ -151,9 +151,9 @@ class Pruner:
             left: ids that must not be deleted; ids that cannot be deleted are added.
             deleted: receives the deleted ids.
         """
-        with self._store.locked():
+        with self._store.hold_lock():
             written, cpu = self._written, time.thread_time()
-            files = _files(self._store.directory)
+            files = _scan_files(self._store.directory)
             total = sum(each.bytes for each in files.values())
             by_age = sorted(files.items(), key=lambda item: item[1].changed_ns)
             cpu = time.thread_time() - cpu
@@ -162,7 +162,7 @@ class Pruner:
             for id_, each in by_age:
                 if id_ in left:
                     continue
-                if total <= limits.most_bytes and each.changed_ns >= limits.oldest_ns:
+                if total <= limits.max_bytes and each.changed_ns >= limits.oldest_ns:
                     oldest_ns = each.changed_ns
                     break
                 if time.monotonic() > end:
@@ -184,11 +184,11 @@ class Pruner:
             return False
 
 
-def _files(directory: Path) -> dict[str, _Files]:
+def _scan_files(directory: Path) -> dict[str, _Files]:
     found: dict[str, _Files] = {}
     with os.scandir(directory) as entries:
         for entry in entries:
-            if (named := id_of(entry.name)) is None:
+            if (named := parse_file_name(entry.name)) is None:
                 continue
             try:
                 status = entry.stat(follow_symlinks=False)

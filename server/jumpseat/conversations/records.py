@@ -12,8 +12,8 @@ from typing import Any
 
 from jumpseat.chat import ChatError, ContentBlock, Message, Response, TextBlock
 from jumpseat.chat.json_form import to_json_form
-from jumpseat.conversations.directories import resolved
-from jumpseat.conversations.redaction import redacted_form, redacted_message
+from jumpseat.conversations.directories import resolve_links
+from jumpseat.conversations.redaction import redact_form, redact_message
 from jumpseat.conversations.state import FORMAT_VERSION, State
 from jumpseat.system.secrets import KnownSecrets
 
@@ -57,19 +57,19 @@ class BegunTurn:
     """The conversation whose messages the turn does not continue, if it starts a fork."""
 
 
-def header_line(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str, Any]:
+def build_header(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str, Any]:
     """Return the first line of a new conversation."""
-    return _form(
+    return _build_line(
         turn.secrets,
         version=FORMAT_VERSION,
         id=conversation_id,
         createdAt=now,
-        cwd=_directory(turn),
+        cwd=_resolve_directory(turn),
         client=turn.client,
     )
 
 
-def fork_header_line(
+def build_fork_header(
     parent: State,
     messages: Sequence[Message],
     turn_ends: Sequence[int],
@@ -82,12 +82,12 @@ def fork_header_line(
 
     `turn` is the turn with which the fork starts; its client may differ from the parent's client.
     """
-    return _form(
+    return _build_line(
         secrets,
         version=FORMAT_VERSION,
         id=conversation_id,
         createdAt=now,
-        cwd=parent.directory if turn is None else _directory(turn),
+        cwd=parent.directory if turn is None else _resolve_directory(turn),
         client=parent.client if turn is None else turn.client,
         forkOf=parent.id,
         # Without common messages, the parent's title does not describe the fork.
@@ -100,11 +100,11 @@ def fork_header_line(
     )
 
 
-def begin_line(
+def build_begin_line(
     turn: NewTurn, key: str, base: int, new: Sequence[Message], state: State | None, now: datetime
 ) -> dict[str, Any]:
     """Return the line for the start of a turn after `base` messages of the conversation with this `state`."""
-    line = _form(
+    line = _build_line(
         turn.secrets,
         type="begin",
         turn=key,
@@ -116,8 +116,8 @@ def begin_line(
         provider=turn.provider,
         model=turn.model,
     )
-    system = redacted_form(turn.system, turn.secrets)
-    settings = redacted_form(to_json_form(turn.settings), turn.secrets)
+    system = redact_form(turn.system, turn.secrets)
+    settings = redact_form(to_json_form(turn.settings), turn.secrets)
     if system != (state.system if state else None):
         line["system"] = system
     if settings != (state.settings if state else {}):
@@ -125,7 +125,7 @@ def begin_line(
     return line
 
 
-def partial_line(
+def build_partial_line(
     begun: BegunTurn, known: Sequence[ContentBlock], content: Sequence[ContentBlock], now: datetime
 ) -> dict[str, Any] | None:
     """Return the line that continues the answer of a running turn; None if there is nothing new.
@@ -142,7 +142,7 @@ def partial_line(
         replace(block, text=secrets.without_open_end(block.text)) if isinstance(block, TextBlock) else block
         for block in content
     ]
-    blocks = redacted_message(Message("assistant", whole), secrets).content
+    blocks = redact_message(Message("assistant", whole), secrets).content
     if blocks == tuple(known):
         return None
     kept = 0
@@ -159,14 +159,16 @@ def partial_line(
         ):
             text = after.text.removeprefix(before.text)
             kept += 1
-    return _form(
+    return _build_line(
         secrets, type="partial", turn=begun.key, at=now, blocks=kept, text=text, content=blocks[kept:]
     )
 
 
-def end_line(begun: BegunTurn, response: Response, error: ChatError | None, now: datetime) -> dict[str, Any]:
+def build_end_line(
+    begun: BegunTurn, response: Response, error: ChatError | None, now: datetime
+) -> dict[str, Any]:
     """Return the line for the end of a turn; `response` is its complete or partial answer."""
-    return _form(
+    return _build_line(
         begun.turn.secrets,
         type="end",
         turn=begun.key,
@@ -183,17 +185,17 @@ def end_line(begun: BegunTurn, response: Response, error: ChatError | None, now:
     )
 
 
-def title_line(title: str, now: datetime, secrets: KnownSecrets) -> dict[str, Any]:
+def build_title_line(title: str, now: datetime, secrets: KnownSecrets) -> dict[str, Any]:
     """Return the line for a new title."""
-    return _form(secrets, type="title", title=title, at=now)
+    return _build_line(secrets, type="title", title=title, at=now)
 
 
-def _directory(turn: NewTurn) -> str | None:
+def _resolve_directory(turn: NewTurn) -> str | None:
     # The working directory of a client may be reached through links.
-    return None if turn.directory is None else resolved(str(turn.directory))
+    return None if turn.directory is None else resolve_links(str(turn.directory))
 
 
-def _form(secrets: KnownSecrets, **values: Any) -> dict[str, Any]:
+def _build_line(secrets: KnownSecrets, **values: Any) -> dict[str, Any]:
     """Return the values that are not None, redacted."""
     form: dict[str, Any] = to_json_form({key: value for key, value in values.items() if value is not None})
-    return {key: value if key in _STRUCTURE else redacted_form(value, secrets) for key, value in form.items()}
+    return {key: value if key in _STRUCTURE else redact_form(value, secrets) for key, value in form.items()}

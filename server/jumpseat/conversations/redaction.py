@@ -10,7 +10,7 @@ from jumpseat.chat import ContentBlock, Message
 from jumpseat.system.secrets import KnownSecrets
 
 
-def redacted_form(value: Any, secrets: KnownSecrets) -> Any:
+def redact_form(value: Any, secrets: KnownSecrets) -> Any:
     """Return a JSON value with redacted texts and keys."""
     if isinstance(value, str):
         return secrets.redact(value)
@@ -18,30 +18,30 @@ def redacted_form(value: Any, secrets: KnownSecrets) -> Any:
     if isinstance(value, Mapping):
         pairs = {}
         for key, item in value.items():
-            pairs[secrets.redact(key) if isinstance(key, str) else key] = redacted_form(item, secrets)
+            pairs[secrets.redact(key) if isinstance(key, str) else key] = redact_form(item, secrets)
         return pairs
     if isinstance(value, list | tuple):
         items = []
         for item in value:
-            items.append(redacted_form(item, secrets))  # noqa: PERF401 - for the stack
+            items.append(redact_form(item, secrets))  # noqa: PERF401 - for the stack
         return items
     return value
 
 
-def redacted_message(message: Message, secrets: KnownSecrets) -> Message:
+def redact_message(message: Message, secrets: KnownSecrets) -> Message:
     """Return the message as it is stored; the same object if it does not contain a secret."""
-    content = tuple(_redacted_block(block, secrets) for block in message.content)
+    content = tuple(_redact_block(block, secrets) for block in message.content)
     if all(after is before for after, before in zip(content, message.content, strict=True)):
         return message
     return Message(message.role, content)
 
 
-def _redacted_block(block: ContentBlock, secrets: KnownSecrets) -> ContentBlock:
+def _redact_block(block: ContentBlock, secrets: KnownSecrets) -> ContentBlock:
     changed: dict[str, Any] = {}
     for field in fields(block):
         value = getattr(block, field.name)
         if isinstance(value, str | Mapping):
-            after = redacted_form(value, secrets)
+            after = redact_form(value, secrets)
             if after != value:
                 changed[field.name] = after
     return replace(block, **changed) if changed else block

@@ -9,7 +9,7 @@ from typing import Any
 
 from jumpseat.chat import ContextBlock, Message, TextBlock
 
-LONGEST_TITLE = 80
+MAX_TITLE = 80
 """The most characters of a title."""
 
 
@@ -31,7 +31,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptConversation:
     """A whole conversation, as a chat needs it to continue."""
 
     row: Row
@@ -40,26 +40,26 @@ class Kept:
     settings: Mapping[str, Any]
 
 
-def title_of(messages: Iterable[Message]) -> str:
+def derive_title(messages: Iterable[Message]) -> str:
     """Return the first line of the first question, shortened at a word."""
     for message in messages:
         if message.role == "user":
             for block in message.content:
                 if isinstance(block, TextBlock) and (text := block.text.strip()):
-                    return _cut(" ".join(text.splitlines()[0].split()))
+                    return _shorten(" ".join(text.splitlines()[0].split()))
     return "(no text)"
 
 
-def _cut(line: str) -> str:
-    if len(line) <= LONGEST_TITLE:
+def _shorten(line: str) -> str:
+    if len(line) <= MAX_TITLE:
         return line
-    head = line[: LONGEST_TITLE - 1]
+    head = line[: MAX_TITLE - 1]
     # A line without spaces, as in Chinese, is cut at the limit.
     at_word = head if line[len(head)] == " " else head.rpartition(" ")[0]
     return f"{(at_word or head).rstrip()}…"
 
 
-def texts_of(messages: Iterable[Message]) -> list[str]:
+def list_texts(messages: Iterable[Message]) -> list[str]:
     """Return the searchable texts of the messages."""
     return [
         block.text

@@ -10,14 +10,14 @@ from jumpseat.conversations.placing import Last
 from jumpseat.conversations.state import State, TurnState
 from jumpseat.system.process_life import is_alive
 
-LONGEST_TURN = timedelta(days=1)
+MAX_TURN_AGE = timedelta(days=1)
 """The age from which an unended turn counts as dead; another process may have reused its process id."""
 
-open_here: set[str] = set()
+running_here: set[str] = set()
 """The keys of the turns that this process runs."""
 
 
-def last_turn_of(state: State) -> Last:
+def judge_last_turn(state: State) -> Last:
     """Return the state of a conversation's last turn: running, or how it ended."""
     if state.last is None:
         return "none"
@@ -30,10 +30,10 @@ def last_turn_of(state: State) -> Last:
 
 def is_running(turn: TurnState) -> bool:
     """Whether a living process runs the turn."""
-    if not turn.is_open or datetime.now(UTC) - turn.at > LONGEST_TURN:
+    if not turn.is_open or datetime.now(UTC) - turn.at > MAX_TURN_AGE:
         return False
     if turn.owner.host != platform.node():
         return True
     if turn.owner.pid == os.getpid():
-        return turn.key in open_here
+        return turn.key in running_here
     return is_alive(turn.owner.pid)

@@ -49,15 +49,15 @@ class MessageWords(NamedTuple):
     """The ids of the calls, without the tools' names, which some ids contain."""
 
 
-def words_of(blocks: Iterable[ContentBlock]) -> MessageWords:
+def extract_words(blocks: Iterable[ContentBlock]) -> MessageWords:
     """Extract the part of a message that every client preserves."""
     kept: list[Any] = []
     calls: list[str] = []
     length = 0
-    parts = _parts(blocks)
+    parts = _list_parts(blocks)
     for part in parts:
         if isinstance(part, list):
-            text = _without_space("".join(part))
+            text = _remove_space("".join(part))
             length += len(text)
             kept.append(text)
         elif isinstance(part, ToolUseBlock):
@@ -69,17 +69,17 @@ def words_of(blocks: Iterable[ContentBlock]) -> MessageWords:
     return MessageWords(hash(tuple(kept)) if others or length else 0, others, length, calls)
 
 
-def _without_space(text: str) -> bytes:
+def _remove_space(text: str) -> bytes:
     """Return a text without its white space, in UTF-8."""
     if text.isascii():
         return text.encode().translate(None, _ASCII_SPACE)  # This is several times as fast.
     return "".join(text.split()).encode("utf-8", "surrogatepass")
 
 
-def begins_alike(one: Iterable[ContentBlock], other: Iterable[ContentBlock]) -> bool:
+def is_same_beginning(one: Iterable[ContentBlock], other: Iterable[ContentBlock]) -> bool:
     """Whether the texts of one message begin with all texts of the other one, ignoring white space."""
     first, second = (
-        _without_space("".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        _remove_space("".join(block.text for block in blocks if isinstance(block, TextBlock)))
         for blocks in (one, other)
     )
     return first.startswith(second) or second.startswith(first)
@@ -109,7 +109,7 @@ def is_same_content(role: Role, theirs: Sequence[ContentBlock], ours: Sequence[C
     """Whether two messages of a role have the same content, ignoring thinking and provider data."""
     if tuple(theirs) == tuple(ours):
         return True  # Skip the rest for clients that send back exactly what they received.
-    their_parts, our_parts = _parts(theirs), _parts(ours)
+    their_parts, our_parts = _list_parts(theirs), _list_parts(ours)
     return len(their_parts) == len(our_parts) and all(
         _is_same_part(role, each, own) for each, own in zip(their_parts, our_parts, strict=True)
     )
@@ -125,7 +125,7 @@ def _is_same_part(role: Role, theirs: _Part, ours: _Part) -> bool:
     return theirs == ours
 
 
-def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
+def _list_parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
     """Return the compared parts in order. A run of texts, perhaps empty, surrounds every other part."""
     texts: list[str] = []
     parts: list[_Part] = [texts]
@@ -201,13 +201,13 @@ def _is_same_json(one: Any, other: Any) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return _double(one) == _double(other)
+        return _to_double(one) == _to_double(other)
     if isinstance(one, Mapping | list) and isinstance(other, Mapping | list):
         return not one and not other
     return bool(one == other)
 
 
-def _double(number: int | float) -> float:
+def _to_double(number: int | float) -> float:
     try:
         return float(number)
     except OverflowError:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jumpseat.chat import ContentBlock, Message, TextBlock
 from jumpseat.chat.json_form import message_from_json_form
-from jumpseat.conversations.rows import Row, texts_of, title_of
+from jumpseat.conversations.rows import Row, derive_title, list_texts
 
 FORMAT_VERSION = 1
 
@@ -103,7 +103,7 @@ class State:
         """The conversation's row in a list."""
         return Row(
             id=self.id,
-            title=self.title or title_of(self.inputs),
+            title=self.title or derive_title(self.inputs),
             created_at=self.created_at,
             updated_at=self.updated_at,
             turns=len(self.turn_ends),
@@ -142,18 +142,18 @@ class State:
     def _begin_file(self, line: Mapping[str, Any]) -> list[str]:
         # Read the version first: the rest of a newer version's header may be unreadable here.
         self.version = int(line["version"])
-        created, stored_id = _moment(line["createdAt"]), str(line["id"])
+        created, stored_id = _parse_time(line["createdAt"]), str(line["id"])
         messages = [message_from_json_form(each) for each in line.get("messages", ())]
-        self.directory, self.client = _text(line, "cwd"), _text(line, "client")
-        self.fork_of, self.title = _text(line, "forkOf"), _text(line, "title")
-        self.system, self.settings = _text(line, "system"), _settings(line)
-        self.model, self.turn_ends = _text(line, "model"), list(map(int, line.get("turnEnds", ())))
+        self.directory, self.client = _read_text(line, "cwd"), _read_text(line, "client")
+        self.fork_of, self.title = _read_text(line, "forkOf"), _read_text(line, "title")
+        self.system, self.settings = _read_text(line, "system"), _read_settings(line)
+        self.model, self.turn_ends = _read_text(line, "model"), list(map(int, line.get("turnEnds", ())))
         self.created_at = self.updated_at = created
         self.inputs = messages
         # On file systems that ignore case, the file of `a` opens as `A` too.
         if stored_id.casefold() == self.id.casefold():
             self.id = stored_id
-        return texts_of(messages)
+        return list_texts(messages)
 
     def _begin(self, line: Mapping[str, Any]) -> list[str]:
         base, new = int(line["base"]), [message_from_json_form(each) for each in line["messages"]]
@@ -163,14 +163,14 @@ class State:
         is_retry = base == len(self.inputs) and not new and self.last is not None
         turn = TurnState(
             str(line["turn"]),
-            _moment(line["at"]),
+            _parse_time(line["at"]),
             Owner(int(line["owner"]["pid"]), str(line["owner"]["host"])),
             self.last.before if is_retry and self.last is not None else base,
             base + len(new),
         )
         # Absent keys did not change.
-        system = _text(line, "system") if "system" in line else self.system
-        settings = _settings(line) if "settings" in line else self.settings
+        system = _read_text(line, "system") if "system" in line else self.system
+        settings = _read_settings(line) if "settings" in line else self.settings
         model = f"{line['provider']}:{line['model']}"
         if is_retry:
             self.ended_answer = self.answer
@@ -180,11 +180,11 @@ class State:
         self.turn_ends.append(turn.inputs)
         self.system, self.settings, self.model = system, settings, model
         self._touch(line)
-        return texts_of(new)
+        return list_texts(new)
 
     def _continue(self, line: Mapping[str, Any]) -> None:
         content = message_from_json_form({"role": "assistant", "content": line["content"]}).content
-        kept, text = int(line["blocks"]), _text(line, "text")
+        kept, text = int(line["blocks"]), _read_text(line, "text")
         turn = self.open_turns.get(str(line["turn"]))
         if turn is None:
             return
@@ -198,7 +198,7 @@ class State:
 
     def _end(self, line: Mapping[str, Any]) -> list[str]:
         content = message_from_json_form({"role": "assistant", "content": line["content"]})
-        failed, key, at = "error" in line, str(line["turn"]), _moment(line["at"])
+        failed, key, at = "error" in line, str(line["turn"]), _parse_time(line["at"])
         turn = self.open_turns.pop(key, None)
         if turn is None:
             return []
@@ -213,25 +213,25 @@ class State:
         turn.partial = []
         if is_latest and turn.answered:
             self.ended_answer = content
-        return texts_of([content])
+        return list_texts([content])
 
     def _touch(self, line: Mapping[str, Any]) -> None:
-        self.updated_at = max(self.updated_at, _moment(line["at"]))
+        self.updated_at = max(self.updated_at, _parse_time(line["at"]))
 
 
-def _moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _text(line: Mapping[str, Any], key: str) -> str | None:
+def _read_text(line: Mapping[str, Any], key: str) -> str | None:
     value = line.get(key)
     if value is None or isinstance(value, str):
         return value
     raise TypeError(f"{key} is not text")
 
 
-def _settings(line: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read_settings(line: Mapping[str, Any]) -> Mapping[str, Any]:
     value = line.get("settings", {})
     if isinstance(value, Mapping):
         return value

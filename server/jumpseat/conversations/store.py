@@ -14,23 +14,23 @@ from typing import Any, Literal
 
 from jumpseat.chat import ChatError, ContentBlock, Message, RequestError, Response
 from jumpseat.conversations import lines
-from jumpseat.conversations.directories import refuse_unsafe
+from jumpseat.conversations.directories import check_directory
 from jumpseat.conversations.files import Files, ReadFile
-from jumpseat.conversations.forks import Forks, fork_id
-from jumpseat.conversations.placing import Known, Placing, cut, place
+from jumpseat.conversations.forks import Forks, new_fork_id
+from jumpseat.conversations.placing import Known, Placing, find_cut, place_turn
 from jumpseat.conversations.records import (
     BegunTurn,
     NewTurn,
-    begin_line,
-    end_line,
-    fork_header_line,
-    header_line,
-    partial_line,
-    title_line,
+    build_begin_line,
+    build_end_line,
+    build_fork_header,
+    build_header,
+    build_partial_line,
+    build_title_line,
 )
-from jumpseat.conversations.redaction import redacted_message
-from jumpseat.conversations.rows import Kept, Row, texts_of
-from jumpseat.conversations.running import is_running, last_turn_of, open_here
+from jumpseat.conversations.redaction import redact_message
+from jumpseat.conversations.rows import KeptConversation, Row, list_texts
+from jumpseat.conversations.running import is_running, judge_last_turn, running_here
 from jumpseat.conversations.state import State
 from jumpseat.system.secrets import KnownSecrets
 from jumpseat.system.state_file import StateError, StateFile, sync_directory
@@ -48,7 +48,7 @@ class UnknownConversationError(RequestError):
     def __init__(self, conversation_id: str) -> None:
         super().__init__(
             f"There is no kept conversation with the id {conversation_id[:128]!r}.",
-            hint="It may have been deleted or pruned. The list of conversations has those that are kept.",
+            hint="It may have been deleted or pruned. The list of conversations shows those that remain.",
         )
 
 
@@ -99,14 +99,14 @@ class ConversationStore:
             StateError: nothing was written.
         """
         key = secrets.token_hex(8)
-        open_here.add(key)
+        running_here.add(key)
         try:
             # A killed daemon does not lose written data. Only the end of a turn also survives a power
             # failure, so that chats do not wait for the disk before their requests.
-            with self._changing(synced=False):
+            with self._lock_for_change(synced=False):
                 return self._begin(turn, key)
         except BaseException:
-            open_here.discard(key)
+            running_here.discard(key)
             raise
 
     def save_partial(self, begun: BegunTurn, content: Sequence[ContentBlock]) -> None:
@@ -115,11 +115,11 @@ class ConversationStore:
         Raises:
             StateError: nothing was written.
         """
-        with self._changing(synced=False):
-            read = self._opened(begun.id)
+        with self._lock_for_change(synced=False):
+            read = self._read_for_change(begun.id)
             if read is None or (turn := read.state.open_turns.get(begun.key)) is None:
                 return
-            line = partial_line(begun, turn.partial, content, _now())
+            line = build_partial_line(begun, turn.partial, content, _now())
             if line is not None:
                 # Do not announce this: the end of the turn announces the whole answer.
                 self._unsynced.append(self._files.append(read, [line], announced=False))
@@ -133,29 +133,29 @@ class ConversationStore:
             StateError: nothing was written.
         """
         try:
-            with self._changing():
-                read = self._opened(begun.id)
+            with self._lock_for_change():
+                read = self._read_for_change(begun.id)
                 if read is None:
                     return
                 if begun.key not in read.state.open_turns:
                     # The turn's start was lost with the damaged part of a file.
                     begun = self._begin(begun.turn, begun.key)
-                    read = self._opened(begun.id)
+                    read = self._read_for_change(begun.id)
                 if read is not None:
-                    self._append(read, [end_line(begun, response, error, _now())])
+                    self._append(read, [build_end_line(begun, response, error, _now())])
         finally:
-            open_here.discard(begun.key)
+            running_here.discard(begun.key)
 
-    def get(self, conversation_id: str) -> Kept:
+    def get(self, conversation_id: str) -> KeptConversation:
         """Return the whole conversation.
 
         Raises:
             UnknownConversationError: it does not exist.
             StateError: it cannot be read.
         """
-        state = self._known(conversation_id).state
+        state = self._read_existing(conversation_id).state
         with self._reading:  # Another thread may be folding a line into it.
-            return Kept(state.row, state.messages, state.system, state.settings)
+            return KeptConversation(state.row, state.messages, state.system, state.settings)
 
     def row(self, conversation_id: str) -> Row | None:
         """Return the conversation's row in a list; None if there is none.
@@ -164,7 +164,7 @@ class ConversationStore:
             StateError: it cannot be read.
         """
         try:
-            state = self._known(conversation_id).state
+            state = self._read_existing(conversation_id).state
         except UnknownConversationError:
             return None
         with self._reading:
@@ -172,7 +172,7 @@ class ConversationStore:
 
     def files(self) -> Iterator[tuple[str, Stamp]]:
         """Return every conversation's id with the stamp of its file."""
-        return self._files.all()
+        return self._files.list_files()
 
     def snapshot(self, conversation_id: str) -> Change | None:
         """Return the whole conversation as one change, for an index; None if there is none.
@@ -181,13 +181,13 @@ class ConversationStore:
             StateError: it cannot be read.
         """
         try:
-            read = self._known(conversation_id, cached=False)
+            read = self._read_existing(conversation_id, cached=False)
         except UnknownConversationError:
             return None
         with self._reading:
-            return Change(conversation_id, read.state.row, read.stamp, tuple(texts_of(read.state.messages)))
+            return Change(conversation_id, read.state.row, read.stamp, tuple(list_texts(read.state.messages)))
 
-    def in_use(self, conversation_id: str) -> bool:
+    def is_in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs one of the conversation's turns."""
         with self._reading, contextlib.suppress(OSError):
             read = self._files.read(conversation_id, cached=False)
@@ -209,9 +209,9 @@ class ConversationStore:
             UnknownConversationError: it does not exist.
             StateError: nothing was written.
         """
-        with self._changing():
-            parent = self._known(conversation_id).state
-            kept = parent.messages[: cut(parent.messages, messages)]
+        with self._lock_for_change():
+            parent = self._read_existing(conversation_id).state
+            kept = parent.messages[: find_cut(parent.messages, messages)]
             ends = [end for end in dict.fromkeys(parent.turn_ends) if end <= len(kept)]
             return self._create_fork(parent, kept, ends, None, [], known or KnownSecrets()).state.row
 
@@ -222,9 +222,9 @@ class ConversationStore:
             UnknownConversationError: it does not exist.
             StateError: nothing was written.
         """
-        with self._changing():
-            read = self._known(conversation_id)
-            self._append(read, [title_line(title, _now(), known or KnownSecrets())])
+        with self._lock_for_change():
+            read = self._read_existing(conversation_id)
+            self._append(read, [build_title_line(title, _now(), known or KnownSecrets())])
             return read.state.row
 
     def delete(self, conversation_id: str) -> bool:
@@ -235,13 +235,13 @@ class ConversationStore:
         """
         if self.row(conversation_id) is None:
             return False
-        with self._changing():
+        with self._lock_for_change():
             return self._delete(conversation_id, self._files.copies(conversation_id))
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def hold_lock(self) -> Iterator[None]:
         """Prevent other threads and processes from changing a conversation; raises as `begin` does."""
-        with self._changing(synced=False):
+        with self._lock_for_change(synced=False):
             yield
 
     def delete_unused(self, conversation_id: str, copies: Sequence[Path]) -> bool:
@@ -250,7 +250,7 @@ class ConversationStore:
         Raises:
             OSError: it cannot be deleted.
         """
-        if self.in_use(conversation_id):
+        if self.is_in_use(conversation_id):
             return False
         self._delete(conversation_id, copies, pruned=True)
         return True
@@ -263,16 +263,16 @@ class ConversationStore:
         return existed
 
     def _begin(self, turn: NewTurn, key: str) -> BegunTurn:
-        messages, now = tuple(redacted_message(each, turn.secrets) for each in turn.messages), _now()
+        messages, now = tuple(redact_message(each, turn.secrets) for each in turn.messages), _now()
         family = self._family(turn.conversation_id)
-        candidates = [(each, _place(each.state, messages, turn.secrets)) for each in family]
+        candidates = [(each, _place_turn(each.state, messages, turn.secrets)) for each in family]
         if not candidates:
-            line = begin_line(turn, key, 0, messages, None, now)
-            self._create(turn.conversation_id, [header_line(turn, turn.conversation_id, now), line])
+            line = build_begin_line(turn, key, 0, messages, None, now)
+            self._create(turn.conversation_id, [build_header(turn, turn.conversation_id, now), line])
             return BegunTurn(turn.conversation_id, key, turn)
         read, placing = max(candidates, key=lambda candidate: candidate[1].rank)
         state, new = read.state, messages[placing.new :]
-        line = begin_line(turn, key, placing.base, new, state, now)
+        line = build_begin_line(turn, key, placing.base, new, state, now)
         if placing.kind != "fork":
             self._append(read, [line])
             return BegunTurn(state.id, key, turn)
@@ -291,9 +291,9 @@ class ConversationStore:
         known: KnownSecrets,
     ) -> ReadFile:
         now = _now()
-        id_ = fork_id(parent.id, now)
+        id_ = new_fork_id(parent.id, now)
         self._forks.add(id_, parent.id)  # Do this first, so that every fork has its entry.
-        return self._create(id_, [fork_header_line(parent, messages, ends, turn, id_, now, known), *more])
+        return self._create(id_, [build_fork_header(parent, messages, ends, turn, id_, now, known), *more])
 
     def _family(self, conversation_id: str) -> list[ReadFile]:
         """Return the named conversation, if there is one, and all its forks, which outlive it."""
@@ -303,32 +303,32 @@ class ConversationStore:
             fork = None if parent is None else self._files.read(each)
             if fork is not None and not fork.state.version:
                 continue  # Its process was killed before the first line was complete.
-            read = self._opened(each)
+            read = self._read_for_change(each)
             if each in family or (parent is not None and (read is None or read.state.fork_of != parent)):
                 continue
             if read is not None:
                 family[each] = read
             name = each if read is None else read.state.id
-            ahead += [(fork, name) for fork in self._forks.of(name)]
+            ahead += [(fork, name) for fork in self._forks.list_forks(name)]
         return list(family.values())
 
-    def _known(self, conversation_id: str, *, cached: bool = True) -> ReadFile:
+    def _read_existing(self, conversation_id: str, *, cached: bool = True) -> ReadFile:
         """Read the conversation and set damage aside."""
-        refuse_unsafe(self.directory)
+        check_directory(self.directory)
         try:
             with self._reading:
                 read = self._files.read(conversation_id, cached=cached)
             if read is not None and read.is_damaged:
                 # Damage that is seen without the lock may be a line that is being written.
-                with contextlib.suppress(StateError), self._changing():
-                    read = self._opened(conversation_id)
+                with contextlib.suppress(StateError), self._lock_for_change():
+                    read = self._read_for_change(conversation_id)
         except OSError as error:
-            raise self._failed("read", error) from None
+            raise self._make_error("read", error) from None
         if read is None or not (read.state.inputs or read.state.answer):
             raise UnknownConversationError(conversation_id)
         return read
 
-    def _opened(self, conversation_id: str) -> ReadFile | None:
+    def _read_for_change(self, conversation_id: str) -> ReadFile | None:
         """Read the conversation for a change, under the lock, and set damage aside."""
         read = self._files.read(conversation_id)
         if read is not None and (read.is_damaged or not read.state.version):
@@ -336,13 +336,13 @@ class ConversationStore:
         return read
 
     @contextlib.contextmanager
-    def _changing(self, *, synced: bool = True) -> Iterator[None]:
+    def _lock_for_change(self, *, synced: bool = True) -> Iterator[None]:
         """Lock the store for a change.
 
         Args:
             synced: whether to wait until the writes are on the disk, after the lock has been released.
         """
-        refuse_unsafe(self.directory)
+        check_directory(self.directory)
         written: list[int] = []
         try:
             try:
@@ -357,7 +357,7 @@ class ConversationStore:
                     self._created = False
                     sync_directory(self.directory)
         except OSError as error:
-            raise self._failed("written", error) from None
+            raise self._make_error("written", error) from None
         except ValueError as error:
             raise StateError(f"A conversation cannot be kept: {error}.") from None
 
@@ -365,15 +365,15 @@ class ConversationStore:
         read, descriptor = self._files.create(conversation_id, lines)
         self._unsynced.append(descriptor)
         self._created = True
-        self._changed(read)
+        self._announce_write(read)
         return read
 
     def _append(self, read: ReadFile, lines: Sequence[Mapping[str, Any]]) -> None:
         size_before = read.size - read.unannounced
         self._unsynced.append(self._files.append(read, lines))
-        self._changed(read, size_before)
+        self._announce_write(read, size_before)
 
-    def _changed(self, read: ReadFile, size_before: int = 0) -> None:
+    def _announce_write(self, read: ReadFile, size_before: int = 0) -> None:
         texts = tuple(read.new_texts)
         self._announce(Change(read.state.id, read.state.row, read.stamp, texts, size_before))
 
@@ -384,16 +384,16 @@ class ConversationStore:
             except Exception:
                 logger.exception("a change of the conversation %s was not indexed", change.id)
 
-    def _failed(self, action: Literal["read", "written"], error: OSError) -> StateError:
+    def _make_error(self, action: Literal["read", "written"], error: OSError) -> StateError:
         reason = error.strerror or type(error).__name__
         return StateError(f"The conversations in {self.directory} cannot be {action}: {reason}.")
 
 
-def _place(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
+def _place_turn(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
     before_last = 0 if state.last is None else state.last.before
-    known = Known(state.inputs, state.answer, last_turn_of(state), before_last)
+    known = Known(state.inputs, state.answer, judge_last_turn(state), before_last)
     # A secret may have become known after a message was stored.
-    return place(known, messages, lambda message: redacted_message(message, known_secrets))
+    return place_turn(known, messages, lambda message: redact_message(message, known_secrets))
 
 
 def _now() -> datetime:

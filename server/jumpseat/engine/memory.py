@@ -28,7 +28,7 @@ from jumpseat.chat import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from jumpseat.conversations.same_content import MessageWords, is_same_answer, words_of
+from jumpseat.conversations.same_content import MessageWords, extract_words, is_same_answer
 from jumpseat.engine.refusals import Refusals
 
 MAX_ANSWERS = 1000
@@ -103,7 +103,7 @@ class _Places:
     def words_at(self, number: int) -> MessageWords:
         """Return the words of the message with this number."""
         if number not in self._words:
-            self._words[number] = words_of(self._messages[number].content)
+            self._words[number] = extract_words(self._messages[number].content)
         return self._words[number]
 
     def place_before(self, number: int) -> _Place:
@@ -159,7 +159,7 @@ class BlockMemory:
         content = tuple(response.content)
         if all(isinstance(block, TextBlock) and block.opaque is None for block in content):
             return
-        words = words_of(content)
+        words = extract_words(content)
         size = sum(map(_estimate_size, content))
         if not words.digest or size > self._max_bytes:
             return
@@ -210,7 +210,7 @@ class BlockMemory:
             parts = [number for number in run if places.words_at(number).digest] if len(run) > 1 else run
             if len(parts) > 1 and not found:
                 joined = tuple(chain.from_iterable(messages[number].content for number in run))
-                whole = self._find_whole_answer(joined, places, run[0], origin, words_of(joined))
+                whole = self._find_whole_answer(joined, places, run[0], origin, extract_words(joined))
                 if whole is not None:
                     found = {**dict.fromkeys(run, ()), run[0]: whole}
             for number, content in found.items():

@@ -20,7 +20,7 @@ SECOND = (*FIRST, *said("More"))
 
 def killed(begun: BegunTurn) -> None:
     """Leave the turn as a killed process would."""
-    running.open_here.discard(begun.key)
+    running.running_here.discard(begun.key)
 
 
 def whole(directory: Path) -> tuple[int, bytes]:
@@ -102,7 +102,7 @@ def test_a_file_that_was_deleted_and_made_again_is_read_from_its_beginning(tmp_p
 def test_the_turn_of_a_killed_process_is_continued(store: ConversationStore) -> None:
     keep(store, FIRST[:1], "Hello")
     killed(store.begin(turn(SECOND)))
-    assert not store.in_use("a")
+    assert not store.is_in_use("a")
     assert keep(store, (*SECOND, *said("Again")), "Yes").id == "a"
     assert texts(store) == ["Hi é", "Hello", "More", "Again", "Yes"]
 

@@ -56,10 +56,10 @@ def test_a_turn_beside_a_running_one_is_a_fork(store: ConversationStore) -> None
     running = store.begin(turn(said("Hi", "Hello", "One")))
     beside = store.begin(turn(said("Hi", "Hello", "Two")))
     assert (running.id, beside.forked_from) == ("a", "a")
-    assert store.in_use("a")
+    assert store.is_in_use("a")
     store.finish(beside, answered("2"))
     store.finish(running, answered("1"))
-    assert not store.in_use("a")
+    assert not store.is_in_use("a")
     assert (texts(store)[-1], texts(store, beside.id)[-1]) == ("1", "2")
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.requirement("10:killed-daemon")
 
 def killed(begun: BegunTurn) -> None:
     """Leave the turn as a killed process would."""
-    running.open_here.discard(begun.key)
+    running.running_here.discard(begun.key)
 
 
 def so_far(*texts: str) -> list[ContentBlock]:

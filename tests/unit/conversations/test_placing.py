@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from jumpseat.chat import Message, ToolUseBlock
-from jumpseat.conversations.placing import Known, Placing, place
+from jumpseat.conversations.placing import Known, Placing, place_turn
 from tests.unit.conversations.support import assistant, call, result, said, thought, user
 
 Last = Literal["none", "open", "unfinished", "finished"]
@@ -88,7 +88,7 @@ def known(messages: Sequence[Message], last: Last = "finished") -> Known:
 def test_a_turn_goes_where_its_messages_belong(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
-    found = place(known(kept, last), sent)
+    found = place_turn(known(kept, last), sent)
     assert (found.kind, found.base, found.new) == expected
 
 
@@ -110,7 +110,7 @@ def test_a_turn_goes_where_its_messages_belong(
 def test_only_a_turn_that_ended_without_output_is_replaced(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
-    found = place(replace(known(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent)
+    found = place_turn(replace(known(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent)
     assert (found.kind, found.base, found.new) == expected
 
 
@@ -135,5 +135,5 @@ def test_the_time_for_many_messages_of_one_role_is_linear(swapped: bool) -> None
     )
     kept, sent = sides[::-1] if swapped else sides
     start = time.process_time()
-    assert place(Known(kept, None, "none"), sent).kind == "fork"
+    assert place_turn(Known(kept, None, "none"), sent).kind == "fork"
     assert time.process_time() - start < 5

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ContextBlock, ImageBlock, Message, Origin, TextBlock, ThinkingBlock, ToolResultBlock
-from jumpseat.conversations.same_content import is_same_answer, is_same_content, words_of
+from jumpseat.conversations.same_content import extract_words, is_same_answer, is_same_content
 from tests.unit.conversations.support import HERE, assistant, blocks, call, result, thought, user
 
 HUGE = 10**400
@@ -42,7 +42,7 @@ def same(*parts: Any) -> bool:
 )
 def test_texts_of_an_answer_may_be_joined_split_and_trimmed(texts: tuple[str, ...]) -> None:
     assert same(*texts, CALL, "Done.\n")
-    assert words_of(blocks([*texts, CALL, " Done."])) == words_of(ANSWER.content)
+    assert extract_words(blocks([*texts, CALL, " Done."])) == extract_words(ANSWER.content)
 
 
 @pytest.mark.requirement("2:block-memory-edited", "10:compared")
@@ -163,5 +163,5 @@ def test_a_result_without_is_error_is_not_an_error(
 def test_white_space_of_every_kind_is_left_out_of_the_words(space: str) -> None:
     for text in ("ab", "äb"):
         spaced = f"{space}{text[0]}{space}{space}{text[1]} {space}"
-        assert words_of([TextBlock(spaced)]) == words_of([TextBlock(text)])
-    assert words_of([TextBlock(space)]).digest == 0
+        assert extract_words([TextBlock(spaced)]) == extract_words([TextBlock(text)])
+    assert extract_words([TextBlock(space)]).digest == 0

@@ -103,10 +103,10 @@ def test_the_running_turn_of_another_process_is_left_alone_until_it_dies(directo
         assert process.stdout is not None
         assert process.stdout.readline() == b"a\n"
         store = ConversationStore(directory)
-        assert store.in_use("a")
+        assert store.is_in_use("a")
         assert keep(store, said("Hi", "", "More"), "Yes").forked_from == "a"
     finally:
         process.communicate(b"\n", timeout=30)
-    assert not store.in_use("a")
+    assert not store.is_in_use("a")
     # The fork also continues these messages, and retains more of them.
     assert keep(store, said("Hi"), "Hello").id == "a"

@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.chat import ChatCancelled, ContextBlock, Usage, WarningEvent
 from jumpseat.conversations import Change, ConversationStore, UnknownConversationError
-from jumpseat.conversations.rows import title_of
+from jumpseat.conversations.rows import derive_title
 from jumpseat.system.secrets import KnownSecrets, Secret, hidden
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import (
@@ -203,7 +203,7 @@ def test_a_secret_that_is_a_word_of_the_format_damages_no_file(store: Conversati
     ],
 )
 def test_the_title_is_the_first_line_of_the_first_question(messages: Any, title: str) -> None:
-    assert title_of(messages) == title
+    assert derive_title(messages) == title
 
 
 @pytest.mark.requirement("10:store-fork")
@@ -261,7 +261,7 @@ def test_an_unknown_conversation_is_an_error(store: ConversationStore, name: str
         with pytest.raises(UnknownConversationError):
             change(name)
     assert not store.delete(name)
-    assert not store.in_use(name)
+    assert not store.is_in_use(name)
     assert store.snapshot(name) is None
 
 
@@ -309,9 +309,9 @@ def test_a_file_of_a_newer_version_is_read_and_left_alone(store: ConversationSto
 def test_a_reader_sees_no_half_of_a_turn(store: ConversationStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a line is folded, the messages and the answer change one after the other."""
     keep(store, said("Hi"), "Hello")
-    read = store._known("a")
+    read = store._read_existing("a")
     state, reader = read.state, ThreadPoolExecutor(1)
-    monkeypatch.setattr(store, "_known", lambda name: read)
+    monkeypatch.setattr(store, "_read_existing", lambda name: read)
     with reader, store._reading:
         state.inputs = [*state.messages, user("More")]
         reading = reader.submit(store.get, "a")

@@ -31,7 +31,7 @@ def test_unreadable_parts_of_a_newer_version_are_not_damage(
     path = directory / "a.jsonl"
     path.write_bytes(content)
     store.snapshot("a")
-    assert not store.in_use("a")
+    assert not store.is_in_use("a")
     with pytest.raises(StateError, match="newer version"):
         store.begin(turn(said("Hi")[:0]))
     assert path.read_bytes() == content
@@ -199,14 +199,14 @@ def test_damage_that_is_gone_when_the_lock_is_held_is_none(
     line = data.splitlines(keepends=True)[1]
     zeros = data.replace(line, b"\0" * (len(line) - 1) + b"\n")
     other = ConversationStore(directory)
-    changing = other._changing
+    changing = other._lock_for_change
 
     def arrives() -> object:
         path.write_bytes(data)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         return changing()
 
-    monkeypatch.setattr(other, "_changing", arrives)
+    monkeypatch.setattr(other, "_lock_for_change", arrives)
     path.write_bytes(zeros)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert texts(other) == ["Hi", "Hello"]

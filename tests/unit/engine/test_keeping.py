@@ -116,7 +116,7 @@ async def test_a_cancel_while_the_turn_is_begun_is_kept_and_sends_nothing(tmp_pa
         await task
     assert sink.events == []
     assert store.get("a").messages == HI
-    assert not store.in_use("a")
+    assert not store.is_in_use("a")
 
 
 @pytest.mark.requirement("10:partial", "10:client-dies")
@@ -178,7 +178,7 @@ async def test_an_answer_in_progress_is_written_before_its_end(
     task = asyncio.ensure_future(run([*streamed("Hel")[:2], stalled], keeper_in(store)))
     assert await asyncio.to_thread(saved.wait, 20)
     assert texts(store) == ["Hi", "Hel"]
-    assert store.in_use("a")
+    assert store.is_in_use("a")
     task.cancel()
     assert isinstance(await task, ChatCancelled)
     assert texts(store) == ["Hi", "Hel"]

@@ -291,7 +291,7 @@ def test_messages_are_not_read_for_a_client_that_sends_answers_back_whole(
     history = [HI, assistant(*blocks)] * 50
     memory = remembering((history, answer(*blocks)))
     read: list[object] = []
-    monkeypatch.setattr(memory_module, "words_of", read.append)
+    monkeypatch.setattr(memory_module, "extract_words", read.append)
 
     assert list(memory.restore([*history, HI], HERE)) == [*history, HI]
     assert not read

@@ -213,7 +213,9 @@ def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(support
     )
 
     assert codes(plan) == (["json_mode_dropped", "thinking_dropped"] if supports is False else [])
-    assert all(warning.message.startswith("The model m of fake does not support ") for warning in plan.warnings)
+    assert all(
+        warning.message.startswith("The model m of fake does not support ") for warning in plan.warnings
+    )
 
 
 class Reader(ScriptedAdapter):

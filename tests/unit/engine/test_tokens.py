@@ -57,7 +57,9 @@ def test_tools_cost_their_schemas_and_a_preamble_in_one_family() -> None:
     plain = estimate_tokens(request())
     assert 15 < estimate_tokens(request(tools=[TOOL])) - plain < 50
     assert estimate_tokens(request(tools=[TOOL], tool_choice="none")) == plain
-    of_claude = estimate_tokens(request(tools=[TOOL], model="claude-x")) - estimate_tokens(request(model="claude-x"))
+    of_claude = estimate_tokens(request(tools=[TOOL], model="claude-x")) - estimate_tokens(
+        request(model="claude-x")
+    )
     assert 500 < of_claude < 600
 
 
