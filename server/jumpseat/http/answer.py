@@ -58,8 +58,8 @@ class AnswerReader:
         self._lines: JsonLinesDecoder | None = None
         self._body = bytearray()
         self._is_body = False
-        self._taken = 0
-        self._without_output = 0
+        self._received = 0
+        self._silent_bytes = 0
         self._arguments = 0
         self._kind = kind = content_type.partition(";")[0].strip().lower()
         if kind == "text/event-stream":
@@ -82,8 +82,8 @@ class AnswerReader:
         Raises:
             ChatError: the decoder failed, or the answer is too long.
         """
-        self._taken += len(piece)
-        if self._taken > MAX_BODY_BYTES:
+        self._received += len(piece)
+        if self._received > MAX_BODY_BYTES:
             raise ProtocolError(f"The answer is longer than {MAX_BODY_BYTES} bytes.")
         if self._events is None and self._lines is None:
             self._body += piece if self._body else piece.lstrip()
@@ -97,11 +97,11 @@ class AnswerReader:
         finally:
             for event in out[before:]:
                 if isinstance(event, BLOCK_EVENTS):
-                    self._without_output = 0
+                    self._silent_bytes = 0
                 if isinstance(event, ToolUseDeltaEvent):
                     self._arguments += len(event.argument_delta)
-        self._without_output += len(piece)
-        if self._without_output > MAX_SILENT_BYTES:
+        self._silent_bytes += len(piece)
+        if self._silent_bytes > MAX_SILENT_BYTES:
             raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
 
     def _is_stream(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from jumpseat.chat import ChatError
 from jumpseat.http.failures import connection_failures
-from jumpseat.http.packing import unpacker_for
+from jumpseat.http.packing import make_unpacker
 
 if TYPE_CHECKING:
     import httpcore2
@@ -51,7 +51,7 @@ class Body:
         self._raw = cast(AsyncGenerator[bytes], aiter(cast(AsyncIterable[bytes], response.stream)))
         self._ended = False
 
-    async def pieces(self) -> AsyncGenerator[bytes]:
+    async def read_pieces(self) -> AsyncGenerator[bytes]:
         """Yield the content as it arrives, in bounded pieces. A truncated body ends without an error.
 
         Raises:
@@ -59,13 +59,13 @@ class Body:
         """
         import httpcore2
 
-        unpacker = unpacker_for(self.headers.get("content-encoding", ""), self._provider)
+        unpacker = make_unpacker(self.headers.get("content-encoding", ""), self._provider)
         try:
             async for raw in self._raw:
                 if unpacker is None:
                     yield raw
                     continue
-                for number, piece in enumerate(unpacker.steps(raw)):
+                for number, piece in enumerate(unpacker.decompress(raw)):
                     if number:
                         await asyncio.sleep(0)
                     if piece:
@@ -84,11 +84,11 @@ class Body:
         only be reused after that.
         """
         if self.answered and not self._ended:
-            client.run_aside(self._drained())
+            client.run_in_background(self._drain())
         else:
-            await self._closed()
+            await self._close()
 
-    async def _drained(self) -> None:
+    async def _drain(self) -> None:
         left = DRAIN_BYTES
         try:
             with contextlib.suppress(*connection_failures()):
@@ -98,9 +98,9 @@ class Body:
         except StopAsyncIteration:
             pass
         finally:
-            await self._closed()
+            await self._close()
 
-    async def _closed(self) -> None:
+    async def _close(self) -> None:
         # Close the generator before the response: otherwise it is left to the garbage collector.
         await self._raw.aclose()
         await self._response.aclose()

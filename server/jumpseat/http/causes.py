@@ -47,9 +47,9 @@ def cause_of(failure: BaseException, provider: str, host: str) -> Cause:
             case socket.gaierror():
                 return Cause(": its name cannot be resolved")
             case ssl.SSLCertVerificationError():
-                return _untrusted(each, provider, host)
+                return _explain_certificate_error(each, provider, host)
             case ssl.SSLError():
-                return _broken_tls(each, provider)
+                return _explain_tls_error(each, provider)
             case ConnectionRefusedError():
                 return Cause(": connection refused")
             case ConnectionResetError() | BrokenPipeError():
@@ -66,7 +66,7 @@ def _chain(failure: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-def _untrusted(error: ssl.SSLCertVerificationError, provider: str, host: str) -> Cause:
+def _explain_certificate_error(error: ssl.SSLCertVerificationError, provider: str, host: str) -> Cause:
     why = getattr(error, "verify_message", "").rstrip(".")  # Only OpenSSL's own errors have it.
     code = getattr(error, "verify_code", None)
     if code in _WRONG_TIME:
@@ -82,7 +82,7 @@ def _untrusted(error: ssl.SSLCertVerificationError, provider: str, host: str) ->
     return Cause(words, hint, retryable=False)
 
 
-def _broken_tls(error: ssl.SSLError, provider: str) -> Cause:
+def _explain_tls_error(error: ssl.SSLError, provider: str) -> Cause:
     reason = error.reason or "unknown reason"
     key = f"providers.{provider}.client_cert"
     if _CLIENT_CERT_REQUIRED in reason:

@@ -11,7 +11,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.http.network import CONNECT_SECONDS, NetworkOptions, UrlOrigin, origin_of, read_options
 from jumpseat.http.pools import Connections, Network, Pool
 from jumpseat.http.proxies import Proxy
-from jumpseat.http.tls import files_read
+from jumpseat.http.tls import stamp_files
 from jumpseat.system.shared import Held, Shared
 from jumpseat.system.threads import run_blocking
 
@@ -71,25 +71,25 @@ class HttpClient:
         client._connections = self._connections
         return client
 
-    def apart(self) -> HttpClient:
+    def make_detached(self) -> HttpClient:
         """Create a client with the same options that outlives this client's session."""
         return HttpClient(self._provider, self._table, shared=self._connections.shared)
 
-    async def network_of(self, url: str) -> Network:
+    async def find_network(self, url: str) -> Network:
         """Return the network that determines the connections for a URL.
 
         Raises:
-            ConfigError: for the same reasons as in `for_url`.
+            ConfigError: for the same reasons as in `find_destination`.
         """
         origin = origin_of(url) or UrlOrigin("", "", 0)
         if origin not in self._networks:
             if self._options is None:
                 self._options = await read_options(self._provider, self._table)
             # This blocks: it stats files, and on some systems reads the proxy settings.
-            return await run_blocking(self._network, origin, self._options)
+            return await run_blocking(self._find_network, origin, self._options)
         return self._networks[origin]
 
-    async def for_url(self, url: str) -> Destination:
+    async def find_destination(self, url: str) -> Destination:
         """Return the connections for a URL; the pool is built on first use.
 
         Raises:
@@ -98,7 +98,7 @@ class HttpClient:
         origin = origin_of(url) or UrlOrigin("", "", 0)
         destination = self._destinations.get(origin)
         if destination is None or destination.held.is_released:
-            network = await self.network_of(url)
+            network = await self.find_network(url)
             held = self._connections.pool(network)
             if held.value.connections is None:
                 await run_blocking(held.value.open, self._provider)
@@ -108,11 +108,11 @@ class HttpClient:
             self._destinations[origin] = destination
         return destination
 
-    def run_aside(self, work: Coroutine[None, None, None]) -> None:
+    def run_in_background(self, work: Coroutine[None, None, None]) -> None:
         """Run a short task in the background; `aclose` cancels it."""
         task = asyncio.get_running_loop().create_task(work)
-        self._connections.aside.add(task)
-        task.add_done_callback(self._connections.aside.discard)
+        self._connections.background_tasks.add(task)
+        task.add_done_callback(self._connections.background_tasks.discard)
 
     async def aclose(self) -> None:
         """Release the connections of all clients in the session; a later request opens new ones.
@@ -121,7 +121,7 @@ class HttpClient:
         """
         await self._connections.aclose()
 
-    def _network(self, origin: UrlOrigin, options: NetworkOptions) -> Network:
+    def _find_network(self, origin: UrlOrigin, options: NetworkOptions) -> Network:
         proxy = options.proxy_for(origin)
         if proxy is not None:
             logger.debug(
@@ -130,4 +130,4 @@ class HttpClient:
         if origin.scheme == "http" and (proxy is None or proxy.scheme == "http"):
             # Skip the certificates without TLS, so that the first chat with a local model starts faster.
             return Network(proxy, None, ())
-        return Network(proxy, options.tls, files_read(options.tls))
+        return Network(proxy, options.tls, stamp_files(options.tls))

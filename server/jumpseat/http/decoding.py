@@ -28,7 +28,7 @@ MANY_EVENTS = 10_000
 T = TypeVar("T")
 
 
-async def decoded(
+async def decode_answer(
     pieces: AsyncGenerator[bytes], headers: Mapping[str, str], decoder: Decoder, provider: str
 ) -> AsyncGenerator[list[StreamEvent]]:
     """Yield the merged events of each piece; a failure is raised after the events that preceded it.

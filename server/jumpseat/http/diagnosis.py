@@ -13,7 +13,7 @@ from typing import Any
 
 from jumpseat.chat import ChatError, Check, ConnectionError
 from jumpseat.http.client import HttpClient
-from jumpseat.http.exchange import HttpCall, head_of
+from jumpseat.http.exchange import HttpCall, fetch_head
 from jumpseat.http.failures import host_of
 from jumpseat.http.network import UrlOrigin, origin_of
 from jumpseat.http.proxies import Proxy
@@ -62,34 +62,36 @@ async def _check_host(
         return [Check("dns", False, f"{provider} has no valid URL.")], None
     try:
         async with asyncio.timeout(NAME_SECONDS):
-            proxy = (await http.network_of(url)).proxy
+            proxy = (await http.find_network(url)).proxy
     except ChatError as error:
         return [Check("proxy", False, error.message, error.hint)], None
     except TimeoutError:
-        return [Check("proxy", False, f"The proxy for {host} was not known within {NAME_SECONDS:g} s.")], None
+        return [
+            Check("proxy", False, f"Finding the proxy for {host} took longer than {NAME_SECONDS:g} s.")
+        ], None
     checks = [_proxy_check(host, proxy)]
     name = origin.host if proxy is None else proxy.host
     if not _is_address(name):
-        checks.append(await _name_check(name, provider, proxy))
+        checks.append(await _check_name(name, provider, proxy))
         if not checks[-1].ok:
             return checks, None
     begin = time.monotonic()
     call = HttpCall("HEAD", url, {"user-agent": "jumpseat"}, timeout=ANSWER_SECONDS)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            status, headers, tls = await head_of(http, call, provider=provider)
+            status, headers, tls = await fetch_head(http, call, provider=provider)
     except TimeoutError:
         silent = f"{host} did not answer within {ANSWER_SECONDS:g} s."
-        return [*checks, Check("connection", False, silent, _BLOCKED, _since(begin))], None
+        return [*checks, Check("connection", False, silent, _BLOCKED, _elapsed_ms(begin))], None
     except ChatError as error:
-        what = "tls" if _is_of_tls(error) else "connection"
+        what = "tls" if _is_tls_error(error) else "connection"
         unreached = _NO_SERVER.format(provider=provider) if origin.is_loopback and not proxy else _BLOCKED
         hint = error.hint or (unreached if isinstance(error, ConnectionError) else None)
-        return [*checks, Check(what, False, error.message, hint, _since(begin))], None
-    checks.append(Check("connection", True, f"{host} answers (HTTP {status}).", None, _since(begin)))
+        return [*checks, Check(what, False, error.message, hint, _elapsed_ms(begin))], None
+    checks.append(Check("connection", True, f"{host} answers (HTTP {status}).", None, _elapsed_ms(begin)))
     if origin.scheme == "https":
         checks.append(Check("tls", True, _tls_message(host, tls)))
-    return checks, _clock_check(host, headers, now())
+    return checks, _check_clock(host, headers, now())
 
 
 def _proxy_check(host: str, proxy: Proxy | None) -> Check:
@@ -105,7 +107,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-async def _name_check(name: str, provider: str, proxy: Proxy | None) -> Check:
+async def _check_name(name: str, provider: str, proxy: Proxy | None) -> Check:
     begin = time.monotonic()
     where = f"providers.{provider}.base_url" if proxy is None else proxy.named_by
     hint = f"Check the network connection, and the spelling of the host in {where}."
@@ -115,13 +117,13 @@ async def _name_check(name: str, provider: str, proxy: Proxy | None) -> Check:
         )
     except TimeoutError:
         message = f"The name {name} was not resolved within {NAME_SECONDS:g} s."
-        return Check("dns", False, message, hint, _since(begin))
+        return Check("dns", False, message, hint, _elapsed_ms(begin))
     except (OSError, UnicodeError):
-        return Check("dns", False, f"The name {name} cannot be resolved.", hint, _since(begin))
+        return Check("dns", False, f"The name {name} cannot be resolved.", hint, _elapsed_ms(begin))
     addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
     more = f" and {len(addresses) - 2} more" if len(addresses) > 2 else ""
     message = f"{name} is {', '.join(addresses[:2])}{more}."
-    return Check("dns", True, message, None, _since(begin))
+    return Check("dns", True, message, None, _elapsed_ms(begin))
 
 
 def _tls_message(host: str, tls: Any) -> str:
@@ -134,7 +136,7 @@ def _tls_message(host: str, tls: Any) -> str:
     return f"The certificate of {host}, issued by {by}, is trusted ({tls.version()})."
 
 
-def _is_of_tls(error: BaseException | None) -> bool:
+def _is_tls_error(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, ssl.SSLError):
             return True
@@ -142,7 +144,7 @@ def _is_of_tls(error: BaseException | None) -> bool:
     return False
 
 
-def _clock_check(host: str, headers: Mapping[str, str], now: float) -> Check | None:
+def _check_clock(host: str, headers: Mapping[str, str], now: float) -> Check | None:
     from email.utils import parsedate_to_datetime  # This heavy import is deferred.
 
     try:
@@ -153,16 +155,16 @@ def _clock_check(host: str, headers: Mapping[str, str], now: float) -> Check | N
         return None
     ahead = round(now - theirs)
     if abs(ahead) <= CLOCK_SECONDS:
-        return Check("clock", True, f"This machine's clock agrees with that of {host}.")
+        return Check("clock", True, f"This machine's clock agrees with the clock of {host}.")
     shown = datetime.fromtimestamp(theirs, UTC).strftime("%Y-%m-%d %H:%M UTC")
     way = "ahead of" if ahead > 0 else "behind"
     return Check(
         "clock",
         False,
-        f"This machine's clock is {abs(ahead)} s {way} that of {host}, which says {shown}.",
+        f"This machine's clock is {abs(ahead)} s {way} the clock of {host} ({shown}).",
         "Set the clock: tokens and certificates are valid only at certain times.",
     )
 
 
-def _since(begin: float) -> int:
+def _elapsed_ms(begin: float) -> int:
     return round((time.monotonic() - begin) * 1000)

@@ -83,21 +83,21 @@ class EventStreamDecoder:
         end = buffer.rfind(b"\n\n", max(seen - 1, 0))
         if end < 0:
             if len(buffer) > self._max_event_bytes:
-                raise self._too_long()
+                raise self._size_error()
             return []
         complete = bytes(buffer[:end])
         del buffer[: end + 2]
         if len(buffer) > self._max_event_bytes:
-            raise self._too_long()
+            raise self._size_error()
         events = []
         for block in complete.split(b"\n\n"):
-            # This is a shortcut for almost every event of a model; `_event_of` would return the same.
+            # This is a shortcut for almost every event of a model; `_parse_event` would return the same.
             if block.startswith(b"data: ") and b"\n" not in block:
                 if len(block) > self._max_event_bytes:
-                    raise self._too_long()
+                    raise self._size_error()
                 text = block[6:].decode("utf-8", "replace")
                 events.append(ServerSentEvent("message", text, self.last_event_id))
-            elif (event := self._event_of(block)) is not None:
+            elif (event := self._parse_event(block)) is not None:
                 events.append(event)
         return events
 
@@ -108,16 +108,16 @@ class EventStreamDecoder:
         """
         block = bytes(self._buffer).removesuffix(b"\n")
         self._buffer.clear()
-        event = self._event_of(block)
+        event = self._parse_event(block)
         return [] if event is None else [event]
 
-    def _too_long(self) -> ProtocolError:
+    def _size_error(self) -> ProtocolError:
         return ProtocolError(f"The event stream has an event of more than {self._max_event_bytes} bytes.")
 
-    def _event_of(self, block: bytes) -> ServerSentEvent | None:
+    def _parse_event(self, block: bytes) -> ServerSentEvent | None:
         """Parse the lines before a blank line; return None if they have no data."""
         if len(block) > self._max_event_bytes:
-            raise self._too_long()
+            raise self._size_error()
         name = ""
         event_id = self.last_event_id
         data: list[str] = []

@@ -30,7 +30,7 @@ from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, error_in
 from jumpseat.http.body import Body
 from jumpseat.http.client import HttpClient
-from jumpseat.http.decoding import decoded, run_decoding
+from jumpseat.http.decoding import decode_answer, run_decoding
 from jumpseat.http.failures import (
     connection_failures,
     error_from_exception,
@@ -38,9 +38,9 @@ from jumpseat.http.failures import (
     host_of,
     request_id_of,
 )
-from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, HeadLimit, Passage, refused_by_proxy
 from jumpseat.http.pools import MAX_CONNECTIONS
 from jumpseat.http.request_body import serialize
+from jumpseat.http.request_trace import PROXY_AUTHENTICATION_REQUIRED, HeadLimit, ProxyTrace, error_from_proxy
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ MAX_ERROR_BODY_BYTES = 64 * 1024
 ERROR_BODY_SECONDS = 2.0
 """The time limit for reading an error's body."""
 
-EVENTS_AT_ONCE = 500
+EVENTS_PER_SLICE = 500
 """The most events that are yielded before other tasks can run."""
 
 Refine: TypeAlias = Callable[[ProviderFault, ChatError], Exception]
@@ -132,20 +132,20 @@ async def stream_events(
     Raises:
         ChatError: the request or the decoder failed; events already yielded stay valid.
     """
-    if (await client.for_url(call.url)).slots.locked():
+    if (await client.find_destination(call.url)).slots.locked():
         message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
         yield WarningEvent(WAITING_FOR_ROOM, message)
     async with _open_response(client, call, provider) as body:
         request_id = request_id_of(body.headers)
         if body.status >= 300:
-            raise await _rejection_error(body, call, provider, refine)
+            raise await _read_rejection(body, call, provider, refine)
         if on_headers is not None:
             on_headers(body.headers)
-        answer = decoded(body.pieces(), body.headers, decoder, provider)
+        answer = decode_answer(body.read_pieces(), body.headers, decoder, provider)
         async with contextlib.aclosing(answer) as batches:
             async for batch in batches:
                 for number, event in enumerate(batch, 1):
-                    if number % EVENTS_AT_ONCE == 0:
+                    if number % EVENTS_PER_SLICE == 0:
                         await asyncio.sleep(0)
                     if isinstance(event, ResponseEvent) and event.provider_request_id is None:
                         event.provider_request_id = request_id
@@ -163,8 +163,8 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     """
     async with _open_response(client, call, provider) as body:
         if body.status >= 300:
-            raise await _rejection_error(body, call, provider, refine)
-        content = await _whole_body(body, provider)
+            raise await _read_rejection(body, call, provider, refine)
+        content = await _read_body(body, provider)
     try:
         return await run_decoding(len(content) > LARGE_JSON_BYTES, lambda: read_large_json(content))
     except TimeoutError:
@@ -183,12 +183,14 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
     """
     async with _open_response(client, call, provider) as body:
         if 300 <= body.status < 400:
-            raise await _rejection_error(body, call, provider, None)
-        content = await _whole_body(body, provider)
+            raise await _read_rejection(body, call, provider, None)
+        content = await _read_body(body, provider)
         return HttpAnswer(body.status, body.headers, content)
 
 
-async def head_of(client: HttpClient, call: HttpCall, *, provider: str) -> tuple[int, Mapping[str, str], Any]:
+async def fetch_head(
+    client: HttpClient, call: HttpCall, *, provider: str
+) -> tuple[int, Mapping[str, str], Any]:
     """Send the request; return the answer's status and headers, and its TLS connection or None.
 
     Statuses of 300 and more are not errors here.
@@ -200,9 +202,9 @@ async def head_of(client: HttpClient, call: HttpCall, *, provider: str) -> tuple
         return body.status, body.headers, body.connection.get_extra_info("ssl_object")
 
 
-async def _whole_body(body: Body, provider: str) -> bytes:
+async def _read_body(body: Body, provider: str) -> bytes:
     content = bytearray()
-    async with contextlib.aclosing(body.pieces()) as pieces:
+    async with contextlib.aclosing(body.read_pieces()) as pieces:
         async for piece in pieces:
             content += piece
             if len(content) > MAX_BODY_BYTES:
@@ -213,22 +215,22 @@ async def _whole_body(body: Body, provider: str) -> bytes:
 @contextlib.asynccontextmanager
 async def _open_response(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
     """Send the request and read the headers of the response; release its connection on exit."""
-    destination = await client.for_url(call.url)
+    destination = await client.find_destination(call.url)
     connections, proxy = destination.held.value.connections, destination.proxy
-    assert connections is not None  # noqa: S101 - `for_url` has opened the pool
+    assert connections is not None  # noqa: S101 - `find_destination` has opened the pool
     content = b"" if call.body is None else await serialize(call.body, provider)
     async with destination.slots:
-        passage: Passage | None = None
+        proxy_trace: ProxyTrace | None = None
         head: HeadLimit | None = None
         # Map only failures before the headers here; `Body` maps failures while its content is read.
         try:
             async with asyncio.timeout(None) as limit:
-                headers = _headers(call, provider)
+                headers = _make_headers(call, provider)
                 if proxy is not None:
-                    passage = Passage(proxy, destination.origin, limit, client.connect_seconds)
-                    passage.check(provider, [*headers, *_names_in_url(call.url)])
-                head = HeadLimit(limit, call.idle_seconds, passage)
-                request = _request(call, headers, content, client.connect_seconds)
+                    proxy_trace = ProxyTrace(proxy, destination.origin, limit, client.connect_seconds)
+                    proxy_trace.check(provider, [*headers, *_names_in_url(call.url)])
+                head = HeadLimit(limit, call.idle_seconds, proxy_trace)
+                request = _make_request(call, headers, content, client.connect_seconds)
                 request.extensions["trace"] = head
                 response = await connections.handle_async_request(request)
         except connection_failures() as failure:
@@ -237,17 +239,19 @@ async def _open_response(client: HttpClient, call: HttpCall, provider: str) -> A
                 raise ConnectionError(
                     f"{server} did not start an answer within {call.idle_seconds:g} s.", provider=provider
                 ) from failure
-            raise _mapped(failure, call, provider, passage) from failure
-        body = Body(response, provider, lambda failure: _mapped(failure, call, provider))
+            raise _map_failure(failure, call, provider, proxy_trace) from failure
+        body = Body(response, provider, lambda failure: _map_failure(failure, call, provider))
         try:
-            if passage is not None and body.status == PROXY_WANTS_CREDENTIALS:
-                raise refused_by_proxy(passage.proxy, body.status, provider=provider, host=host_of(call.url))
+            if proxy_trace is not None and body.status == PROXY_AUTHENTICATION_REQUIRED:
+                raise error_from_proxy(
+                    proxy_trace.proxy, body.status, provider=provider, host=host_of(call.url)
+                )
             yield body
         finally:
             await body.release(client)
 
 
-def _request(
+def _make_request(
     call: HttpCall, headers: Mapping[str, str], content: bytes, connect_seconds: float
 ) -> httpcore2.Request:
     # httpx2's client is not used: it adds redirects, cookies and layers of streams to every request.
@@ -273,13 +277,15 @@ def _request(
     )
 
 
-def _mapped(failure: Exception, call: HttpCall, provider: str, passage: Passage | None = None) -> ChatError:
+def _map_failure(
+    failure: Exception, call: HttpCall, provider: str, proxy_trace: ProxyTrace | None = None
+) -> ChatError:
     return error_from_exception(
-        failure, provider=provider, url=call.url, idle_seconds=call.idle_seconds, passage=passage
+        failure, provider=provider, url=call.url, idle_seconds=call.idle_seconds, proxy_trace=proxy_trace
     )
 
 
-def _headers(call: HttpCall, provider: str) -> dict[str, str]:
+def _make_headers(call: HttpCall, provider: str) -> dict[str, str]:
     # Ask for no compression: a compressing gateway would delay deltas until its buffer is full.
     headers = {"accept-encoding": "identity", "accept": "text/event-stream, application/json"}
     if call.body is not None:
@@ -301,11 +307,11 @@ def _names_in_url(url: str) -> list[str]:
     return [*names, "authorization"] if "@" in parts.netloc else names
 
 
-async def _rejection_error(body: Body, call: HttpCall, provider: str, refine: Refine | None) -> Exception:
+async def _read_rejection(body: Body, call: HttpCall, provider: str, refine: Refine | None) -> Exception:
     content = b""
     # A body that fails or stalls must not hide the status or delay it.
     with contextlib.suppress(TimeoutError, ChatError):
-        async with asyncio.timeout(ERROR_BODY_SECONDS), contextlib.aclosing(body.pieces()) as pieces:
+        async with asyncio.timeout(ERROR_BODY_SECONDS), contextlib.aclosing(body.read_pieces()) as pieces:
             async for piece in pieces:
                 content += piece
                 if len(content) > MAX_ERROR_BODY_BYTES:

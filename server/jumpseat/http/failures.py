@@ -20,7 +20,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.provider_errors import error_from_fault, read_fault
 from jumpseat.http.causes import cause_of
-from jumpseat.http.passage import Passage, refused_by_proxy
+from jumpseat.http.request_trace import ProxyTrace, error_from_proxy
 
 REQUEST_ID_HEADERS = (
     "x-request-id",
@@ -92,14 +92,14 @@ def error_from_response(
         now: the time that dates in headers are compared with.
     """
     if status < 400:
-        return _redirected(status, headers, provider, url)
+        return _redirect_error(status, headers, provider, url)
     now = now or datetime.now(UTC)
     error = error_from_fault(
         read_fault(body),
         provider,
         status=status,
         retry_after=retry_after(headers, now),
-        reset_at=_reset_at(headers),
+        reset_at=_parse_reset_time(headers),
         provider_request_id=request_id_of(headers),
     )
     should_retry = headers.get("x-should-retry")
@@ -110,7 +110,7 @@ def error_from_response(
     return error
 
 
-def _redirected(status: int, headers: Mapping[str, str], provider: str, url: str) -> ChatError:
+def _redirect_error(status: int, headers: Mapping[str, str], provider: str, url: str) -> ChatError:
     location = headers.get("location", "")
     where = host_of(location) if "//" in location else host_of(url)
     return RequestError(
@@ -129,11 +129,11 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     OpenAI sends Go-like durations in `x-ratelimit-reset-*`, Azure plain seconds. The suffixes are `requests`
     and `tokens`; Mistral and HuggingFace use others (`tokens-minute`, `requests-day`).
     """
-    milliseconds = _number(headers.get("retry-after-ms"))
+    milliseconds = _parse_number(headers.get("retry-after-ms"))
     if milliseconds:
         return milliseconds / 1000
     header = headers.get("retry-after")
-    seconds = _number(header)
+    seconds = _parse_number(header)
     if seconds is not None:
         return seconds
     if header:
@@ -154,17 +154,17 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     waits = [
         wait
         for what in used_up
-        if (wait := _duration(headers.get(f"x-ratelimit-reset-{what}", ""))) is not None
+        if (wait := _parse_duration(headers.get(f"x-ratelimit-reset-{what}", ""))) is not None
     ]
     return max(waits, default=None)
 
 
-def _number(text: str | None) -> float | None:
+def _parse_number(text: str | None) -> float | None:
     return float(text) if text and re.fullmatch(r"\s*\d{1,15}(\.\d{1,9})?\s*", text) else None
 
 
-def _duration(text: str) -> float | None:
-    seconds = _number(text)
+def _parse_duration(text: str) -> float | None:
+    seconds = _parse_number(text)
     if seconds is not None:
         return seconds if seconds < _EPOCH else None  # A larger value is a Unix time, not a duration.
     parts = _DURATION.findall(text)
@@ -173,18 +173,18 @@ def _duration(text: str) -> float | None:
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
-def _reset_at(headers: Mapping[str, str]) -> datetime | None:
+def _parse_reset_time(headers: Mapping[str, str]) -> datetime | None:
     """Return the time in `x-ratelimit-reset`, which is in Unix milliseconds (OpenRouter) or seconds.
 
     Anthropic reports a time for each limit; of those that are used up, the latest is returned.
     """
-    value = _number(headers.get("x-ratelimit-reset"))
+    value = _parse_number(headers.get("x-ratelimit-reset"))
     if value is None or value < _EPOCH:
         moments = [
             moment
             for what in ("requests", "tokens", "input-tokens", "output-tokens")
             if headers.get(f"anthropic-ratelimit-{what}-remaining") == "0"
-            and (moment := _moment(headers.get(f"anthropic-ratelimit-{what}-reset", ""))) is not None
+            and (moment := _parse_time(headers.get(f"anthropic-ratelimit-{what}-reset", ""))) is not None
         ]
         return max(moments, default=None)
     try:
@@ -193,7 +193,7 @@ def _reset_at(headers: Mapping[str, str]) -> datetime | None:
         return None
 
 
-def _moment(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     """Parse an RFC 3339 time; return None if it is invalid or has no time zone."""
     try:
         moment = datetime.fromisoformat(text)
@@ -234,7 +234,7 @@ def error_from_exception(
     provider: str,
     url: str,
     idle_seconds: float | None = None,
-    passage: Passage | None = None,
+    proxy_trace: ProxyTrace | None = None,
 ) -> ChatError:
     """Create the error for an exception that httpcore2 or a socket raised.
 
@@ -243,23 +243,23 @@ def error_from_exception(
         provider: the configured provider's id.
         url: the URL of the request; the message shows only its host and port.
         idle_seconds: the read timeout.
-        passage: the state of a request through a proxy.
+        proxy_trace: the state of a request through a proxy.
     """
     kind, sentence = next(
         EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS
     )
     host = host_of(url)
-    if passage is not None and type(failure) is TimeoutError:  # The passage raised it, not httpcore2.
+    if proxy_trace is not None and type(failure) is TimeoutError:  # The trace raised it, not httpcore2.
         sentence = "{host} did not connect in time"
-    if passage is not None and type(failure).__name__ == "ProxyError":
-        return refused_by_proxy(passage.proxy, _leading_status(failure), provider=provider, host=host)
+    if proxy_trace is not None and type(failure).__name__ == "ProxyError":
+        return error_from_proxy(proxy_trace.proxy, _leading_status(failure), provider=provider, host=host)
     cause = cause_of(failure, provider, host)
     hint = cause.hint
-    if passage is not None and passage.at_proxy:
-        host = f"the proxy {passage.proxy.address}"
-        hint = hint or f"Check {passage.proxy.named_by}."
-    elif passage is not None:
-        host = f"{host} (through the proxy {passage.proxy.address})"
+    if proxy_trace is not None and proxy_trace.at_proxy:
+        host = f"the proxy {proxy_trace.proxy.address}"
+        hint = hint or f"Check {proxy_trace.proxy.named_by}."
+    elif proxy_trace is not None:
+        host = f"{host} (through the proxy {proxy_trace.proxy.address})"
     facts: dict[str, Any] = {
         "host": host,
         "provider": provider,

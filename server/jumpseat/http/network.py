@@ -95,30 +95,30 @@ async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
     password = None
     if own is not None and own.password is not None:
         password = (await values.resolve("client_cert.password", own.password)).reveal()
-    variables = ProxyVariables.of(table.origin.environment) if table.proxy is None else None
-    return NetworkOptions(proxy, variables, _tls_options(table, own, password))
+    variables = ProxyVariables.from_environment(table.origin.environment) if table.proxy is None else None
+    return NetworkOptions(proxy, variables, _make_tls_options(table, own, password))
 
 
-def _tls_options(
+def _make_tls_options(
     table: ProviderConfig, identity: ClientCertificate | None, password: str | None = None
 ) -> TlsOptions:
     environment = table.origin.environment
 
-    def expanded(path: str | None) -> str | None:
+    def expand(path: str | None) -> str | None:
         return None if path is None else str(environment.expanded(path))
 
-    def absolute(variable: str) -> str:
+    def list_absolute(variable: str) -> str:
         # OpenSSL does not expand `~` in these variables.
         paths = environment.get(variable).split(os.pathsep)
         return os.pathsep.join(str(environment.directory / path) for path in paths if path)
 
     return TlsOptions(
-        expanded(table.ca_file),
-        expanded(identity.cert) if identity else None,
-        expanded(identity.key) if identity else None,
+        expand(table.ca_file),
+        expand(identity.cert) if identity else None,
+        expand(identity.key) if identity else None,
         password,
-        system_file=absolute("SSL_CERT_FILE"),
-        system_directories=absolute("SSL_CERT_DIR"),
+        system_file=list_absolute("SSL_CERT_FILE"),
+        system_directories=list_absolute("SSL_CERT_DIR"),
     )
 
 
@@ -146,4 +146,4 @@ def check_certificates(provider: str, table: ProviderConfig) -> None:
     if own is not None and own.password is not None:
         own = None
     if own is not None or table.ca_file is not None:
-        make_context(_tls_options(table, own), provider)
+        make_context(_make_tls_options(table, own), provider)

@@ -34,7 +34,7 @@ class AsyncioBackend(httpcore2.AsyncNetworkBackend):
             httpcore2.ConnectTimeout: connecting took too long.
         """
         loop = asyncio.get_running_loop()
-        with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+        with _map_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError):
             async with asyncio.timeout(timeout):
                 pair = await loop.create_connection(
                     AsyncioStream, host, port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS
@@ -64,7 +64,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             httpcore2.ReadTimeout: nothing arrived in time.
         """
         if not self._unread:
-            with _mapped(httpcore2.ReadTimeout, httpcore2.ReadError):
+            with _map_errors(httpcore2.ReadTimeout, httpcore2.ReadError):
                 while not self._unread and not self._is_lost:
                     await self._wait(timeout)
                 if not self._unread and self._failure is not None:
@@ -85,7 +85,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         if not self._is_lost:
             self._transport.write(buffer)
         if self._is_paused or self._is_lost:
-            with _mapped(httpcore2.WriteTimeout, httpcore2.WriteError):
+            with _map_errors(httpcore2.WriteTimeout, httpcore2.WriteError):
                 while self._is_paused and not self._is_lost:
                     await self._wait(timeout)
                 if self._is_lost:
@@ -102,7 +102,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         """
         loop = asyncio.get_running_loop()
         try:
-            with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+            with _map_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError):
                 async with asyncio.timeout(timeout):
                     secured = await loop.start_tls(
                         self._transport, self, ssl_context, server_hostname=server_hostname
@@ -174,7 +174,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
 
 @contextlib.contextmanager
-def _mapped(on_timeout: type[Exception], on_failure: type[Exception]) -> Iterator[None]:
+def _map_errors(on_timeout: type[Exception], on_failure: type[Exception]) -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:

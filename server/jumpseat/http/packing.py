@@ -18,7 +18,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_BEGINS = b"\x1f"
 
 
-def unpacker_for(coding: str, provider: str) -> Unpacker | None:
+def make_unpacker(coding: str, provider: str) -> Unpacker | None:
     """Create the unpacker for an answer's `content-encoding`; return None if it is not compressed.
 
     Raises:
@@ -45,7 +45,7 @@ class Unpacker:
         self._provider = provider
         self._stream = zlib.decompressobj(wbits)
 
-    def steps(self, packed: bytes) -> Iterator[bytes]:
+    def decompress(self, packed: bytes) -> Iterator[bytes]:
         """Decompress a part of the body in steps, and yield their output, which may be empty.
 
         Raises:
@@ -70,13 +70,13 @@ class _Gzip(Unpacker):
     def __init__(self, provider: str) -> None:
         super().__init__(provider, _GZIP)
 
-    def steps(self, packed: bytes) -> Iterator[bytes]:
+    def decompress(self, packed: bytes) -> Iterator[bytes]:
         while packed:
             if self._stream.eof:
                 if not packed.startswith(_GZIP_BEGINS):
                     return
                 self._stream = zlib.decompressobj(_GZIP)
-            yield from super().steps(packed)
+            yield from super().decompress(packed)
             packed = self._stream.unused_data
 
 
@@ -87,10 +87,10 @@ class _Deflate(Unpacker):
         super().__init__(provider, zlib.MAX_WBITS)
         self._begun = False
 
-    def steps(self, packed: bytes) -> Iterator[bytes]:
+    def decompress(self, packed: bytes) -> Iterator[bytes]:
         if packed and not self._begun:
             self._begun = True
             # The low half of a zlib stream's first byte is 8; no raw stream in use starts like that.
             if packed[0] & 0x0F != 8:
                 self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
-        yield from super().steps(packed)
+        yield from super().decompress(packed)

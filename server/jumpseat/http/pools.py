@@ -128,7 +128,7 @@ class Connections:
         Args:
             shared: the registry through which sessions share pools.
         """
-        self.aside: set[asyncio.Task[None]] = set()
+        self.background_tasks: set[asyncio.Task[None]] = set()
         self.shared = shared
         self._pools: dict[Network, Held[Pool]] = {}
         self._slots: dict[Network, asyncio.Semaphore] = {}
@@ -139,11 +139,11 @@ class Connections:
         held = self._pools.get(network)
         if held is None:
             proxy, tls, files = network.proxy, network.tls, network.files
-            context = None if tls is None else self._context(tls, files)
+            context = None if tls is None else self._acquire_context(tls, files)
             proxy_context = None
             if proxy is not None and proxy.scheme == "https" and tls is not None:
                 # The client certificate is for the provider, not for the proxy.
-                proxy_context = self._context(tls.without_identity, files)
+                proxy_context = self._acquire_context(tls.without_identity, files)
             held = self._pools[network] = self.shared.hold(
                 ("pool", network),
                 lambda: Pool(proxy, context, proxy_context),
@@ -160,7 +160,7 @@ class Connections:
 
     async def aclose(self) -> None:
         """Cancel the tasks, and release the pools."""
-        pending = tuple(self.aside)
+        pending = tuple(self.background_tasks)
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
@@ -171,7 +171,7 @@ class Connections:
         for context in contexts:
             await context.release()
 
-    def _context(self, tls: TlsOptions, files: tuple[FileStamp, ...]) -> TlsContext:
+    def _acquire_context(self, tls: TlsOptions, files: tuple[FileStamp, ...]) -> TlsContext:
         held = self.shared.hold(
             ("TLS context", tls, files),
             lambda: TlsContext(tls),

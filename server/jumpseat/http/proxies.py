@@ -75,14 +75,14 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
         parts = urlsplit(text)
         port, host = parts.port, parts.hostname or ""
     except ValueError:
-        raise _unusable(named_by, "is not the address of a proxy", provider) from None
+        raise _proxy_error(named_by, "is not the address of a proxy", provider) from None
     if parts.scheme.startswith("socks"):
-        raise _unusable(named_by, "names a SOCKS proxy; only HTTP proxies are supported", provider)
+        raise _proxy_error(named_by, "names a SOCKS proxy; only HTTP proxies are supported", provider)
     if parts.scheme not in PORTS:
-        raise _unusable(named_by, "is neither an http:// nor an https:// address", provider)
+        raise _proxy_error(named_by, "is neither an http:// nor an https:// address", provider)
     # A path means that a password has an unencoded slash: the parsed host is a part of the password.
     if parts.path not in ("", "/") or parts.query or parts.fragment or not _HOST.fullmatch(host) or port == 0:
-        raise _unusable(named_by, "is not the address of a proxy", provider)
+        raise _proxy_error(named_by, "is not the address of a proxy", provider)
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     if password:
         pair = f"{user}:{password}"
@@ -91,7 +91,7 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
     return Proxy(parts.scheme, host, port or PORTS[parts.scheme], user, password, named_by)
 
 
-def _unusable(named_by: str, why: str, provider: str | None) -> ConfigError:
+def _proxy_error(named_by: str, why: str, provider: str | None) -> ConfigError:
     return ConfigError(f"{named_by} {why}.", provider=provider, hint=FORM)
 
 
@@ -107,9 +107,9 @@ class ProxyVariables:
     no: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, environment: Environment) -> ProxyVariables:
+    def from_environment(cls, environment: Environment) -> ProxyVariables:
         """Read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`; lower case precedes upper case."""
-        return cls(*(_variable(environment, key) for key in ("http", "https", "all", "no")))
+        return cls(*(_read_variable(environment, key) for key in ("http", "https", "all", "no")))
 
     def proxy_for(self, scheme: str, host: str, port: int) -> Proxy | None:
         """Return the proxy for a host, if any: `HTTPS_PROXY` or `HTTP_PROXY` (by scheme), else `ALL_PROXY`.
@@ -120,14 +120,14 @@ class ProxyVariables:
             ConfigError: the named proxy cannot be used.
         """
         if self == ProxyVariables():
-            return _proxy_of_the_system(scheme, host)
+            return _read_system_proxy(scheme, host)
         named = (self.https if scheme == "https" else self.http) or self.all
         if named is None or (self.no is not None and is_exempt(host, port, self.no[1])):
             return None
         return parse_proxy(named[1], named[0])
 
 
-def _variable(environment: Environment, key: str) -> tuple[str, str] | None:
+def _read_variable(environment: Environment, key: str) -> tuple[str, str] | None:
     name = f"{key}_proxy"
     # On Windows, variable names are not case-sensitive.
     name = name if name in environment.variables or sys.platform == "win32" else name.upper()
@@ -135,7 +135,7 @@ def _variable(environment: Environment, key: str) -> tuple[str, str] | None:
     return (name, value) if value else None
 
 
-def _proxy_of_the_system(scheme: str, host: str) -> Proxy | None:
+def _read_system_proxy(scheme: str, host: str) -> Proxy | None:
     if sys.platform not in _SYSTEM_SETTINGS:
         return None
     import urllib.request  # This is deferred because it imports http.client and email.

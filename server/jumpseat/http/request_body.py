@@ -31,7 +31,7 @@ async def serialize(body: Any, provider: str) -> bytes:
     Raises:
         RequestError: the body has a number that JSON does not support.
     """
-    return await compute(_is_long(body), _serialized, body, provider)
+    return await compute(_is_long(body), _serialize, body, provider)
 
 
 def _is_long(body: Any) -> bool:
@@ -50,7 +50,7 @@ def _is_long(body: Any) -> bool:
     return bool(values)
 
 
-def _serialized(body: Any, provider: str) -> bytes:
+def _serialize(body: Any, provider: str) -> bytes:
     pieces: list[bytes] = []
     try:
         _write(body, DEPTH if _is_long(body) else 0, pieces)
@@ -89,7 +89,7 @@ def _write(value: Any, depth: int, pieces: list[bytes]) -> None:
             _write(each, depth - 1, pieces)
         pieces.append(b"}")
     else:
-        pieces.append(_whole(value))
+        pieces.append(_serialize_value(value))
 
 
 def _is_flat(value: dict[Any, Any]) -> bool:
@@ -97,7 +97,7 @@ def _is_flat(value: dict[Any, Any]) -> bool:
     return all(isinstance(each, str) and len(each) <= PIECE for each in value.values())
 
 
-def _whole(value: Any) -> bytes:
+def _serialize_value(value: Any) -> bytes:
     text = to_json(value, inf_nan_mode="constants")
     # Both modes write these words in the same way within strings.
     if (b"NaN" in text or b"Infinity" in text) and text != to_json(value, inf_nan_mode="null"):

@@ -48,7 +48,7 @@ FileStamp: TypeAlias = tuple[str, Stamp | None]
 """A path and the stamp of its file."""
 
 
-def files_read(options: TlsOptions) -> tuple[FileStamp, ...]:
+def stamp_files(options: TlsOptions) -> tuple[FileStamp, ...]:
     """Stamp the files that `make_context` reads. A context depends on their contents too."""
     system = options.system_file or options.system_directories
     named = (*system.split(os.pathsep), options.ca_file, options.cert, options.key)
@@ -69,10 +69,10 @@ def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
     Raises:
         ConfigError: a file cannot be read or used; the message names the configuration key.
     """
-    context = _system_context(options)
+    context = _make_system_context(options)
     if options.ca_file is not None:
         where = f"providers.{provider}.ca_file"
-        file = _file(options.ca_file, where, provider)
+        file = _check_file(options.ca_file, where, provider)
         try:
             context.load_verify_locations(cafile=file)
         except (ssl.SSLError, OSError):
@@ -88,7 +88,7 @@ def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
     return context
 
 
-def _system_context(options: TlsOptions) -> ssl.SSLContext:
+def _make_system_context(options: TlsOptions) -> ssl.SSLContext:
     import httpx2
 
     variable = "SSL_CERT_FILE" if options.system_file else "SSL_CERT_DIR"
@@ -115,8 +115,8 @@ def _system_context(options: TlsOptions) -> ssl.SSLContext:
 
 def _load_identity(context: ssl.SSLContext, named: str, options: TlsOptions, provider: str) -> None:
     where = f"providers.{provider}.client_cert"
-    cert = _file(named, where, provider)
-    key = None if options.key is None else _file(options.key, f"{where}.key", provider)
+    cert = _check_file(named, where, provider)
+    key = None if options.key is None else _check_file(options.key, f"{where}.key", provider)
 
     def password() -> str:
         # Without this function, OpenSSL would wait for input from the terminal.
@@ -134,13 +134,13 @@ def _load_identity(context: ssl.SSLContext, named: str, options: TlsOptions, pro
         ) from None
     except (ssl.SSLError, OSError, ValueError) as error:
         raise ConfigError(
-            f"{where} cannot be used: {_why(error, encrypted=options.password is not None)}.",
+            f"{where} cannot be used: {_explain(error, encrypted=options.password is not None)}.",
             provider=provider,
             hint=f"The certificate and its key must be in {PEM}; the key may be in a separate file.",
         ) from None
 
 
-def _why(error: Exception, *, encrypted: bool) -> str:
+def _explain(error: Exception, *, encrypted: bool) -> str:
     reason = getattr(error, "reason", None) or ""
     if reason == "KEY_VALUES_MISMATCH":
         return "the key does not belong to the certificate"
@@ -149,7 +149,7 @@ def _why(error: Exception, *, encrypted: bool) -> str:
     return "its files have no certificate with its key"
 
 
-def _file(text: str, where: str, provider: str) -> Path:
+def _check_file(text: str, where: str, provider: str) -> Path:
     """Check that a configured path is absolute and readable, and return it."""
     file = Path(text)
     if not file.is_absolute():
@@ -157,7 +157,7 @@ def _file(text: str, where: str, provider: str) -> Path:
         raise ConfigError(
             f"{where} is a relative path.",
             provider=provider,
-            hint="Write an absolute path, or begin with ~/.",
+            hint="Write an absolute path, or a path that begins with ~/.",
         )
     try:
         # OpenSSL would wait for the writer of a pipe, and read `/dev/zero` forever.

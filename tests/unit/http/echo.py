@@ -37,8 +37,8 @@ class EchoDecoder:
         return [*self.blocks.take(), DoneEvent("end_turn")]
 
 
-async def tails_read(http):
+async def wait_for_tails(http):
     """Wait until the body of every finished answer has been read to its end or abandoned."""
     async with asyncio.timeout(30):
-        while http._connections.aside:
-            await asyncio.wait(tuple(http._connections.aside))
+        while http._connections.background_tasks:
+            await asyncio.wait(tuple(http._connections.background_tasks))

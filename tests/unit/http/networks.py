@@ -28,7 +28,9 @@ async def ask(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: floa
         await client.aclose()
 
 
-async def failure(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0) -> ChatError:
+async def fetch_failure(
+    client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0
+) -> ChatError:
     with pytest.raises(ChatError) as caught:
         await ask(client, url, timeout)
     shown = f"{caught.value.message} {caught.value.hint}"

@@ -49,7 +49,7 @@ async def turns():
     task.cancel()
 
 
-def packed(body, content_type="text/event-stream"):
+def make_packed_reply(body, content_type="text/event-stream"):
     return Reply.raw(gzip.compress(body), content_type=content_type, content_encoding="gzip")
 
 
@@ -69,7 +69,7 @@ async def read(http, upstream, reply, decoder=None):
 
 @pytest.mark.requirement("6:bounds", "6:bounds-packed")
 async def test_a_small_answer_that_decompresses_to_a_huge_one_ends_at_the_bound(http, upstream, turns):
-    text, error = await read(http, upstream, packed(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
+    text, error = await read(http, upstream, make_packed_reply(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
     assert text == "message=a;"
     assert isinstance(error, ProtocolError)
     assert "no output in 16777216 bytes" in error.message
@@ -77,7 +77,7 @@ async def test_a_small_answer_that_decompresses_to_a_huge_one_ends_at_the_bound(
 
 
 async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turns):
-    upstream.script(packed(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
+    upstream.script(make_packed_reply(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
     events = stream_events(http, HttpCall("POST", upstream.origin, body={}), EchoDecoder(), provider="acme")
     async with asyncio.timeout(WAIT), contextlib.aclosing(events):
         while not isinstance(await anext(events), TextDeltaEvent):
@@ -94,7 +94,9 @@ async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turns):
 
 
 @pytest.mark.requirement("6:bounds")
-@pytest.mark.parametrize("pack", [packed, lambda body: Reply.raw(body, content_type="text/event-stream")])
+@pytest.mark.parametrize(
+    "pack", [make_packed_reply, lambda body: Reply.raw(body, content_type="text/event-stream")]
+)
 async def test_a_stream_of_plain_text_ends_at_the_bound_with_its_partial(http, upstream, monkeypatch, pack):
     monkeypatch.setattr(answer, "MAX_BODY_BYTES", MIB)
     text, error = await read(http, upstream, pack(b"data: word\n\n" * 100_000))
@@ -103,7 +105,7 @@ async def test_a_stream_of_plain_text_ends_at_the_bound_with_its_partial(http, u
 
 
 @pytest.mark.requirement("6:bounds-packed")
-@pytest.mark.parametrize("pack", [packed, Reply.raw])
+@pytest.mark.parametrize("pack", [make_packed_reply, Reply.raw])
 @pytest.mark.parametrize("over", [False, True])
 async def test_other_bodies_have_the_same_bound(http, upstream, monkeypatch, pack, over):
     monkeypatch.setattr(exchange, "MAX_BODY_BYTES", 100_000)
@@ -166,7 +168,7 @@ def _arguments(text):
 @pytest.mark.parametrize(
     "make", [_event, *(pytest.param(make, marks=pytest.mark.slow) for make in (_body, _arguments))]
 )
-async def test_other_work_goes_on_while_a_million_small_values_are_read(http, upstream, turns, make):
+async def test_other_tasks_run_while_a_million_small_values_are_read(http, upstream, turns, make):
     reply = make("Hello")
     assert len(reply.body) > LARGE_JSON_BYTES
     upstream.script(reply)
@@ -199,7 +201,7 @@ class _Watched(ChatCompletionsDecoder):
             self._seen.append(self._turns[0] - before)
 
 
-async def test_other_work_goes_on_while_a_long_list_is_read(http, upstream, turns):
+async def test_other_tasks_run_while_a_long_list_is_read(http, upstream, turns):
     rows = [{"id": f"m{number}", "object": "model"} for number in range(100_000)]
     upstream.script(Reply.json({"data": rows}))
     call = HttpCall("GET", upstream.origin)

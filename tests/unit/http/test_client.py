@@ -42,7 +42,7 @@ def test_loopback_is_recognized_by_name_and_address(url, expected):
 
 async def test_one_pool_is_built_for_concurrent_requests():
     http = HttpClient()
-    ways = await asyncio.gather(*(http.for_url("https://example.com/") for _ in range(20)))
+    ways = await asyncio.gather(*(http.find_destination("https://example.com/") for _ in range(20)))
     assert len({id(way.pool.connections) for way in ways}) == 1
     await http.aclose()
 
@@ -60,7 +60,7 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
         "environment": ProviderConfig(),
     }
     clients = [shared.for_provider(name, table) for name, table in tables.items()]
-    ways = [await client.for_url("https://example.com/") for client in clients]
+    ways = [await client.find_destination("https://example.com/") for client in clients]
 
     assert ways[0].pool.connections is ways[1].pool.connections
     assert ways[5].pool.connections is ways[6].pool.connections
@@ -72,11 +72,11 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
 async def test_plain_http_needs_no_certificates_and_shares_one_pool():
     environment = environment_with({"SSL_CERT_FILE": "/nowhere/missing.pem"})
     shared = HttpClient("acme", ProviderConfig().within(environment))
-    ways = [await shared.for_url(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
+    ways = [await shared.find_destination(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
 
     assert ways[0].pool.connections is ways[1].pool.connections
     with pytest.raises(ConfigError, match="SSL_CERT_FILE"):
-        await shared.for_url("https://example.com/")
+        await shared.find_destination("https://example.com/")
     await shared.aclose()
 
 
@@ -89,8 +89,8 @@ async def test_loopback_is_reached_directly_despite_a_proxy(proxy):
         upstream.script(Reply.json({"ok": True}))
         assert await get_json(http, HttpCall("GET", upstream.origin), provider="acme") == {"ok": True}
     for host in ("http://localhost:1/", "http://[::1]:1/", "http://127.1.2.3/", "http://a.localhost/"):
-        assert (await http.for_url(host)).proxy is None
-    assert (await http.for_url("http://example.com/")).proxy is not None
+        assert (await http.find_destination(host)).proxy is None
+    assert (await http.find_destination("http://example.com/")).proxy is not None
     await http.aclose()
 
 
@@ -108,16 +108,16 @@ async def test_a_redirect_is_not_followed():
 async def test_a_proxy_that_cannot_be_used_is_a_readable_error():
     table = ProviderConfig().within(environment_with({"https_proxy": "gopher://127.0.0.1:9"}))
     with pytest.raises(ConfigError, match="https_proxy is neither an http:// nor an https:// address"):
-        await HttpClient("acme", table).for_url("https://example.com/")
+        await HttpClient("acme", table).find_destination("https://example.com/")
 
 
 async def test_a_file_that_was_fixed_is_read_at_the_next_request(tmp_path, authority):
     file = tmp_path / "later.pem"
     client = HttpClient("acme", ProviderConfig(ca_file=str(file)))
     with pytest.raises(ConfigError, match=r"providers\.acme\.ca_file"):
-        await client.for_url("https://example.com/")
+        await client.find_destination("https://example.com/")
 
     file.write_bytes(authority.file.read_bytes())
 
-    assert (await client.for_url("https://example.com/")).proxy is None
+    assert (await client.find_destination("https://example.com/")).proxy is None
     await client.aclose()

@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 DATE = "Sun, 22 Nov 2026 12:00:00 GMT"
 
 
-async def checked(client: HttpClient, *urls: str, now: datetime = NOW) -> dict[str, Check]:
+async def run_checks(client: HttpClient, *urls: str, now: datetime = NOW) -> dict[str, Check]:
     try:
         found = await check_hosts(client, urls, "acme", now=now.timestamp)
     finally:
@@ -32,7 +32,7 @@ async def checked(client: HttpClient, *urls: str, now: datetime = NOW) -> dict[s
 
 async def test_a_host_that_answers_is_reached_without_a_credential(upstream: FakeUpstream) -> None:
     upstream.default(Reply.json({}, status=404))
-    found = await checked(HttpClient("acme"), upstream.base_url)
+    found = await run_checks(HttpClient("acme"), upstream.base_url)
 
     assert {name: check.ok for name, check in found.items()} == dict.fromkeys(("proxy", "connection"), True)
     assert found["proxy"].message.startswith("Requests to 127.0.0.1:")
@@ -44,7 +44,7 @@ async def test_a_host_that_answers_is_reached_without_a_credential(upstream: Fak
 
 
 async def test_a_refused_connection_says_what_to_check() -> None:
-    found = await checked(HttpClient("acme"), "http://127.0.0.1:9/v1")
+    found = await run_checks(HttpClient("acme"), "http://127.0.0.1:9/v1")
 
     assert found["connection"].ok is False
     assert "connection refused" in found["connection"].message
@@ -52,7 +52,7 @@ async def test_a_refused_connection_says_what_to_check() -> None:
 
 
 async def test_a_name_that_does_not_exist_sends_no_request() -> None:
-    found = await checked(HttpClient("acme"), "https://no-such-host.invalid/v1")
+    found = await run_checks(HttpClient("acme"), "https://no-such-host.invalid/v1")
 
     assert list(found) == ["proxy", "dns"]
     assert (found["dns"].ok, found["dns"].message) == (
@@ -66,7 +66,7 @@ async def test_a_proxy_is_named_with_the_key_that_chose_it_and_without_its_passw
     async with running_network(authority, auth=f"me:{PASSWORD}") as network:
         client = client_of(network, proxy=network.proxy.url_with(f"me:{PASSWORD}"))
         address = network.proxy.address
-        found = await checked(client, network.url)
+        found = await run_checks(client, network.url)
 
     assert f"the proxy {address} of providers.acme.proxy" in found["proxy"].message
     assert found["connection"].ok
@@ -76,7 +76,7 @@ async def test_a_proxy_is_named_with_the_key_that_chose_it_and_without_its_passw
 
 async def test_a_certificate_that_is_not_trusted_names_the_key_that_fixes_it(authority) -> None:
     async with running_network(authority) as network:
-        found = await checked(client_of(network, ca_file=None), network.url)
+        found = await run_checks(client_of(network, ca_file=None), network.url)
 
     assert "connection" not in found
     assert found["tls"].ok is False
@@ -87,7 +87,7 @@ async def test_a_certificate_that_is_not_trusted_names_the_key_that_fixes_it(aut
 async def test_an_unusable_proxy_is_the_only_failure() -> None:
     environment = environment_with({"HTTPS_PROXY": "socks5://canary:1080"})
     client = HttpClient("acme", ProviderConfig().within(environment))
-    found = await checked(client, "https://provider.test/")
+    found = await run_checks(client, "https://provider.test/")
 
     assert {name: check.ok for name, check in found.items()} == {"proxy": False}
     assert "HTTPS_PROXY names a SOCKS proxy" in found["proxy"].message
@@ -101,7 +101,7 @@ async def test_the_clock_is_compared_with_the_hosts(
     upstream: FakeUpstream, minute: int, age: str, ok: bool, words: str
 ) -> None:
     upstream.default(Reply.json({}, date=DATE, age=age))
-    found = await checked(HttpClient("acme"), upstream.base_url, now=NOW.replace(minute=minute))
+    found = await run_checks(HttpClient("acme"), upstream.base_url, now=NOW.replace(minute=minute))
 
     assert found["clock"].ok is ok
     assert words in found["clock"].message
@@ -109,6 +109,6 @@ async def test_the_clock_is_compared_with_the_hosts(
 
 async def test_each_host_is_checked_once(upstream: FakeUpstream) -> None:
     upstream.default(Reply.json({}))
-    await checked(HttpClient("acme"), upstream.base_url, f"{upstream.base_url}/chat?key=canary")
+    await run_checks(HttpClient("acme"), upstream.base_url, f"{upstream.base_url}/chat?key=canary")
 
     assert len(upstream.requests) == 1

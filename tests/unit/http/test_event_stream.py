@@ -135,7 +135,7 @@ def test_a_long_event_in_small_pieces_takes_linear_time():
     assert time.process_time() - started < 5
 
 
-def refused(pieces, content_type):
+def is_refused(pieces, content_type):
     """Whether a stream with this content type is rejected before any of its events reaches the decoder."""
     reader, out = AnswerReader(ChatCompletionsDecoder("acme", "m"), content_type), []
     try:
@@ -149,7 +149,7 @@ def refused(pieces, content_type):
 @pytest.mark.parametrize("content_type", ["text/x-bogus", "x bogus", "text/html; charset=utf-8"])
 def test_a_stream_with_another_content_type_is_refused(content_type):
     for pieces in arrivals(b"data: {}\n\n"):
-        assert refused(pieces, content_type)
+        assert is_refused(pieces, content_type)
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/octet-stream"])
@@ -168,7 +168,7 @@ def test_web_platform_tests_pass_for_any_split():
         data = base64.b64decode(case["input_b64"])
         if case["connection"] == "fail":
             for pieces in arrivals(data):
-                assert refused(pieces, case["content_type"]), (case["name"], pieces)
+                assert is_refused(pieces, case["content_type"]), (case["name"], pieces)
             continue
         expected = [(e["type"], e["data"], e["lastEventId"]) for e in case["events"]]
         for pieces in arrivals(data):

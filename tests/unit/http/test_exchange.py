@@ -22,8 +22,8 @@ from jumpseat.http import (
     JsonLinesDecoder,
     fetch,
     get_json,
-    passage,
     pools,
+    request_trace,
     stream_events,
 )
 from jumpseat.http import answer as answer_module
@@ -46,7 +46,7 @@ async def upstream():
         yield server
 
 
-async def text_of(http, upstream, reply, **call):
+async def read_text(http, upstream, reply, **call):
     upstream.script(reply)
     events, error = [], None
     try:
@@ -75,31 +75,31 @@ async def text_of(http, upstream, reply, **call):
 @pytest.mark.parametrize("size", [None, 1])
 async def test_the_form_of_an_answer_is_detected(http, upstream, content_type, body, expected, size):
     reply = Reply.raw(body, content_type=content_type)
-    assert await text_of(http, upstream, reply.sliced(size) if size else reply) == (expected, None)
+    assert await read_text(http, upstream, reply.sliced(size) if size else reply) == (expected, None)
 
 
 async def test_a_failure_comes_after_the_events_of_the_same_read(http, upstream):
     reply = Reply.raw(b"data: a\n\ndata: fail\n\n", content_type="text/event-stream", x_request_id="req-1")
-    text, error = await text_of(http, upstream, reply)
+    text, error = await read_text(http, upstream, reply)
     assert text == "message=a;"
     assert (error.provider, error.provider_request_id) == ("acme", "req-1")
 
 
 async def test_nothing_is_read_after_the_end_mark(http, upstream):
     reply = Reply.raw(b"data: a\n\ndata: end\n\ndata: fail\n\n", content_type="text/event-stream")
-    assert await text_of(http, upstream, reply) == ("message=a;", None)
+    assert await read_text(http, upstream, reply) == ("message=a;", None)
 
 
 @pytest.mark.requirement("chat:comments")
 async def test_comments_keep_a_silent_stream_alive(http, upstream):
     pieces = [b": still here\n\n"] * 20
     reply = Reply.events([*pieces, b"data: end\n\n"])
-    assert await text_of(http, upstream, reply, timeout=10.0) == ("", None)
+    assert await read_text(http, upstream, reply, timeout=10.0) == ("", None)
 
 
-async def test_a_body_without_bound_is_refused(http, upstream, monkeypatch):
+async def test_an_endless_body_is_refused(http, upstream, monkeypatch):
     monkeypatch.setattr(answer_module, "MAX_BODY_BYTES", 100)
-    _, error = await text_of(http, upstream, Reply.raw(b"x" * 101, content_type="application/json"))
+    _, error = await read_text(http, upstream, Reply.raw(b"x" * 101, content_type="application/json"))
     assert isinstance(error, ProtocolError)
     await upstream.wait_for_request()
 
@@ -107,15 +107,15 @@ async def test_a_body_without_bound_is_refused(http, upstream, monkeypatch):
 async def test_a_compressed_answer_is_read_and_a_broken_one_is_a_protocol_error(http, upstream):
     packed = gzip.compress(b"data: a\n\n")
     reply = Reply.raw(packed, content_type="text/event-stream", content_encoding="gzip")
-    assert await text_of(http, upstream, reply) == ("message=a;", None)
+    assert await read_text(http, upstream, reply) == ("message=a;", None)
     assert upstream.requests[0].headers["accept-encoding"] == "identity"
     broken = Reply.raw(b"not gzip", content_type="text/event-stream", content_encoding="gzip")
-    assert isinstance((await text_of(http, upstream, broken))[1], ProtocolError)
+    assert isinstance((await read_text(http, upstream, broken))[1], ProtocolError)
 
 
 @pytest.mark.parametrize("value", ["a\nb", "ž", "a\0b"])
 async def test_a_header_that_cannot_be_sent_is_a_configuration_error(http, upstream, value):
-    _, error = await text_of(http, upstream, Reply.raw(b""), headers={"x-key": value})
+    _, error = await read_text(http, upstream, Reply.raw(b""), headers={"x-key": value})
     assert isinstance(error, ConfigError)
     assert value not in error.message
 
@@ -129,7 +129,7 @@ async def test_an_invalid_url_is_a_configuration_error(http, url):
 @pytest.mark.parametrize("number", [float("nan"), float("-inf")])
 @pytest.mark.parametrize("text", ["NaN", "\ud83d"])
 async def test_a_body_that_json_does_not_support_is_a_request_error(http, upstream, number, text):
-    _, error = await text_of(http, upstream, Reply.raw(b""), body={"x": [number], "y": text})
+    _, error = await read_text(http, upstream, Reply.raw(b""), body={"x": [number], "y": text})
     assert isinstance(error, RequestError)
     assert not upstream.requests
 
@@ -139,7 +139,7 @@ async def test_a_body_that_json_does_not_support_is_a_request_error(http, upstre
 )
 async def test_every_text_of_a_body_arrives_unchanged(http, upstream, text):
     body = {"x": text, "y": [1e-7, -0.0, 2**70, None, True], "z": {}}
-    await text_of(http, upstream, Reply.json({}), body=body)
+    await read_text(http, upstream, Reply.json({}), body=body)
     assert upstream.requests[0].json == json.loads(json.dumps(body))
 
 
@@ -147,14 +147,14 @@ async def test_a_body_may_be_nested_deeply(http, upstream):
     body = nested = {}
     for _ in range(400):
         nested["x"] = nested = {}
-    await text_of(http, upstream, Reply.json({}), body=body)
+    await read_text(http, upstream, Reply.json({}), body=body)
     assert upstream.requests[0].json == body
 
 
 async def test_an_error_body_that_breaks_off_does_not_hide_the_status(http, upstream):
     reply = Reply.raw(b'{"error": {"message": "No such thing"}}', 404)
     for broken in (reply.reset_after(3), reply.close_after(3)):
-        _, error = await text_of(http, upstream, broken)
+        _, error = await read_text(http, upstream, broken)
         assert error.status_code == 404
 
 
@@ -233,7 +233,7 @@ async def test_a_request_beyond_the_limit_warns_and_waits_for_another_to_end(htt
 
 @pytest.mark.requirement("7:timeouts")
 async def test_headers_that_arrive_byte_by_byte_do_not_outlast_the_timeout(http, monkeypatch):
-    monkeypatch.setattr(passage, "HEAD_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(request_trace, "HEAD_GRACE_SECONDS", 0.1)
     sent = 0
 
     async def serve(reader, writer):
@@ -297,7 +297,7 @@ async def test_a_body_may_take_longer_than_the_timeout_if_bytes_arrive(http, ups
 async def test_every_status_from_300_is_an_error(http, upstream, status, is_answer):
     upstream.default(Reply.raw(b'"x"', status, "application/json"))
     call = HttpCall("GET", upstream.origin)
-    text, error = await text_of(http, upstream, Reply.raw(b"data: a\n\n", status, "text/event-stream"))
+    text, error = await read_text(http, upstream, Reply.raw(b"data: a\n\n", status, "text/event-stream"))
     assert (text, error is None) == (("message=a;", True) if is_answer else ("", False))
     for ask in (get_json, fetch):
         if is_answer:
@@ -311,7 +311,7 @@ async def test_every_status_from_300_is_an_error(http, upstream, status, is_answ
 @pytest.mark.parametrize("before", [b"", b": ping\n\n", b"event: error\n"])
 async def test_an_error_body_in_the_form_of_an_event_stream_is_read(http, upstream, content_type, before):
     body = before + b'data: {"error": {"message": "No such thing", "code": "odd"}}\n\ndata: [DONE]\n\n'
-    _, error = await text_of(http, upstream, Reply.raw(body, 422, content_type))
+    _, error = await read_text(http, upstream, Reply.raw(body, 422, content_type))
     assert error.message == "acme refused the request (HTTP 422): No such thing."
     assert error.provider_code == "odd"
 
@@ -331,4 +331,4 @@ async def test_an_error_body_in_the_form_of_an_event_stream_is_read(http, upstre
 )
 async def test_a_stream_labelled_as_json_is_known_by_its_first_bytes(http, upstream, body, expected, size):
     reply = Reply.raw(body, content_type="application/json")
-    assert await text_of(http, upstream, reply.sliced(size) if size else reply) == (expected, None)
+    assert await read_text(http, upstream, reply.sliced(size) if size else reply) == (expected, None)

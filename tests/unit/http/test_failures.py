@@ -293,7 +293,7 @@ def test_every_exception_of_httpcore2_is_mapped(cls):
     assert "canary" not in error.message
 
 
-def caused_by(cause):
+def make_failure(cause):
     failure = httpcore2.ConnectError("canary")
     failure.__cause__ = cause
     return failure
@@ -301,13 +301,17 @@ def caused_by(cause):
 
 EXCEPTION_CASES = [
     (httpcore2.ReadTimeout(""), ConnectionError, "acme (api.example.com:443) sent nothing for 5 s."),
-    (caused_by(socket.gaierror(-2, "x")), ConnectionError, "cannot be reached: its name cannot be resolved."),
     (
-        caused_by(ConnectionRefusedError()),
+        make_failure(socket.gaierror(-2, "x")),
+        ConnectionError,
+        "cannot be reached: its name cannot be resolved.",
+    ),
+    (
+        make_failure(ConnectionRefusedError()),
         ConnectionError,
         "api.example.com:443 cannot be reached: connection refused.",
     ),
-    (caused_by(ssl.SSLCertVerificationError()), ConnectionError, "certificate is not trusted"),
+    (make_failure(ssl.SSLCertVerificationError()), ConnectionError, "certificate is not trusted"),
     (httpcore2.ProxyError("x"), ConnectionError, "the proxy refused to connect to api.example.com:443."),
     (httpcore2.UnsupportedProtocol("x"), ConfigError, "base_url"),
     (httpcore2.LocalProtocolError("x"), ConfigError, "header"),

@@ -11,7 +11,7 @@ from jumpseat.http import HttpCall, get_json
 from jumpseat.testing.upstream import Gate, Reply
 from tests.fakes.network import HOST, PLAIN_HOST, running_network
 from tests.fakes.tls_front import Authority
-from tests.unit.http.networks import PASSWORD, client_of, failure
+from tests.unit.http.networks import PASSWORD, client_of, fetch_failure
 
 pytestmark = pytest.mark.usefixtures("no_proxies")
 
@@ -28,7 +28,7 @@ async def test_a_proxy_that_requires_a_password_is_named_and_asked_once(authorit
     async with running_network(authority, auth=f"me:{PASSWORD}") as network:
         url = network.proxy.url_with(userinfo) if userinfo else network.proxy.url
 
-        error = await failure(client_of(network, proxy=url))
+        error = await fetch_failure(client_of(network, proxy=url))
 
         assert type(error) is ConnectionError
         assert f"the proxy {network.proxy.address} {words}" in error.message
@@ -43,7 +43,7 @@ async def test_a_proxy_that_refuses_is_named_with_its_status(authority, status, 
     async with running_network(authority) as network:
         network.proxy.refusal = status
 
-        error = await failure(client_of(network))
+        error = await fetch_failure(client_of(network))
 
         assert type(error) is ConnectionError
         assert (
@@ -59,7 +59,7 @@ async def test_an_unreachable_proxy_is_named_and_not_the_provider(authority):
         gone = network.proxy.url
         await network.proxy.__aexit__()
 
-        error = await failure(client_of(network, proxy=gone))
+        error = await fetch_failure(client_of(network, proxy=gone))
 
         assert f"the proxy {gone[7:]} cannot be reached: connection refused" in error.message
         assert error.hint == "Check providers.acme.proxy."
@@ -73,7 +73,7 @@ async def test_a_proxy_of_the_environment_whose_name_is_unknown_is_named_with_it
     async with running_network(authority) as network:
         monkeypatch.setenv("HTTPS_PROXY", "http://nowhere.invalid:3128")
 
-        error = await failure(client_of(network, proxy=None))
+        error = await fetch_failure(client_of(network, proxy=None))
 
         assert (
             "the proxy nowhere.invalid:3128 cannot be reached: its name cannot be resolved" in error.message
@@ -90,7 +90,7 @@ async def test_a_proxy_that_closes_the_connection_is_named(authority, manner, wo
     async with running_network(authority) as network:
         network.proxy.manner = manner
 
-        error = await failure(client_of(network))
+        error = await fetch_failure(client_of(network))
 
         assert type(error) is ConnectionError
         assert words.format(proxy=network.proxy.address) in error.message
@@ -103,7 +103,7 @@ async def test_a_silent_proxy_fails_after_the_connect_timeout(authority, manner)
         network.proxy.manner = manner
 
         async with asyncio.timeout(30):
-            error = await failure(client_of(network, connect_timeout=0.2), timeout=60.0)
+            error = await fetch_failure(client_of(network, connect_timeout=0.2), timeout=60.0)
 
         assert type(error) is ConnectionError
         assert "in time" in error.message
@@ -116,7 +116,7 @@ async def test_a_provider_behind_a_proxy_may_take_longer_than_the_connect_timeou
         network.upstream.default(Reply(held=Gate()))  # It is never opened.
 
         # The connect timeout is long enough for two handshakes on a busy machine.
-        error = await failure(client_of(network, connect_timeout=0.9), timeout=1.2)
+        error = await fetch_failure(client_of(network, connect_timeout=0.9), timeout=1.2)
 
         assert "sent nothing for 1.2 s" in error.message
 
@@ -151,7 +151,7 @@ async def test_an_untrusted_certificate_is_an_error_with_its_reason_and_a_hint(
         "other name": lambda: authority.server("other.test"),
     }
     async with running_network(authority, contexts[what]()) as network:
-        error = await failure(client_of(network))
+        error = await fetch_failure(client_of(network))
 
         assert type(error) is ConnectionError
         assert f"{HOST}:443 (through the proxy {network.proxy.address}) cannot be reached" in error.message
@@ -166,7 +166,7 @@ async def test_an_untrusted_certificate_is_an_error_with_its_reason_and_a_hint(
 async def test_a_server_that_requires_a_client_certificate_is_reported_as_such(authority, tls12):
     context = authority.server(HOST, client_ca=authority, tls12=tls12)
     async with running_network(authority, context) as network:
-        error = await failure(client_of(network))
+        error = await fetch_failure(client_of(network))
 
         assert type(error) is ConnectionError
         assert "providers.acme.client_cert" in (error.hint or "")
@@ -177,7 +177,7 @@ async def test_a_server_that_requires_a_client_certificate_is_reported_as_such(a
 async def test_a_client_certificate_that_the_server_refuses_is_reported_as_such(tmp_path, authority):
     context = authority.server(HOST, client_ca=Authority(tmp_path / "other"))
     async with running_network(authority, context) as network:
-        error = await failure(client_of(network, client_cert=str(authority.client())))
+        error = await fetch_failure(client_of(network, client_cert=str(authority.client())))
 
         assert "it does not accept the client certificate" in error.message
         assert error.hint == "Check providers.acme.client_cert."

@@ -12,7 +12,7 @@ WAIT = 20.0
 
 
 @asynccontextmanager
-async def connected():
+async def connect():
     """Connect to a server; yield the stream, and the server's reader and writer."""
     accepted = asyncio.get_running_loop().create_future()
     server = await asyncio.start_server(lambda *ends: accepted.set_result(ends), "127.0.0.1")
@@ -36,7 +36,7 @@ async def has_ended(stream):
 
 
 async def test_an_idle_connection_that_the_server_closes_has_ended():
-    async with connected() as (stream, _, writer):
+    async with connect() as (stream, _, writer):
         assert not stream.get_extra_info("is_readable")
         writer.close()
         assert await has_ended(stream)
@@ -46,26 +46,26 @@ async def test_an_idle_connection_that_the_server_closes_has_ended():
 
 
 async def test_an_idle_connection_with_bytes_that_nobody_asked_for_has_ended():
-    async with connected() as (stream, _, writer):
+    async with connect() as (stream, _, writer):
         writer.write(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
         assert await has_ended(stream)
 
 
 async def test_a_silent_server_is_a_read_timeout():
-    async with connected() as (stream, _, _):
+    async with connect() as (stream, _, _):
         with pytest.raises(httpcore2.ReadTimeout):
             await stream.read(10, 0.01)
 
 
 async def test_a_server_that_takes_nothing_is_a_write_timeout():
-    async with connected() as (stream, reader, _):
+    async with connect() as (stream, reader, _):
         reader._transport.pause_reading()
         with pytest.raises(httpcore2.WriteTimeout):
             await stream.write(bytes(1 << 26), 0.01)
 
 
 async def test_bytes_that_are_not_read_stop_the_server():
-    async with connected() as (stream, _, writer):
+    async with connect() as (stream, _, writer):
         sent = 1 << 26
         writer.write(bytes(sent))
         for _ in range(1000):

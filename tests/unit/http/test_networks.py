@@ -14,7 +14,7 @@ from jumpseat.system.environment import environment_of_process
 from jumpseat.testing.upstream import Reply
 from tests.fakes.network import HOST, PLAIN_HOST, running_network
 from tests.fakes.tls_front import Authority
-from tests.unit.http.networks import CREDENTIAL, PASSWORD, ask, client_of, failure
+from tests.unit.http.networks import CREDENTIAL, PASSWORD, ask, client_of, fetch_failure
 
 pytestmark = pytest.mark.usefixtures("no_proxies")
 
@@ -52,19 +52,19 @@ async def test_proxy_none_overrides_the_environment(monkeypatch, authority, said
         monkeypatch.setenv("HTTPS_PROXY", network.proxy.url)
         client = HttpClient("acme", ProviderConfig(proxy=said).within(environment_of_process()))
 
-        error = await failure(client)
+        error = await fetch_failure(client)
 
         assert "its name cannot be resolved" in error.message  # Only the proxy can resolve it.
         assert network.proxy.requests == []
 
 
 @pytest.mark.requirement("7:no-proxy")
-async def test_a_host_of_no_proxy_is_reached_directly(monkeypatch, authority):
+async def test_hosts_in_no_proxy_are_reached_directly(monkeypatch, authority):
     async with running_network(authority) as network:
         monkeypatch.setenv("HTTPS_PROXY", network.proxy.url)
         monkeypatch.setenv("NO_PROXY", ".test")
 
-        error = await failure(client_of(network, proxy=None))
+        error = await fetch_failure(client_of(network, proxy=None))
 
         assert "its name cannot be resolved" in error.message
         assert network.proxy.requests == []
@@ -97,9 +97,9 @@ async def test_a_proxy_may_use_tls_and_gets_no_client_certificate(tmp_path, auth
 
 
 @pytest.mark.requirement("7:proxy-secret")
-async def test_no_credential_is_sent_in_plain_http_through_a_proxy(authority):
+async def test_credentials_are_not_sent_in_plain_http_through_a_proxy(authority):
     async with running_network(authority) as network:
-        error = await failure(client_of(network), f"http://{PLAIN_HOST}/v1")
+        error = await fetch_failure(client_of(network), f"http://{PLAIN_HOST}/v1")
 
         assert type(error) is ConfigError
         assert f"uses plain http through the proxy {network.proxy.address}" in error.message
@@ -176,7 +176,7 @@ async def test_a_redirect_is_not_followed_through_a_proxy(authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.raw(b"", 307, location="https://elsewhere.test/v1"))
 
-        error = await failure(client_of(network))
+        error = await fetch_failure(client_of(network))
 
         assert "redirects to elsewhere.test:443" in error.message
         assert len(network.proxy.requests) == 1

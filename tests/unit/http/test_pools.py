@@ -17,7 +17,7 @@ from jumpseat.system.environment import empty_environment
 from jumpseat.system.shared import Shared
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.fakes.tls_front import Authority
-from tests.unit.http.echo import EchoDecoder, tails_read
+from tests.unit.http.echo import EchoDecoder, wait_for_tails
 
 pytestmark = pytest.mark.usefixtures("no_proxies")
 
@@ -85,7 +85,7 @@ async def test_a_session_for_itself_closes_its_connections_at_its_end(upstream: 
     await upstream.wait_until_unconnected()
 
 
-async def test_the_end_of_a_session_ends_no_request_of_another(
+async def test_the_end_of_a_session_does_not_end_requests_of_another(
     session: Session, upstream: FakeUpstream
 ) -> None:
     gate, tail = Gate(), Gate()
@@ -106,7 +106,7 @@ async def test_the_end_of_a_session_ends_no_request_of_another(
         gate.open()
         assert [type(event) async for event in events if isinstance(event, TextDeltaEvent)]
         tail.open()
-        await tails_read(one)
+        await wait_for_tails(one)
 
 
 async def test_cookies_of_one_request_are_not_sent_with_another(
@@ -119,7 +119,7 @@ async def test_cookies_of_one_request_are_not_sent_with_another(
     assert [request.headers.get("cookie") for request in upstream.requests] == [None] * 3
 
 
-async def test_what_differs_in_a_network_is_not_shared(
+async def test_sessions_with_different_networks_do_not_share_connections(
     session: Session, authority: Authority, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.pem"
@@ -135,11 +135,11 @@ async def test_what_differs_in_a_network_is_not_shared(
         session({"SSL_CERT_FILE": str(authority.file)}),
         session({"HTTPS_PROXY": "http://proxy.test:3"}),
     ]
-    pools = [(await client.for_url(HTTPS)).pool for client in clients]
+    pools = [(await client.find_destination(HTTPS)).pool for client in clients]
     assert len(set(map(id, pools))) == len(pools)
-    assert "secret" not in repr([await client.network_of(HTTPS) for client in clients])
+    assert "secret" not in repr([await client.find_network(HTTPS) for client in clients])
     same = session({"HTTPS_PROXY": proxy}, timeout=5)
-    assert (await same.for_url(HTTPS)).pool is pools[1]
+    assert (await same.find_destination(HTTPS)).pool is pools[1]
 
 
 async def test_a_changed_certificate_counts_for_the_next_session(
@@ -147,7 +147,7 @@ async def test_a_changed_certificate_counts_for_the_next_session(
 ) -> None:
     file = tmp_path / "ca.pem"
     file.write_bytes(authority.file.read_bytes())
-    before = (await session(ca_file=str(file)).for_url(HTTPS)).pool
-    assert (await session(ca_file=str(file)).for_url(HTTPS)).pool is before
+    before = (await session(ca_file=str(file)).find_destination(HTTPS)).pool
+    assert (await session(ca_file=str(file)).find_destination(HTTPS)).pool is before
     file.write_bytes(authority.file.read_bytes() * 2)
-    assert (await session(ca_file=str(file)).for_url(HTTPS)).pool is not before
+    assert (await session(ca_file=str(file)).find_destination(HTTPS)).pool is not before

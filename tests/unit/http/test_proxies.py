@@ -40,7 +40,7 @@ def test_an_address_is_read_with_and_without_its_scheme(text, expected):
 
 
 @pytest.mark.requirement("7:proxy-secret")
-def test_a_password_is_in_no_repr_and_is_removed_from_logs_in_every_encoding():
+def test_a_password_is_hidden_in_repr_and_in_logs_in_every_encoding():
     proxy = parse_proxy(f"http://me:{ENCODED}@proxy.test:1", "HTTPS_PROXY")
 
     for shown in (repr(proxy), str(proxy), proxy.address):
@@ -108,7 +108,9 @@ def test_an_invalid_address_of_a_proxy_is_an_error_that_does_not_quote_it(text, 
 def test_the_environment_names_the_proxy_for_a_scheme(variables, scheme, expected):
     if os.name == "nt" and len({name.upper() for name in variables}) < len(variables):
         pytest.skip("variables have one case there")
-    proxy = ProxyVariables.of(environment_with(variables)).proxy_for(scheme, "provider.test", 443)
+    proxy = ProxyVariables.from_environment(environment_with(variables)).proxy_for(
+        scheme, "provider.test", 443
+    )
 
     assert (proxy and f"{proxy.address} by {proxy.named_by}") == expected
 

@@ -14,20 +14,20 @@ from jumpseat.http import request_body
 from jumpseat.http.request_body import MOST_VALUES, PIECE, serialize
 
 
-def asked(*contents: Any) -> dict[str, Any]:
+def make_body(*contents: Any) -> dict[str, Any]:
     messages = [{"role": "user", "content": content} for content in contents]
     return {"model": "m", "messages": messages, "tools": [], "options": {}, "stop": None, "top_p": 0.5}
 
 
 LONG = {
-    "one text": asked('a"\\\n\x00é😀' * PIECE),
-    "a text in a block": asked([{"type": "text", "text": "é" * 3 * PIECE}, {"n": 1}]),
-    "many messages": asked(*[["hi", {"a": [1, 2.5, True, None]}]] * MOST_VALUES),
-    "nested deeply": asked("x" * 3 * PIECE, [[[[[[{"a": ["b"]}]]]]]]),
+    "one text": make_body('a"\\\n\x00é😀' * PIECE),
+    "a text in a block": make_body([{"type": "text", "text": "é" * 3 * PIECE}, {"n": 1}]),
+    "many messages": make_body(*[["hi", {"a": [1, 2.5, True, None]}]] * MOST_VALUES),
+    "nested deeply": make_body("x" * 3 * PIECE, [[[[[[{"a": ["b"]}]]]]]]),
 }
 
 
-@pytest.mark.parametrize("body", [asked("hi"), {}, *LONG.values()], ids=["short", "empty", *LONG])
+@pytest.mark.parametrize("body", [make_body("hi"), {}, *LONG.values()], ids=["short", "empty", *LONG])
 async def test_a_body_is_the_same_text_whatever_its_length(body: dict[str, Any]) -> None:
     assert await serialize(body, "p") == to_json(body)
 
@@ -53,11 +53,11 @@ async def test_a_long_body_is_written_in_another_thread_in_pieces(
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity" * PIECE, "\ud800", "\ud800" * 3 * PIECE])
 async def test_words_and_halves_of_characters_in_a_text_are_sent_as_they_are(text: str) -> None:
-    assert json.loads(await serialize(asked(text), "p")) == asked(text)
+    assert json.loads(await serialize(make_body(text), "p")) == make_body(text)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 @pytest.mark.parametrize("text", ["short", "long" * PIECE, "\ud800"])
 async def test_a_number_that_json_does_not_support_is_refused(number: float, text: str) -> None:
     with pytest.raises(RequestError, match=r"The request to p has a number .* NaN or infinity"):
-        await serialize({**asked(text), "top_p": number}, "p")
+        await serialize({**make_body(text), "top_p": number}, "p")

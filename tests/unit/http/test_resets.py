@@ -36,11 +36,11 @@ def events(*payloads, named=False):
     lines = []
     for each in payloads:
         name = f"event: {each['type']}\n" if named else ""
-        lines.append(f"{name}data: {each if isinstance(each, str) else dumped(each)}\n\n")
+        lines.append(f"{name}data: {each if isinstance(each, str) else dump(each)}\n\n")
     return "".join(lines).encode()
 
 
-def dumped(value):
+def dump(value):
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -91,7 +91,7 @@ ANSWERS = {
     "ollama": Answer(
         OllamaChatDecoder,
         "".join(
-            dumped({"model": "m", "message": {"role": "assistant", "content": text}, **more}) + "\n"
+            dump({"model": "m", "message": {"role": "assistant", "content": text}, **more}) + "\n"
             for text, more in (
                 ("Hé", {"done": False}),
                 ("j!", {"done": False}),
@@ -110,7 +110,7 @@ async def test_a_reset_after_any_byte_gives_one_end_and_a_prefix_of_the_text(nam
     async with asyncio.timeout(WAIT), FakeUpstream() as upstream:
         reply = Reply.raw(answer.body, content_type=answer.content_type)
 
-        async def outcome():
+        async def collect():
             """Return the events, and the error that ended them, if any."""
             got = []
             call = HttpCall("POST", upstream.origin, body={})
@@ -122,13 +122,13 @@ async def test_a_reset_after_any_byte_gives_one_end_and_a_prefix_of_the_text(nam
             return got, None
 
         upstream.script(reply)
-        whole, error = await outcome()
+        whole, error = await collect()
         assert error is None
         assert text_of(whole) == TEXT
         ends = []
         for offset in range(len(answer.body)):
             upstream.script(reply.reset_after(offset))
-            got, error = await outcome()
+            got, error = await collect()
             done = [event for event in got if isinstance(event, DoneEvent)]
             assert len(done) + (error is not None) == 1, offset
             assert TEXT.startswith(text_of(got)), offset

@@ -325,7 +325,7 @@ class EndpointAdapter(Adapter):
         """
         headers = frozenset(item for item in call.headers.items() if item[0] != "x-request-id")
         body = json.dumps(call.body, sort_keys=True)
-        network = await self._http.network_of(call.url)
+        network = await self._http.find_network(call.url)
         # Failures are shared too, so a client must not receive one caused by another's shorter time limit.
         limits = (call.timeout, self._http.connect_seconds)
         key = (self._provider, call.method, call.url, headers, body, network, limits)

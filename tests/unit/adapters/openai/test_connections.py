@@ -14,7 +14,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.fakes.refusing import refusing_address
 from tests.unit.adapters.openai_chats import adapter_for, collect, request_for, text_of
 from tests.unit.adapters.streams import WAIT
-from tests.unit.http.echo import tails_read
+from tests.unit.http.echo import wait_for_tails
 
 
 async def test_a_host_that_cannot_be_reached_is_named(http):
@@ -115,7 +115,7 @@ async def test_a_finished_answer_leaves_its_connection_for_reuse(upstream, http)
     adapter = adapter_for(upstream.base_url, http)
     for _ in range(5):
         assert (await collect(adapter))[1] is None
-        await tails_read(http)
+        await wait_for_tails(http)
     assert upstream.open_connections == 1
 
 
@@ -142,5 +142,5 @@ async def test_double_cancels_leave_no_connection_behind(upstream, http):
         asyncio.get_running_loop().call_soon(task.cancel)
         await asyncio.wait({task}, timeout=WAIT)
         await upstream.wait_for_disconnect(number)
-    pool = (await http.for_url(upstream.base_url)).pool
+    pool = (await http.find_destination(upstream.base_url)).pool
     assert pool.connections.connections == []

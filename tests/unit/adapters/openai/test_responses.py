@@ -27,7 +27,7 @@ from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.responses import function_call, message, reasoning, response, response_stream
 from jumpseat.testing.upstream import Reply
-from tests.unit.http.echo import tails_read
+from tests.unit.http.echo import wait_for_tails
 
 WAIT = 30
 
@@ -343,7 +343,7 @@ async def test_a_finished_answer_leaves_its_connection_for_reuse(upstream, adapt
     upstream.default(HI)
     for _ in range(5):
         assert (await collect(adapter))[1] is None
-        await tails_read(adapter._http)
+        await wait_for_tails(adapter._http)
     assert upstream.open_connections == 1
 
 

@@ -217,14 +217,14 @@ class CopilotAccount(Account):
     # -- sign-ins
 
     async def _use(self, sign_in: SignIn) -> None:
-        network = await self._http.network_of(self._hosts.api)
+        network = await self._http.find_network(self._hosts.api)
         directory = self._store.path.parent
         limit = self._http.connect_seconds
         key = ("Copilot", self._hosts, self._options.client_id, sign_in.key, network, limit, directory)
         held = self._config.origin.environment.shared.hold(
             key,
             lambda: CopilotCredential(
-                self._http.apart(), self._hosts, sign_in, directory, headers=self._headers()
+                self._http.make_detached(), self._hosts, sign_in, directory, headers=self._headers()
             ),
             CopilotCredential.aclose,
             linger=LINGER_SECONDS,

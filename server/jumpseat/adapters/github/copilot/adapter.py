@@ -267,7 +267,7 @@ class CopilotAdapter(Adapter):
     async def _list_key(self) -> Hashable:
         sign_in = (await self.account.credential()).sign_in
         headers = {**self._who_asks(), **await self._values.headers()}
-        network = await self._http.network_of(self._hosts.copilot)
+        network = await self._http.find_network(self._hosts.copilot)
         limits = (self._config.timeout, self._http.connect_seconds)
         return self._hosts, sign_in.key, frozenset(headers.items()), network, limits
 

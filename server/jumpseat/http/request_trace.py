@@ -14,7 +14,7 @@ from jumpseat.http.network import UrlOrigin
 from jumpseat.http.proxies import FORM, Proxy
 from jumpseat.system.secrets import names_credential
 
-PROXY_WANTS_CREDENTIALS = 407
+PROXY_AUTHENTICATION_REQUIRED = 407
 
 # This must exceed the time for which the event loop may be busy: if both limits have expired when the loop
 # continues, only this one takes effect.
@@ -25,7 +25,7 @@ _REFUSALS = range(400, 500)
 """The statuses with which a proxy refuses a request; others mean that it could not connect."""
 
 
-class Passage:
+class ProxyTrace:
     """The `trace` of one request through a proxy.
 
     It limits the time until the connection to the provider exists. Otherwise, a proxy that accepts a
@@ -70,14 +70,14 @@ class Passage:
         """Handle one step of the request, as httpcore2 reports it."""
         if step == "connection.connect_tcp.started":
             self.at_proxy = True
-            self._end_in(self._seconds)
+            self._set_time_left(self._seconds)
         elif step == "proxy.start_tls.started":
             self.at_proxy = False
         elif step == "proxy.start_tls.complete" or (step == _FORWARDED and self._origin.scheme == "http"):
             self.at_proxy = False
-            self._end_in(None)
+            self._set_time_left(None)
 
-    def _end_in(self, seconds: float | None) -> None:
+    def _set_time_left(self, seconds: float | None) -> None:
         if not self._limit.expired():
             now = asyncio.get_running_loop().time()
             self._limit.reschedule(None if seconds is None else now + seconds)
@@ -89,25 +89,25 @@ class HeadLimit:
     httpcore2 only limits the time between two bytes, which headers that arrive slowly never exceed.
     """
 
-    def __init__(self, limit: asyncio.Timeout, seconds: float, passage: Passage | None) -> None:
+    def __init__(self, limit: asyncio.Timeout, seconds: float, proxy_trace: ProxyTrace | None) -> None:
         """
         Args:
             limit: a timeout around the request, entered by the caller and rescheduled here.
             seconds: the time limit for the headers, from the end of the request.
-            passage: receives each step first, if the request goes through a proxy.
+            proxy_trace: receives each step first, if the request goes through a proxy.
         """
         self.is_running = False
         """Whether the request was sent, so that the limit applies."""
 
         self._limit = limit
         self._seconds = seconds
-        self._passage = passage
+        self._proxy_trace = proxy_trace
 
     async def __call__(self, step: str, info: dict[str, Any]) -> None:
         """Handle one step of the request, as httpcore2 reports it."""
-        if self._passage is not None:
-            await self._passage(step, info)
-            if self._passage.at_proxy:
+        if self._proxy_trace is not None:
+            await self._proxy_trace(step, info)
+            if self._proxy_trace.at_proxy:
                 return  # These are the headers of the proxy's answer to `CONNECT`.
         if step == "http11.receive_response_headers.started" and not self._limit.expired():
             self.is_running = True
@@ -119,7 +119,7 @@ _FORWARDED = "http11.send_request_headers.started"
 """The first step after connecting, if no tunnel is needed."""
 
 
-def refused_by_proxy(proxy: Proxy, status: int | None, *, provider: str, host: str) -> ConnectionError:
+def error_from_proxy(proxy: Proxy, status: int | None, *, provider: str, host: str) -> ConnectionError:
     """Create the error for a request that the proxy itself refused.
 
     Args:
@@ -130,9 +130,9 @@ def refused_by_proxy(proxy: Proxy, status: int | None, *, provider: str, host: s
     """
     suffix = f" (HTTP {status})" if status else ""
     what, hint = f"refused to connect to {host}", f"Check {proxy.named_by}, and whether it allows {host}."
-    if status == PROXY_WANTS_CREDENTIALS and proxy.auth:
+    if status == PROXY_AUTHENTICATION_REQUIRED and proxy.auth:
         what, hint = "does not accept the configured user and password", f"Correct {proxy.named_by}."
-    elif status == PROXY_WANTS_CREDENTIALS:
+    elif status == PROXY_AUTHENTICATION_REQUIRED:
         what, hint = "requires a user and a password", f"Set them in providers.{provider}.proxy. {FORM}"
     return ConnectionError(
         f"The request to {provider} failed: the proxy {proxy.address} {what}{suffix}.",
