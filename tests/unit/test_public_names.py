@@ -46,7 +46,7 @@ read_options resolve
 ADAPTERS_HTTP_HOOKS = "HttpAdapter Outcome"
 
 DIALECTS = """
-BlockAssembler Decoder ProviderFault error_from_fault parse_arguments plain_words read_fault render_context
+BlockAssembler Decoder ProviderFault clean_message error_from_fault parse_arguments read_fault render_context
 """
 
 HTTP = """

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from jumpseat.dialects.assembly import BlockAssembler
     from jumpseat.dialects.base import Decoder
     from jumpseat.dialects.context_text import render_context
-    from jumpseat.dialects.provider_errors import ProviderFault, error_from_fault, plain_words, read_fault
+    from jumpseat.dialects.provider_errors import ProviderFault, clean_message, error_from_fault, read_fault
 
 __all__ = [
     "BlockAssembler",
     "Decoder",
     "ProviderFault",
+    "clean_message",
     "error_from_fault",
     "parse_arguments",
-    "plain_words",
     "read_fault",
     "render_context",
 ]
@@ -34,6 +34,6 @@ __getattr__ = deferred(
         "assembly": "BlockAssembler",
         "base": "Decoder",
         "context_text": "render_context",
-        "provider_errors": "ProviderFault error_from_fault plain_words read_fault",
+        "provider_errors": "ProviderFault clean_message error_from_fault read_fault",
     },
 )

@@ -25,17 +25,17 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     try:
         # Short texts are parsed strictly: the model should see that it wrote an unpaired surrogate.
         is_large = len(text) > LARGE_JSON_BYTES
-        arguments = read_large_json(text) if is_large else _read(text)
+        arguments = read_large_json(text) if is_large else _parse(text)
     except ValueError as error:
         return None, f"The arguments of the call are not valid JSON: {error}."
     if not isinstance(arguments, dict):
         return None, "The arguments of the call are not a JSON object."
     if _LONG_NUMBER.search(text) and not _is_finite(arguments):
-        return None, "The arguments of the call hold a number that is too large."
+        return None, "The arguments of the call contain a number that is too large."
     return arguments, None
 
 
-def _read(text: str) -> Any:
+def _parse(text: str) -> Any:
     return pydantic_core.from_json(replace_escaped_nul(text), allow_inf_nan=False)
 
 

@@ -39,7 +39,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.arguments import parse_arguments
 from jumpseat.dialects.cut_text import Joiner
 from jumpseat.dialects.opaque import CALL_ID, read_opaque, write_opaque
-from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.dialects.provider_errors import clean_message
 from jumpseat.dialects.stop_reasons import stop_reason_of
 
 OpaqueSource: TypeAlias = Callable[[], str | None]
@@ -93,7 +93,7 @@ class BlockAssembler:
         """Whether a tool call exceeded `MAX_WHITESPACE`, so that the decoder should end the answer."""
 
         self._origin = Origin(provider, model)
-        self._left_out: str | None = None
+        self._skipped: str | None = None
         self._thinking_opaque = thinking_opaque or (lambda: None)
         self._events: list[StreamEvent] = []
         self._next_block = 0
@@ -102,7 +102,7 @@ class BlockAssembler:
         self._joiner = Joiner()
         self._open_block = -1
         self._signature: str | None = None
-        self._stamp: str | None = None
+        self._opaque: str | None = None
         self._calls: dict[Hashable, _Call] = {}
         self._calls_begun = 0
         self._calls_started = 0
@@ -117,29 +117,29 @@ class BlockAssembler:
         """Add an event that does not belong to a block."""
         self._events.append(event)
 
-    def leave_out(self, data: str) -> None:
+    def skip_event(self, data: str) -> None:
         """Skip an event that is not JSON, such as a proxy's keep-alive, with one warning per answer.
 
         Raises:
             ProtocolError: the event began as an object, so a part of the answer is lost.
         """
-        excerpt = plain_words(data[:80])
+        excerpt = clean_message(data[:80])
         provider = self._origin.provider
         message = f"{provider} sent an event that is not JSON: {excerpt}"
         if data.lstrip().startswith("{"):
             raise ProtocolError(message, provider=provider)
-        if self._left_out is None:
-            self._left_out = excerpt
+        if self._skipped is None:
+            self._skipped = excerpt
             self._events.append(WarningEvent("unreadable_event", message))
 
-    def early_end(self) -> ProtocolError:
+    def early_end_error(self) -> ProtocolError:
         """Create the error for an answer without an end mark; it quotes the first skipped event."""
         provider = self._origin.provider
-        suffix = f" after an event that is not JSON: {self._left_out}" if self._left_out else "."
+        suffix = f" after an event that is not JSON: {self._skipped}" if self._skipped else "."
         return ProtocolError(f"{provider} ended its answer early{suffix}", provider=provider)
 
     @property
-    def calls_seen(self) -> int:
+    def call_count(self) -> int:
         """The number of tool calls whose start event was emitted; a call without a name does not count."""
         return self._calls_started
 
@@ -148,7 +148,7 @@ class BlockAssembler:
         """The number of the open text block, if one is open."""
         return self._open_block if self._open == "text" else None
 
-    def text(self, piece: str) -> None:
+    def add_text(self, piece: str) -> None:
         """Add text; an empty piece is ignored."""
         if not piece:
             return
@@ -159,7 +159,7 @@ class BlockAssembler:
             self._open_pieces.append(piece)
             self._events.append(TextDeltaEvent(self._open_block, piece))
 
-    def thinking(self, piece: str) -> None:
+    def add_thinking(self, piece: str) -> None:
         """Add reasoning; an empty piece is ignored."""
         if piece:
             self._begin_thinking()
@@ -172,26 +172,26 @@ class BlockAssembler:
         self._begin_thinking()
         self._signature = (self._signature or "") + signature
 
-    def stamp(self, opaque: str | None) -> None:
+    def set_opaque(self, opaque: str | None) -> None:
         """Set the opaque data of the open block of text or thinking; ignored if none is open."""
         if self._open is not None:
-            self._stamp = opaque
+            self._opaque = opaque
 
     def close_prose(self) -> None:
         """Close the open block of text or thinking; more of either starts a new block."""
         self._close_open()
 
-    def touch_thinking(self) -> None:
+    def open_thinking(self) -> None:
         """Open a thinking block unless one is open, for opaque data without text."""
         self._begin_thinking()
 
-    def whole(self, block: RedactedThinkingBlock | OtherBlock | ImageBlock) -> None:
+    def add_block(self, block: RedactedThinkingBlock | OtherBlock | ImageBlock) -> None:
         """Add a complete block that has no deltas, and set its origin."""
         self._close_open()
-        number = self._number()
+        number = self._next_number()
         self._events.append(BlockDoneEvent(number, replace(block, origin=self._origin)))
 
-    def tool_call(
+    def add_tool_call(
         self,
         key: Hashable,
         *,
@@ -226,10 +226,10 @@ class BlockAssembler:
         if call.whitespace > MAX_WHITESPACE and not self.endless_whitespace:
             self.endless_whitespace = True
             name = f"{call.name!r}" if call.name else "a tool"
-            message = f"The model wrote endless whitespace in a call of {name}; the answer was cut off there."
+            message = f"The model wrote endless whitespace in a call of {name}. The answer ends there."
             self._events.append(WarningEvent("endless_whitespace", message))
 
-    def holds_arguments(self, key: Hashable) -> bool:
+    def has_complete_arguments(self, key: Hashable) -> bool:
         """Whether the arguments of an open call are already a complete, non-empty object."""
         call = self._calls.get(key)
         return call is not None and bool(parse_arguments("".join(call.pieces))[0])
@@ -240,7 +240,7 @@ class BlockAssembler:
         if call is None:
             return
         if not call.name:
-            message = f"{self._origin.provider} sent a tool call without a name; it was left out."
+            message = f"{self._origin.provider} sent a tool call without a name. The call was left out."
             self._events.append(WarningEvent("nameless_call_dropped", message))
             return
         block_number = self._start_call(call) if call.block is None else call.block
@@ -290,9 +290,8 @@ class BlockAssembler:
         stop = (stop_reason_of(raw) or known) if raw else "end_turn"
         if raw and stop is None:
             provider = self._origin.provider
-            message = (
-                f"{provider} reported an unknown stop reason ({plain_words(raw)}); the answer may be cut off."
-            )
+            reason = clean_message(raw)
+            message = f"{provider} reported an unknown stop reason ({reason}). The answer may be incomplete."
             self._events.append(WarningEvent("unknown_stop_reason", message))
         stop = stop or "end_turn"
         if stop in ("end_turn", "tool_use"):
@@ -300,17 +299,17 @@ class BlockAssembler:
             stop = "tool_use" if self._calls_started else "refusal" if refused else "end_turn"
         self._events.append(DoneEvent(stop, usage, raw or None))
 
-    def _number(self) -> int:
+    def _next_number(self) -> int:
         self._start_pending()
         self._next_block += 1
         return self._next_block - 1
 
     def _begin(self, kind: Literal["text", "thinking"]) -> None:
         self._close_open()
-        self._open_block = self._number()
+        self._open_block = self._next_number()
         self._open = kind
         self._open_pieces = []
-        self._signature = self._stamp = None
+        self._signature = self._opaque = None
 
     def _begin_thinking(self) -> None:
         if self._open != "thinking":
@@ -321,14 +320,14 @@ class BlockAssembler:
         if self._open is None:
             return
         if half := self._joiner.finish():
-            (self.text if self._open == "text" else self.thinking)(half)
+            (self.add_text if self._open == "text" else self.add_thinking)(half)
         kind, self._open = self._open, None
         whole = "".join(self._open_pieces)
         if kind == "text":
-            text = TextBlock(whole, origin=self._origin, opaque=self._stamp)
+            text = TextBlock(whole, origin=self._origin, opaque=self._opaque)
             self._events.append(TextDoneEvent(self._open_block, text))
             return
-        opaque = self._thinking_opaque() if self._stamp is None else self._stamp
+        opaque = self._thinking_opaque() if self._opaque is None else self._opaque
         thinking = ThinkingBlock(whole, self._signature, origin=self._origin, opaque=opaque)
         self._events.append(ThinkingDoneEvent(self._open_block, thinking))
 

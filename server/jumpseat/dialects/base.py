@@ -12,8 +12,8 @@ from pydantic_core import from_json
 
 from jumpseat.chat import ProtocolError, StreamEvent
 from jumpseat.chat.nul import replace_escaped_nul
-from jumpseat.dialects.cut_text import with_cut_texts
-from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.dialects.cut_text import parse_cut_texts
+from jumpseat.dialects.provider_errors import clean_message
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 
@@ -35,7 +35,7 @@ def read_answer(text: bytes | str) -> Any:
         value = read_json(text, allow_inf_nan=True)
     # The standard library accepts less than `read_json`.
     with contextlib.suppress(ValueError, RecursionError):
-        return with_cut_texts(text)
+        return parse_cut_texts(text)
     return value
 
 
@@ -48,7 +48,7 @@ def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:
     try:
         answer = read_answer(body)
     except ValueError:
-        excerpt = plain_words(body[:200].decode("utf-8", "replace"))
+        excerpt = clean_message(body[:200].decode("utf-8", "replace"))
         raise ProtocolError(
             f"{provider} sent an answer that is not complete JSON{f': {excerpt}' if excerpt else '.'}",
             provider=provider,

@@ -19,7 +19,9 @@ def render_context(block: ContextBlock) -> str:
     """Return the block as a heading and a fenced text, without a trailing line end."""
     # `dict.fromkeys` drops a label that repeats the name.
     names = dict.fromkeys(filter(None, (_plain(_name_of(block.uri)), _plain(block.label or ""))))
-    heading = ", ".join(filter(None, (*(f"`{name}`" for name in names), _place(block.range)))) or "Context"
+    heading = (
+        ", ".join(filter(None, (*(f"`{name}`" for name in names), _format_lines(block.range)))) or "Context"
+    )
     fence = fence_for(block.text)
     language = _LANGUAGE.sub("", block.language_id or "")
     end = "" if block.text.endswith("\n") or not block.text else "\n"
@@ -47,7 +49,7 @@ def path_of(uri: str | None) -> str | None:
     return path[1:] if re.match(r"/[A-Za-z]:", path) else path
 
 
-def _place(span: Range | None) -> str:
+def _format_lines(span: Range | None) -> str:
     """Return the line numbers of a range, counted from 1, including the last line."""
     if span is None:
         return ""

@@ -32,9 +32,9 @@ class CutText(str):
         return self
 
 
-def with_cut_texts(text: bytes | str) -> Any:
+def parse_cut_texts(text: bytes | str) -> Any:
     """Parse JSON, and convert strings that begin or end with a half to `CutText`."""
-    return _marked(json.loads(text))
+    return _mark(json.loads(text))
 
 
 def halves_of(piece: str) -> str:
@@ -42,9 +42,9 @@ def halves_of(piece: str) -> str:
     return piece.cut if isinstance(piece, CutText) else piece
 
 
-def joined(pieces: Iterable[str]) -> str:
+def join_pieces(pieces: Iterable[str]) -> str:
     """Join the pieces into one text, which may be a `CutText` itself."""
-    return _text(_PAIR.sub(_whole, "".join(map(halves_of, pieces))))
+    return _to_text(_PAIR.sub(_join_pair, "".join(map(halves_of, pieces))))
 
 
 class Joiner:
@@ -60,7 +60,7 @@ class Joiner:
         piece = halves_of(piece)
         if not self._half and (piece.isascii() or not _HALF.search(piece)):
             return piece
-        text = _PAIR.sub(_whole, self._half + piece)
+        text = _PAIR.sub(_join_pair, self._half + piece)
         self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
         return _HALF.sub(REPLACEMENT, text[: len(text) - len(self._half)])
 
@@ -70,21 +70,21 @@ class Joiner:
         return REPLACEMENT if half else ""
 
 
-def _whole(pair: re.Match[str]) -> str:
+def _join_pair(pair: re.Match[str]) -> str:
     return pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le")
 
 
-def _text(text: str) -> str:
+def _to_text(text: str) -> str:
     return CutText(text) if _CUT.match(text) else _HALF.sub(REPLACEMENT, text)
 
 
-def _marked(value: Any) -> Any:
+def _mark(value: Any) -> Any:
     match value:
         case str():
-            return _text(value)
+            return _to_text(value)
         case dict():
-            return {_HALF.sub(REPLACEMENT, key): _marked(item) for key, item in value.items()}
+            return {_HALF.sub(REPLACEMENT, key): _mark(item) for key, item in value.items()}
         case list():
-            return [_marked(item) for item in value]
+            return [_mark(item) for item in value]
         case _:
             return value

@@ -48,7 +48,7 @@ def effort_warning(model: str, level: ThinkingLevel, effort: str | None) -> Warn
     if level == "off":
         if effort is None:
             return None
-        message = f"{model} cannot turn thinking off; the lowest level {effort!r} was requested."
+        message = f"{model} cannot turn thinking off. The lowest level {effort!r} was requested."
     elif effort is None:
         return WarningEvent("thinking_dropped", f"Thinking was left out: {model} has no thinking levels.")
     else:

@@ -25,20 +25,20 @@ def merge_parameters(parameters: Mapping[str, Any], settings: Mapping[str, Any])
     for name, value in settings.items():
         known = result.get(name)
         if name in _APPENDED and known is not None:
-            result[name] = joined_lists(known, value)
+            result[name] = join_lists(known, value)
         else:
             both = isinstance(known, Mapping) and isinstance(value, Mapping)
             result[name] = merge_parameters(known, value) if both and known is not None else value
     return result
 
 
-def joined_lists(known: Iterable[Any], added: Iterable[Any]) -> list[Any]:
+def join_lists(known: Iterable[Any], added: Iterable[Any]) -> list[Any]:
     """Concatenate both lists, without the added items that are already in the first one."""
     first = list(known)
     return [*first, *(item for item in added if item not in first)]
 
 
-def dropped_parameter(name: str, reason: str) -> WarningEvent:
+def dropped_parameter_warning(name: str, reason: str) -> WarningEvent:
     """Create the warning for a parameter that is left out of a request.
 
     Args:
@@ -49,7 +49,7 @@ def dropped_parameter(name: str, reason: str) -> WarningEvent:
     return WarningEvent(code, f"The parameter {name!r} was left out: {reason}.")
 
 
-def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def omit(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the body without these parameters.
 
     A dotted name removes a member, and then its object if that has become empty.

@@ -120,8 +120,8 @@ def read_fault(body: bytes | Any) -> ProviderFault:
         # Ollama, xAI and Venice send `error` as text; Mistral sends `message` without `error`.
         text = inner if isinstance(inner, str) else body.get("message")
         if text is None:  # Mistral's 401 and FastAPI servers have `detail`.
-            text = _detail(body.get("detail"))
-        return _fault(body, text)
+            text = _read_detail(body.get("detail"))
+        return _parse_fault(body, text)
     text = inner.get("message")
     metadata = inner.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):
@@ -130,11 +130,11 @@ def read_fault(body: bytes | Any) -> ProviderFault:
         text = f"{text}: {upstream.message}" if upstream.message else text
     nested = inner.get("innererror")
     if isinstance(nested, dict) and nested.get("code"):
-        return _fault({**inner, "type": nested["code"]}, text)
-    return _fault(inner, text if text is not None else inner.get("type"))
+        return _parse_fault({**inner, "type": nested["code"]}, text)
+    return _parse_fault(inner, text if text is not None else inner.get("type"))
 
 
-def _fault(source: dict[str, Any], text: Any) -> ProviderFault:
+def _parse_fault(source: dict[str, Any], text: Any) -> ProviderFault:
     def word(key: str) -> str | None:
         value = source.get(key)
         # llama.cpp, OpenRouter and Perplexity send an integer.
@@ -159,7 +159,7 @@ def _texts_in(value: Any) -> Iterator[str]:
             yield from _texts_in(each)
 
 
-def _detail(detail: Any) -> str | None:
+def _read_detail(detail: Any) -> str | None:
     if isinstance(detail, list) and detail:
         detail = detail[0]
     if isinstance(detail, dict):
@@ -167,7 +167,7 @@ def _detail(detail: Any) -> str | None:
     return detail if isinstance(detail, str) else None
 
 
-def plain_words(text: str) -> str:
+def clean_message(text: str) -> str:
     """Clean up a text for a message: one line without markup, stack trace, control characters or secrets.
 
     The result has at most `MAX_WORDS` characters, and is empty for an HTML page.
@@ -244,7 +244,7 @@ def error_from_fault(
     """
     kind = classify(fault, status, may_retry_soon=facts.get("retry_after") is not None)
     lead = _lead(kind, provider) + (f" (HTTP {status})" if status is not None else "")
-    words = plain_words(fault.message)
+    words = clean_message(fault.message)
     message = f"{lead}: {words}" if words else lead
     if message[-1] not in ".!?…":
         message += "."
@@ -261,7 +261,7 @@ def _lead(kind: type[ChatError], provider: str) -> str:
         QuotaExceededError: f"The quota at {provider} is used up",
         ContextExceededError: f"The conversation is too long for the model at {provider}",
         ContentFilterError: f"The content filter of {provider} blocked the prompt",
-        ConnectionError: f"{provider} gave up waiting for the request",
+        ConnectionError: f"{provider} timed out waiting for the request",
         ServerError: f"{provider} failed",
     }
     return leads.get(kind, f"{provider} refused the request")

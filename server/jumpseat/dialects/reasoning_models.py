@@ -105,7 +105,7 @@ def takes_only_max_completion_tokens(model: str) -> bool:
     return habit is not None and habit.ever
 
 
-def refused_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[str, str]:
+def find_refusals_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters of a body that the model is known to reject, each with a reason.
 
     Args:

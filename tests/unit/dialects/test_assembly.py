@@ -10,12 +10,12 @@ from jumpseat.testing import assert_laws
 
 pieces = st.text(max_size=3)
 steps = st.one_of(
-    st.tuples(st.just("text"), pieces),
-    st.tuples(st.just("thinking"), pieces),
+    st.tuples(st.just("add_text"), pieces),
+    st.tuples(st.just("add_thinking"), pieces),
     st.tuples(st.just("sign_thinking"), pieces),
-    st.tuples(st.just("whole"), st.sampled_from([OtherBlock("x"), RedactedThinkingBlock("y")])),
+    st.tuples(st.just("add_block"), st.sampled_from([OtherBlock("x"), RedactedThinkingBlock("y")])),
     st.tuples(st.just("close_tool_call"), st.integers(0, 2)),
-    st.tuples(st.just("tool_call"), st.integers(0, 2), pieces, pieces, pieces),
+    st.tuples(st.just("add_tool_call"), st.integers(0, 2), pieces, pieces, pieces),
 )
 
 
@@ -24,9 +24,9 @@ def test_any_sequence_keeps_the_rules(sequence):
     assembler = BlockAssembler("acme", "m")
     events = []
     for name, *arguments in sequence:
-        if name == "tool_call":
+        if name == "add_tool_call":
             key, call_id, tool, raw = arguments
-            assembler.tool_call(key, id=call_id, name=tool, arguments=raw)
+            assembler.add_tool_call(key, id=call_id, name=tool, arguments=raw)
         else:
             getattr(assembler, name)(*arguments)
         events += assembler.take()
@@ -38,7 +38,7 @@ def test_any_sequence_keeps_the_rules(sequence):
         fold.add(event)
     content = fold.response().content
     assert all(block.origin.provider == "acme" for block in content)
-    text = "".join(step[1] for step in sequence if step[0] == "text")
+    text = "".join(step[1] for step in sequence if step[0] == "add_text")
     assert fold.response().text == text
     ids = [block.id for block in content if block.type == "tool_use"]
     assert all(ids)
@@ -47,19 +47,19 @@ def test_any_sequence_keeps_the_rules(sequence):
 
 def test_a_call_is_started_with_a_generated_id_when_another_block_starts():
     assembler = BlockAssembler("acme", "m")
-    assembler.tool_call("a", name="f", arguments="{")
+    assembler.add_tool_call("a", name="f", arguments="{")
     assert assembler.take() == []
-    assembler.text("x")
+    assembler.add_text("x")
     assert assembler.take()[0] == ToolUseStartEvent(0, "call_1", "f")
 
 
 @pytest.mark.requirement("2:nameless-call")
 def test_a_call_without_a_name_is_dropped_with_a_warning():
     assembler = BlockAssembler("acme", "m")
-    assembler.text("a")
-    assembler.tool_call("a", id="c-1", arguments="{}")
-    assembler.text("b")
-    assembler.tool_call("b", name="f")
+    assembler.add_text("a")
+    assembler.add_tool_call("a", id="c-1", arguments="{}")
+    assembler.add_text("b")
+    assembler.add_tool_call("b", name="f")
     assembler.close_all()
     events = assembler.take()
     assert_laws(events, ended=False)
@@ -69,20 +69,20 @@ def test_a_call_without_a_name_is_dropped_with_a_warning():
         ("text", "ab"),
         ("tool_use", None),
     ]
-    assert assembler.calls_seen == 1
+    assert assembler.call_count == 1
 
 
 def test_opaque_data_is_that_of_the_block_that_is_open_and_of_no_other():
     blocks = BlockAssembler("p", "m", thinking_opaque=lambda: "asked for")
-    blocks.stamp("ignored")
+    blocks.set_opaque("ignored")
     for opaque in ("one", "two", None):
-        blocks.text("x")
-        blocks.stamp(opaque)
+        blocks.add_text("x")
+        blocks.set_opaque(opaque)
         blocks.close_prose()
-    blocks.thinking("x")
-    blocks.stamp("three")
+    blocks.add_thinking("x")
+    blocks.set_opaque("three")
     blocks.close_prose()
-    blocks.thinking("x")
+    blocks.add_thinking("x")
     blocks.close_all()
     done = [event.content.opaque for event in blocks.take() if event.type.endswith("_done")]
     assert done == ["one", "two", None, "three", "asked for"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jumpseat.chat import BlockDoneEvent, TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent
 from jumpseat.dialects.base import read_answer
 from jumpseat.dialects.chat_completions.reasoning import merge_details
-from jumpseat.dialects.cut_text import CutText, Joiner, joined
+from jumpseat.dialects.cut_text import CutText, Joiner, join_pieces
 from jumpseat.testing import Reply
 from tests.unit.dialects.anthropic_messages import answers as messages
 from tests.unit.dialects.chat_completions.answers import answer, chunk, stream
@@ -136,4 +136,4 @@ def test_the_text_is_the_same_for_any_split(text, cuts):
     joiner = Joiner()
     whole = "".join(map(joiner.add, pieces)) + joiner.finish()
     assert whole == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    assert str(joined([*pieces, ""])) == whole
+    assert str(join_pieces([*pieces, ""])) == whole

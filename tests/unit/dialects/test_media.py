@@ -79,7 +79,7 @@ def test_responses_have_documents():
 def test_chat_completions_have_documents_but_not_at_a_url():
     (message,) = completions_body(request(TextBlock("Read"), PDF))
     assert message["content"][1] == {"type": "file", "file": PDF_FILE}
-    with pytest.raises(RequestError, match="do not download documents"):
+    with pytest.raises(RequestError, match="do not accept a document by its URL"):
         completions_body(request(AT_URL))
 
 

@@ -110,9 +110,9 @@ def test_a_renamed_call_keeps_its_other_opaque_data(dialect, streamed):
 
 def test_an_id_that_comes_after_the_call_was_started_goes_back_too():
     blocks = BlockAssembler("acme", "m")
-    blocks.tool_call("a", name="f")
-    blocks.text("x")
-    blocks.tool_call("a", id="c-9", arguments="{}")
+    blocks.add_tool_call("a", name="f")
+    blocks.add_text("x")
+    blocks.add_tool_call("a", id="c-9", arguments="{}")
     blocks.close_all()
     done = blocks.take()[-1].content
     assert (done.id, read_opaque(done.opaque)) == ("call_1", {"call_id": "c-9"})

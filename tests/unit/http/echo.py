@@ -21,12 +21,12 @@ class EchoDecoder:
             self.said = True
             return self.finish()
         self.said = True
-        self.blocks.text(f"{name}={data};")
+        self.blocks.add_text(f"{name}={data};")
         return self.blocks.take()
 
     def feed_body(self, body):
         self.said = True
-        self.blocks.text(f"body={body.decode()};")
+        self.blocks.add_text(f"body={body.decode()};")
         return self.finish()
 
     def finish(self):

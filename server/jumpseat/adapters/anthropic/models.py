@@ -13,7 +13,7 @@ from typing import Any
 from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.http.models import read_models
 from jumpseat.chat import THINKING_ROOM, ModelInfo
-from jumpseat.dialects.anthropic_messages.models import EFFORTS, family_and_version, supported
+from jumpseat.dialects.anthropic_messages.models import EFFORTS, family_and_version, read_supported
 from jumpseat.dialects.loose_values import limit_in, text_in
 
 
@@ -44,9 +44,9 @@ def _with_row(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
         max_context_tokens=context,
         max_prompt_tokens=limit_in(row.get("max_input_tokens")) or model.max_prompt_tokens,
         max_output_tokens=limit_in(row.get("max_tokens")) or model.max_output_tokens,
-        supports_vision=_either(supported(row, "image_input"), model.supports_vision),
-        supports_thinking=_either(supported(row, "thinking"), model.supports_thinking),
-        supports_json=_either(supported(row, "structured_outputs"), model.supports_json),
+        supports_vision=_either(read_supported(row, "image_input"), model.supports_vision),
+        supports_thinking=_either(read_supported(row, "thinking"), model.supports_thinking),
+        supports_json=_either(read_supported(row, "structured_outputs"), model.supports_json),
         thinking_levels=_levels(row) or model.thinking_levels,
         deprecated=model.deprecated or lifecycle in ("deprecated", "retired"),
         picker_enabled=model.picker_enabled and lifecycle != "retired",
@@ -55,13 +55,13 @@ def _with_row(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
 
 
 def _levels(row: Mapping[str, Any]) -> list[str] | None:
-    if not supported(row, "thinking"):
+    if not read_supported(row, "thinking"):
         return None
-    if supported(row, "thinking", "types", "adaptive"):
-        levels = [level for level in EFFORTS if supported(row, "effort", level)]
+    if read_supported(row, "thinking", "types", "adaptive"):
+        levels = [level for level in EFFORTS if read_supported(row, "effort", level)]
     else:  # A budget can express every level.
         levels = [level for level in THINKING_ROOM if level != "off"]
-    off = supported(row, "thinking", "types", "disabled") is not False
+    off = read_supported(row, "thinking", "types", "disabled") is not False
     return ["off", *levels] if off else levels
 
 

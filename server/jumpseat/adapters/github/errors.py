@@ -19,7 +19,7 @@ from jumpseat.chat import (
     RateLimitError,
     ServerError,
 )
-from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.dialects.provider_errors import clean_message
 from jumpseat.http import HttpAnswer, error_from_response
 
 _PERSONAL_TOKEN = re.compile(r"not accessible by personal access token", re.IGNORECASE)
@@ -106,7 +106,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
         )
     message = body.get("message")
     if answer.status in (403, 429) and isinstance(message, str) and _API_LIMIT.search(message):
-        words = plain_words(message)
+        words = clean_message(message)
         return _as(base, RateLimitError, f"{hosts.authority} limits requests: {words}", None)
     if isinstance(details, dict):
         return _no_access(base, details, hosts)
@@ -157,7 +157,7 @@ def _no_access(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> 
     notification = details.get("notification_id")
     notification = notification if isinstance(notification, str) else ""
     words = details.get("message") or details.get("title")
-    message = plain_words(words) if isinstance(words, str) else ""
+    message = clean_message(words) if isinstance(words, str) else ""
     base.provider_code = notification or base.provider_code
     if notification == "server_error":
         return _as(base, ServerError, _sentence(message or f"{hosts.authority} failed"), None)

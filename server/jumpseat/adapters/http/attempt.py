@@ -12,7 +12,7 @@ from jumpseat.adapters.http.refusals import unknown_model
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import Decoder, ProviderFault
 from jumpseat.dialects.efforts import effort_warning, efforts_after_refusal, nearest_effort
-from jumpseat.dialects.parameters import dropped_parameter, without
+from jumpseat.dialects.parameters import dropped_parameter_warning, omit
 from jumpseat.dialects.reasoning_models import efforts_of
 from jumpseat.http import Refine
 
@@ -116,6 +116,6 @@ class Route(ABC):
         """
         reasons = {name: f"{model} {reason}" for name, reason in (unsupported or {}).items()}
         reasons |= dict.fromkeys(self._refused_by(model), f"{self._provider} refuses it for {model}")
-        names = [name for name in sorted(reasons) if without(body, [name]) != body]
-        warnings = [dropped_parameter(name, reasons[name]) for name in names if name not in silent]
-        return without(body, names), warnings
+        names = [name for name in sorted(reasons) if omit(body, [name]) != body]
+        warnings = [dropped_parameter_warning(name, reasons[name]) for name in names if name not in silent]
+        return omit(body, names), warnings

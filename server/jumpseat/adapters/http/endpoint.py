@@ -20,7 +20,7 @@ from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.models import read_models, static_model
 from jumpseat.adapters.http.requests import EndpointRequests, ResolvedTable
 from jumpseat.adapters.http.shared_answers import SharedAnswers
-from jumpseat.adapters.http.url import joined
+from jumpseat.adapters.http.url import join_url
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
@@ -252,7 +252,7 @@ class EndpointAdapter(Adapter):
 
     def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
         """Return the URL of a chat without the configured query, for a table without `url`."""
-        return joined(resolved.base_url, self._route.path)
+        return join_url(resolved.base_url, self._route.path)
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         """Encode the request for the route.

@@ -18,7 +18,7 @@ from jumpseat.adapters.http.attempt import Prepared
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.requests import ResolvedTable
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
-from jumpseat.adapters.http.url import joined
+from jumpseat.adapters.http.url import join_url
 from jumpseat.chat import (
     ChatError,
     ChatRequest,
@@ -186,7 +186,7 @@ class HttpAdapter(EndpointAdapter):
 
     def url(self, request: ChatRequest) -> str:
         """Return the URL without the configured query; not called if `url` is configured."""
-        return joined(self._address, self.path)
+        return join_url(self._address, self.path)
 
     def refine(self, request: ChatRequest, fault: ProviderFault, error: ChatError) -> Exception:
         """Return the exception to raise for a refused request: the error, a better one, or a `Replan`."""

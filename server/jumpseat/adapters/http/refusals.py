@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jumpseat.chat import ChatError, RequestError, UnknownModelError
-from jumpseat.dialects import ProviderFault, plain_words
+from jumpseat.dialects import ProviderFault, clean_message
 
 _REFUSED = re.compile(
     r"unsupported|not support|n't support|only supports|unrecognized|unknown (field|parameter)"
@@ -89,7 +89,7 @@ def unknown_model(
     if not _is_unknown_model(fault, error, model):
         return None
     message = f"The provider {provider} has no model {model!r}."
-    words = plain_words(fault.message)
+    words = clean_message(fault.message)
     if _says_model_not_found(fault, error) and words not in ("", f"model: {model}"):
         # OpenAI also uses this code for models that exist; only its message explains what to do.
         message = f"{message[:-1]}: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}"

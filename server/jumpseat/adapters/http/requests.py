@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jumpseat
-from jumpseat.adapters.http.url import hide_credentials, joined, with_query
+from jumpseat.adapters.http.url import hide_credentials, join_url, with_query
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.sources import source_of
 from jumpseat.config.sources.environment import ENVIRONMENT
@@ -113,7 +113,7 @@ class EndpointRequests:
             ConfigError: a value of the table cannot be resolved.
         """
         resolved = await self.resolve(model)
-        url = self.with_query(joined(resolved.base_url, path), resolved)
+        url = self.with_query(join_url(resolved.base_url, path), resolved)
         return HttpCall(method, url, self.headers(resolved), body, self._config.timeout)
 
 

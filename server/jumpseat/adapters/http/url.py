@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_plus, urlsplit
 from jumpseat.system.secrets import Secret, credentials_in_url, hidden
 
 
-def joined(base: str, path: str) -> str:
+def join_url(base: str, path: str) -> str:
     """Return the URL of a path below a base, with the base's query at the end."""
     address, mark, query = base.partition("?")
     if "?" in path and mark:

@@ -35,12 +35,14 @@ from jumpseat.dialects.opaque import CALL_ID, own_id, read_opaque
 _ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def tool_id(call_id: str) -> str:
+def encode_tool_id(call_id: str) -> str:
     """Replace the characters in a call's id that the API rejects, but other providers use."""
     return _ID.sub("_", call_id)
 
 
-def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) -> dict[str, Any] | None:
+def encode_assistant_part(
+    block: ContentBlock, origin: Origin, *, keep_thinking: bool
+) -> dict[str, Any] | None:
     """Encode a block of an assistant message; return None if it is left out.
 
     Args:
@@ -57,8 +59,14 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
         case ToolUseBlock():
             extra = read_opaque(block.opaque) if ours else {}
             extra.pop(CALL_ID, None)
-            call_id = tool_id(own_id(block, origin))
-            return {"type": "tool_use", "id": call_id, "name": block.name, "input": _input(block), **extra}
+            call_id = encode_tool_id(own_id(block, origin))
+            return {
+                "type": "tool_use",
+                "id": call_id,
+                "name": block.name,
+                "input": _encode_input(block),
+                **extra,
+            }
         case ThinkingBlock():
             # Compatible endpoints send thinking without a signature; the origin identifies theirs.
             if not (ours and keep_thinking and (block.signature is not None or block.origin is not None)):
@@ -75,7 +83,7 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
             assert_never(block)
 
 
-def without_cut_off_calls(
+def drop_cut_off_calls(
     messages: Sequence[dict[str, Any]], warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
     """Remove calls of server tools without a result, as after a cancel, from the wire messages."""
@@ -106,7 +114,7 @@ def without_cut_off_calls(
     return result
 
 
-def _input(block: ToolUseBlock) -> dict[str, Any]:
+def _encode_input(block: ToolUseBlock) -> dict[str, Any]:
     """Return the arguments as the model wrote them; malformed text is wrapped in an object."""
     arguments, _ = parse_arguments(block.raw)
     if arguments is not None and block.raw.strip() not in ("", "null"):

@@ -27,19 +27,19 @@ from jumpseat.dialects.arguments import arguments_text
 from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.citations import citation_of
-from jumpseat.dialects.cut_text import joined
+from jumpseat.dialects.cut_text import join_pieces
 from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.opaque import write_opaque
-from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
-from jumpseat.dialects.stop_reasons import stop_reason_of, weightier
+from jumpseat.dialects.provider_errors import clean_message, error_from_fault, read_fault
+from jumpseat.dialects.stop_reasons import choose_reported, stop_reason_of
 
 _TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
 _OWN_KEYS = frozenset({"type", "id", "name", "input"})
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenBlock:
     """A block whose stop event has not arrived. `whole` is the block in its start event."""
 
     kind: str
@@ -71,7 +71,7 @@ class AnthropicMessagesDecoder:
     def _reset(self) -> None:
         """Discard the answer so far."""
         self._blocks = BlockAssembler(self._provider, self._model)
-        self._open: dict[Hashable, _Open] = {}
+        self._open: dict[Hashable, _OpenBlock] = {}
         self._has_content = False
         self._usage = UsageCounter()
         self._sent_usage: Usage | None = None
@@ -88,26 +88,26 @@ class AnthropicMessagesDecoder:
         try:
             event = read_answer(data)
         except ValueError:
-            self._blocks.leave_out(data)
+            self._blocks.skip_event(data)
             return self._blocks.take()
         if not isinstance(event, dict):
             raise ProtocolError(f"{self._provider} sent an event that is not a JSON object.")
         # The type is read from the data, because some servers omit the `event:` line.
         kind = text_in(event.get("type")) or name
         if kind == "error" or (event.get("error") and "type" not in event):
-            raise self._failure(event)
-        self._take(kind, event)
+            raise self._error_from_event(event)
+        self._decode_event(kind, event)
         return self._blocks.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
         """Decode the whole body of an answer that was not streamed."""
         answer = read_whole_answer(body, self._provider)
         if answer.get("type") == "error" or answer.get("error"):
-            raise self._failure(answer)
+            raise self._error_from_event(answer)
         if "content" not in answer:
             raise ProtocolError(f"{self._provider} sent an answer without content.")
         self._begin(answer)
-        return self._ended()
+        return self._finish_answer()
 
     def finish(self) -> list[StreamEvent]:
         """Return the remaining events when the input has ended."""
@@ -115,17 +115,17 @@ class AnthropicMessagesDecoder:
             return []
         # Some gateways omit `message_stop`; the stop reason is enough.
         if self._stop_reason is None:
-            raise self._blocks.early_end()
-        return self._ended()
+            raise self._blocks.early_end_error()
+        return self._finish_answer()
 
-    def _failure(self, event: Mapping[str, Any]) -> ChatError:
+    def _error_from_event(self, event: Mapping[str, Any]) -> ChatError:
         fault = read_fault(event)
         error = error_from_fault(fault, self._provider)
         error.provider_code = error.provider_code or fault.type
         error.provider_request_id = text_in(event.get("request_id")) or None
         return error
 
-    def _take(self, kind: str, event: Mapping[str, Any]) -> None:
+    def _decode_event(self, kind: str, event: Mapping[str, Any]) -> None:
         """Decode one event of the stream; `ping` and unknown types are ignored."""
         index = event.get("index")
         key: Hashable = index if isinstance(index, int | str) else 0
@@ -143,10 +143,10 @@ class AnthropicMessagesDecoder:
             case "content_block_stop":
                 self._stop_block(key)
             case "message_delta":
-                self._take_cost(event)
-                self._take_end(mapping_in(event.get("delta")), event.get("usage"))
+                self._decode_cost(event)
+                self._decode_end(mapping_in(event.get("delta")), event.get("usage"))
             case "message_stop":
-                for each in self._ended():
+                for each in self._finish_answer():
                     self._blocks.emit(each)
             case _:
                 pass  # Anthropic adds event types within a version of the API.
@@ -165,10 +165,10 @@ class AnthropicMessagesDecoder:
             key = ("whole", number)
             self._start_block(key, mapping_in(block))
             self._stop_block(key)
-        self._take_cost(message)
-        self._take_end(message, message.get("usage"))
+        self._decode_cost(message)
+        self._decode_end(message, message.get("usage"))
 
-    def _take_cost(self, container: Mapping[str, Any]) -> None:
+    def _decode_cost(self, container: Mapping[str, Any]) -> None:
         if self._extras is not None:
             self._usage.cost = self._extras.cost_in(container) or self._usage.cost
 
@@ -186,7 +186,7 @@ class AnthropicMessagesDecoder:
         # At most one block other than a call is open: some servers omit `content_block_stop`.
         for each in [each for each, opened in self._open.items() if each == key or opened.kind != "tool_use"]:
             self._stop_block(each)
-        opened = self._open[key] = _Open(text_in(block.get("type")), dict(block))
+        opened = self._open[key] = _OpenBlock(text_in(block.get("type")), dict(block))
         match opened.kind:
             case "text":
                 citations = block.get("citations")
@@ -194,12 +194,12 @@ class AnthropicMessagesDecoder:
                 self._add_text(opened, text_in(block.get("text")))
             case "thinking":
                 # Open the block even without text: it may have a signature, which is needed for the replay.
-                self._blocks.touch_thinking()
-                self._blocks.thinking(text_in(block.get("thinking")))
+                self._blocks.open_thinking()
+                self._blocks.add_thinking(text_in(block.get("thinking")))
                 opened.signature = text_in(block.get("signature"))
             case "tool_use":
                 extra = {name: value for name, value in block.items() if name not in _OWN_KEYS}
-                self._blocks.tool_call(
+                self._blocks.add_tool_call(
                     key,
                     id=text_in(block.get("id")),
                     name=text_in(block.get("name")),
@@ -221,14 +221,14 @@ class AnthropicMessagesDecoder:
             case "text_delta", "text":
                 self._add_text(opened, text_in(delta.get("text")))
             case "thinking_delta", "thinking":
-                self._blocks.thinking(text_in(delta.get("thinking")))
+                self._blocks.add_thinking(text_in(delta.get("thinking")))
             case "signature_delta", "thinking":
                 # The delta contains the whole signature.
                 opened.signature = text_in(delta.get("signature"))
             case "input_json_delta", "tool_use":
                 piece = text_in(delta.get("partial_json"))
                 opened.json.append(piece)
-                self._blocks.tool_call(key, arguments=piece)
+                self._blocks.add_tool_call(key, arguments=piece)
             case "input_json_delta", _:
                 opened.json.append(text_in(delta.get("partial_json")))
             case "citations_delta", _:
@@ -237,11 +237,11 @@ class AnthropicMessagesDecoder:
             case _:
                 _join(opened.whole, delta)
 
-    def _add_text(self, opened: _Open, piece: str) -> None:
-        self._blocks.text(piece)
+    def _add_text(self, opened: _OpenBlock, piece: str) -> None:
+        self._blocks.add_text(piece)
         self._send_citations(opened)
 
-    def _send_citations(self, opened: _Open, *, at_end: bool = False) -> None:
+    def _send_citations(self, opened: _OpenBlock, *, at_end: bool = False) -> None:
         # A block is numbered when its first text arrives.
         if self._blocks.text_block is None and not at_end:
             return
@@ -257,7 +257,7 @@ class AnthropicMessagesDecoder:
             case "text":
                 self._send_citations(opened, at_end=True)
                 if opened.citations:
-                    self._blocks.stamp(write_opaque({"citations": opened.citations}))
+                    self._blocks.set_opaque(write_opaque({"citations": opened.citations}))
                 self._blocks.close_prose()
             case "thinking":
                 if opened.signature:
@@ -267,17 +267,17 @@ class AnthropicMessagesDecoder:
                 # Some gateways send the input in the start event instead of deltas.
                 arguments = opened.whole.get("input")
                 if arguments and not any(opened.json):
-                    self._blocks.tool_call(key, arguments=arguments_text(arguments))
+                    self._blocks.add_tool_call(key, arguments=arguments_text(arguments))
                 self._blocks.close_tool_call(key)
             case "redacted_thinking":
-                self._blocks.whole(RedactedThinkingBlock(text_in(opened.whole.get("data"))))
+                self._blocks.add_block(RedactedThinkingBlock(text_in(opened.whole.get("data"))))
             case "":
                 pass
             case kind:
-                self._blocks.whole(_other(kind, opened))
+                self._blocks.add_block(_join_other_block(kind, opened))
 
-    def _take_end(self, delta: Mapping[str, Any], usage: Any) -> None:
-        self._stop_reason = weightier(self._stop_reason, delta.get("stop_reason"))
+    def _decode_end(self, delta: Mapping[str, Any], usage: Any) -> None:
+        self._stop_reason = choose_reported(self._stop_reason, delta.get("stop_reason"))
         self._stop_details = mapping_in(delta.get("stop_details")) or self._stop_details
         self._usage.add(usage)
         usage_so_far = self._usage.usage
@@ -286,23 +286,23 @@ class AnthropicMessagesDecoder:
             self._send_response()
             self._blocks.emit(UsageEvent(usage_so_far))
 
-    def _ended(self) -> list[StreamEvent]:
+    def _finish_answer(self) -> list[StreamEvent]:
         self.complete = True
         self._send_response()
         for key in tuple(self._open):
             self._stop_block(key)
         self._blocks.close_all()
         if self._stop_details and stop_reason_of(self._stop_reason or "") == "refusal":
-            self._blocks.emit(WarningEvent("refusal", _refusal(self._provider, self._stop_details)))
+            self._blocks.emit(WarningEvent("refusal", _refusal_message(self._provider, self._stop_details)))
         self._blocks.end(self._stop_reason, self._usage.usage)
         return self._blocks.take()
 
 
-def _other(kind: str, opened: _Open) -> OtherBlock:
+def _join_other_block(kind: str, opened: _OpenBlock) -> OtherBlock:
     """Return a block of an unknown type for replay, with its deltas joined."""
     whole = opened.whole
     if any(opened.json):
-        raw = joined(opened.json)
+        raw = join_pieces(opened.json)
         try:
             whole["input"] = read_answer(raw)
         except ValueError:
@@ -320,12 +320,12 @@ def _join(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
             continue
         before = whole.get(name)
         if isinstance(before, str) and isinstance(value, str):
-            value = joined((before, value))
+            value = join_pieces((before, value))
         whole[name] = value
 
 
-def _refusal(provider: str, details: Mapping[str, Any]) -> str:
+def _refusal_message(provider: str, details: Mapping[str, Any]) -> str:
     category = text_in(details.get("category")).replace("_", " ")
-    why = plain_words(text_in(details.get("explanation")))
+    why = clean_message(text_in(details.get("explanation")))
     message = f"{provider} ended the answer as a refusal{f' ({category})' if category else ''}"
-    return f"{message}: {why}" if why else f"{message}; remove it before you continue the chat."
+    return f"{message}: {why}" if why else f"{message}. Remove this answer before you continue the chat."

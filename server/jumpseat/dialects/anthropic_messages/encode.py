@@ -34,7 +34,11 @@ from jumpseat.chat import (
 )
 from jumpseat.chat.media import takes_document
 from jumpseat.dialects import cache_marks
-from jumpseat.dialects.anthropic_messages.blocks import assistant_part, tool_id, without_cut_off_calls
+from jumpseat.dialects.anthropic_messages.blocks import (
+    drop_cut_off_calls,
+    encode_assistant_part,
+    encode_tool_id,
+)
 from jumpseat.dialects.anthropic_messages.models import ModelRules, rules_of
 from jumpseat.dialects.anthropic_messages.thinking import (
     apply_thinking,
@@ -43,7 +47,7 @@ from jumpseat.dialects.anthropic_messages.thinking import (
 )
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_ids
-from jumpseat.dialects.parameters import joined_lists, merge_parameters
+from jumpseat.dialects.parameters import join_lists, merge_parameters
 
 JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
 
@@ -84,14 +88,14 @@ def encode_with_warnings(
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": min(request.max_tokens, rules.max_output_tokens or request.max_tokens),
-        "messages": _messages(request, facts, rules, warnings),
+        "messages": _encode_messages(request, facts, rules, warnings),
     }
     if request.system and request.system.strip():
         body["system"] = request.system
     if request.stream:
         body["stream"] = True
     extra = merge_parameters(facts.parameters, request.settings)
-    tools = joined_lists(map(_tool, request.tools), extra.pop("tools", ()))
+    tools = join_lists(map(_encode_tool, request.tools), extra.pop("tools", ()))
     if tools:
         body["tools"] = tools
         _choose_tool(body, request, rules, warnings)
@@ -99,7 +103,7 @@ def encode_with_warnings(
     if stops:
         body["stop_sequences"] = stops
     if len(stops) < len(request.stop_sequences):
-        message = "A stop sequence was left out: the API refuses one that is only whitespace."
+        message = "A stop sequence was left out because the API does not accept one that is only whitespace."
         warnings.append(WarningEvent("parameter_dropped", message))
     if request.thinking is not None:
         apply_thinking(body, request.thinking, request.answer_tokens, rules, warnings)
@@ -132,7 +136,7 @@ def _mark(body: dict[str, Any]) -> None:
         cache_marks.mark_part(message)
 
 
-def _tool(tool: ToolDefinition) -> dict[str, Any]:
+def _encode_tool(tool: ToolDefinition) -> dict[str, Any]:
     schema = {"type": "object", **tool.parameters}
     if len(schema) == 1:
         schema["properties"] = {}
@@ -149,7 +153,7 @@ def _choose_tool(
     if choice == "none":
         body["tool_choice"] = {"type": "none"}
     elif not rules.takes_forced_tools:
-        message = f"{request.model} cannot be forced to call a tool; it may call none."
+        message = f"{request.model} cannot be forced to call a tool, so it might answer without one."
         warnings.append(WarningEvent("tool_choice_dropped", message))
     elif isinstance(choice, NamedTool):
         body["tool_choice"] = {"type": "tool", "name": choice.name}
@@ -163,7 +167,7 @@ def _ask_for_json(
     """Request JSON in `output_config.format` if the model takes a schema there, else in the system prompt."""
     mode = request.output_mode
     if isinstance(mode, JsonSchemaOutput) and rules.takes_schemas:
-        form = {"type": "json_schema", "schema": _closed(mode.schema)}
+        form = {"type": "json_schema", "schema": _close_schema(mode.schema)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
         return
     instruction = JSON_ONLY
@@ -171,21 +175,21 @@ def _ask_for_json(
         schema = json.dumps(mode.schema, ensure_ascii=False)
         instruction = f"{JSON_ONLY} It must be valid against this JSON Schema:\n{schema}"
     body["system"] = f"{body['system']}\n\n{instruction}" if "system" in body else instruction
-    message = f"{request.model} has no such JSON mode; the system prompt asks for JSON instead."
+    message = f"{request.model} does not support this JSON mode. The system prompt asks for JSON instead."
     warnings.append(WarningEvent("json_mode_emulated", message))
 
 
-def _closed(schema: Any) -> Any:
+def _close_schema(schema: Any) -> Any:
     """Return the schema with `additionalProperties: false` in every object, which the API requires."""
     if isinstance(schema, Mapping):
-        closed = {name: _closed(value) for name, value in schema.items()}
+        closed = {name: _close_schema(value) for name, value in schema.items()}
         if closed.get("type") == "object" and "additionalProperties" not in closed:
             closed["additionalProperties"] = False
         return closed
-    return [_closed(each) for each in schema] if isinstance(schema, list | tuple) else schema
+    return [_close_schema(each) for each in schema] if isinstance(schema, list | tuple) else schema
 
 
-def _messages(
+def _encode_messages(
     request: ChatRequest, facts: MessagesFacts, rules: ModelRules, warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
     """Return the wire messages; consecutive messages of one role are merged, as the API would do."""
@@ -193,7 +197,7 @@ def _messages(
     ids = own_ids(request.messages, origin)
     runs: list[list[Message]] = []
     for message in request.messages:
-        if not _says_something(message, origin):
+        if not _has_content(message, origin):
             continue
         if runs and runs[-1][0].role == message.role:
             runs[-1].append(message)
@@ -202,16 +206,16 @@ def _messages(
     messages: list[dict[str, Any]] = []
     for run in runs:
         user = run[0].role == "user"
-        content = _user(run, ids) if user else _assistant(run, origin, warnings)
+        content = _encode_user(run, ids) if user else _encode_assistant(run, origin, warnings)
         if content:
             messages.append({"role": run[0].role, "content": content})
-    messages = without_cut_off_calls(messages, warnings)
+    messages = drop_cut_off_calls(messages, warnings)
     if messages and messages[-1]["role"] == "assistant":
         parts = messages[-1]["content"]
         # A turn with blocks of server tools may have paused; the API continues it.
         if not rules.takes_prefill and all(part["type"] in ("text", *_THINKING) for part in parts):
             messages.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
-            text = f"{request.model} cannot continue its own message; a user message {GO_ON!r} was added."
+            text = f"{request.model} cannot continue its own message, so a user message {GO_ON!r} was added."
             warnings.append(WarningEvent("prefill_replaced", text))
         elif parts[-1]["type"] == "text":
             # The API rejects a prefill that ends in whitespace.
@@ -219,21 +223,21 @@ def _messages(
     return messages
 
 
-def _says_something(message: Message, origin: Origin) -> bool:
+def _has_content(message: Message, origin: Origin) -> bool:
     if message.role == "user":
-        return any(_user_part(block, {}) is not None for block in message.content)
-    parts = (assistant_part(block, origin, keep_thinking=True) for block in message.content)
+        return any(_encode_user_part(block, {}) is not None for block in message.content)
+    parts = (encode_assistant_part(block, origin, keep_thinking=True) for block in message.content)
     return any(part is not None and part["type"] not in _THINKING for part in parts)
 
 
-def _user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]]:
+def _encode_user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]]:
     # The API requires tool results before other parts of the message.
     blocks = (block for message in run for block in message.content)
-    parts = [part for block in blocks if (part := _user_part(block, ids)) is not None]
+    parts = [part for block in blocks if (part := _encode_user_part(block, ids)) is not None]
     return sorted(parts, key=lambda part: part["type"] != "tool_result")
 
 
-def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | None:
+def _encode_user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | None:
     match block:
         case TextBlock():
             # The API rejects a text block that is only whitespace.
@@ -241,15 +245,15 @@ def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | 
         case ContextBlock():
             return {"type": "text", "text": render_context(block)}
         case ImageBlock():
-            return {"type": "image", "source": _image_source(block)}
+            return {"type": "image", "source": _encode_image(block)}
         case DocumentBlock():
             title = {"title": block.name} if block.name else {}
-            return {"type": "document", "source": _document_source(block), **title}
+            return {"type": "document", "source": _encode_document(block), **title}
         case ToolResultBlock():
-            call_id = tool_id(ids.get(block.tool_use_id, block.tool_use_id))
+            call_id = encode_tool_id(ids.get(block.tool_use_id, block.tool_use_id))
             part: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id}
             if isinstance(block.content, tuple):
-                inner = (_user_part(each, ids) for each in block.content)
+                inner = (_encode_user_part(each, ids) for each in block.content)
                 part["content"] = [each for each in inner if each is not None]
             elif block.content.strip():
                 part["content"] = block.content
@@ -262,19 +266,19 @@ def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | 
             assert_never(block)
 
 
-def _document_source(block: DocumentBlock) -> dict[str, Any]:
+def _encode_document(block: DocumentBlock) -> dict[str, Any]:
     if takes_document(block, ("text/",)) and not block.source.startswith("https:"):
         # The API accepts plain text unencoded, and no other text type.
         text = base64.b64decode(block.source.rpartition(",")[2]).decode("utf-8", "replace")
         return {"type": "text", "media_type": "text/plain", "data": text}
-    return _source(block, "application/pdf")
+    return _encode_source(block, "application/pdf")
 
 
-def _image_source(block: ImageBlock) -> dict[str, Any]:
-    return _source(block, "image/png")
+def _encode_image(block: ImageBlock) -> dict[str, Any]:
+    return _encode_source(block, "image/png")
 
 
-def _source(block: ImageBlock | DocumentBlock, usual_type: str) -> dict[str, Any]:
+def _encode_source(block: ImageBlock | DocumentBlock, usual_type: str) -> dict[str, Any]:
     if block.source.startswith(("https:", "http:")):
         return {"type": "url", "url": block.source}
     data, media_type = block.source, block.media_type or usual_type
@@ -286,12 +290,14 @@ def _source(block: ImageBlock | DocumentBlock, usual_type: str) -> dict[str, Any
     return {"type": "base64", "media_type": media_type or usual_type, "data": data}
 
 
-def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEvent]) -> list[dict[str, Any]]:
+def _encode_assistant(
+    run: Sequence[Message], origin: Origin, warnings: list[WarningEvent]
+) -> list[dict[str, Any]]:
     blocks = [block for message in run for block in message.content]
     thoughts = [block for block in blocks if isinstance(block, ThinkingBlock | RedactedThinkingBlock)]
     # A signature covers its turn, so merging two turns invalidates it.
     keep = len(run) == 1
-    parts = [assistant_part(block, origin, keep_thinking=keep) for block in blocks]
+    parts = [encode_assistant_part(block, origin, keep_thinking=keep) for block in blocks]
     kept = [part for part in parts if part is not None]
     sent = len(kept)
     lost = len(thoughts) - sum(part["type"] in _THINKING for part in kept)

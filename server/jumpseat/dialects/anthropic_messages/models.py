@@ -112,7 +112,7 @@ def _off_form(family: str, version: tuple[int, int]) -> OffForm:
     return "between_tools" if family == "sonnet" else "low_effort"
 
 
-def with_listed(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
+def override_rules(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
     """Return the rules, overridden by a row of the endpoint's list of models.
 
     Args:
@@ -122,28 +122,28 @@ def with_listed(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
     limit = row.get("max_tokens")
     if type(limit) is int and limit > 0:
         rules = replace(rules, max_output_tokens=limit)
-    schemas = supported(row, "structured_outputs")
+    schemas = read_supported(row, "structured_outputs")
     if schemas is not None:
         rules = replace(rules, takes_schemas=schemas)
-    adaptive = supported(row, "thinking", "types", "adaptive")
-    enabled = supported(row, "thinking", "types", "enabled")
+    adaptive = read_supported(row, "thinking", "types", "adaptive")
+    enabled = read_supported(row, "thinking", "types", "enabled")
     if adaptive or enabled:
         rules = replace(rules, thinking="adaptive" if adaptive else "enabled")
     elif adaptive is False and enabled is False:
         rules = replace(rules, thinking="none")
-    disabled = supported(row, "thinking", "types", "disabled")
+    disabled = read_supported(row, "thinking", "types", "disabled")
     if disabled:
         rules = replace(rules, off="disabled")
     elif disabled is False:
-        between = supported(row, "thinking", "types", "between_tools")
+        between = read_supported(row, "thinking", "types", "between_tools")
         rules = replace(rules, off="between_tools" if between else "low_effort")
-    if (effort := supported(row, "effort")) is not None:
-        levels = {level for level in EFFORTS if supported(row, "effort", level)}
+    if (effort := read_supported(row, "effort")) is not None:
+        levels = {level for level in EFFORTS if read_supported(row, "effort", level)}
         rules = replace(rules, effort_levels=frozenset(levels if effort else ()))
     return rules
 
 
-def supported(row: Mapping[str, Any], *path: str) -> bool | None:
+def read_supported(row: Mapping[str, Any], *path: str) -> bool | None:
     """Return the `supported` flag of a capability in a row of the list of models; None if it is absent."""
     value: Any = row.get("capabilities")
     for key in path:

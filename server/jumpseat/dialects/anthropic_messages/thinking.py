@@ -11,7 +11,7 @@ from typing import Any
 from jumpseat.chat import THINKING_ROOM, ThinkingLevel, WarningEvent
 from jumpseat.dialects.anthropic_messages.models import ModelRules
 from jumpseat.dialects.efforts import effort_warning, nearest_effort
-from jumpseat.dialects.parameters import dropped_parameter
+from jumpseat.dialects.parameters import dropped_parameter_warning
 
 LEAST_BUDGET = 1024
 
@@ -38,7 +38,9 @@ def apply_thinking(
     if level == "off":
         _turn_off(body, rules, warnings)
     elif rules.thinking == "none":
-        warnings.append(WarningEvent("thinking_dropped", f"Thinking was left out: {model} has none."))
+        warnings.append(
+            WarningEvent("thinking_dropped", f"Thinking was left out: {model} does not support it.")
+        )
     elif rules.thinking == "adaptive":
         body["thinking"] = {"type": "adaptive"}
         if rules.hides_thinking:
@@ -47,7 +49,7 @@ def apply_thinking(
     elif rules.strict_thinking and body.get("tool_choice", {}).get("type") in ("any", "tool"):
         message = f"Thinking was left out: {model} cannot think while a tool call is forced."
         warnings.append(WarningEvent("thinking_dropped", message))
-    elif rules.strict_thinking and _in_a_loop_without_thinking(body["messages"]):
+    elif rules.strict_thinking and _is_loop_without_thinking(body["messages"]):
         message = f"Thinking was left out: {model} cannot start to think between tool calls."
         warnings.append(WarningEvent("thinking_dropped", message))
     else:
@@ -75,7 +77,7 @@ def _set_effort(
         body["output_config"] = {"effort": effort}
         warning = effort_warning(body["model"], level, effort)
     else:
-        message = f"{body['model']} has no effort for {level!r}; it thinks with its default effort."
+        message = f"{body['model']} has no effort for {level!r}, so it uses its default effort."
         warning = WarningEvent("thinking_adjusted", message)
     if warning is not None:
         warnings.append(warning)
@@ -95,7 +97,7 @@ def _set_budget(
     body["thinking"] = {"type": "enabled", "budget_tokens": budget}
 
 
-def _in_a_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
+def _is_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the last message has tool results, but the message with the calls has no thinking."""
     if len(messages) < 2 or not any(part["type"] == "tool_result" for part in messages[-1]["content"]):
         return False
@@ -119,7 +121,7 @@ def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: lis
         else:
             continue
         del body[name]
-        warnings.append(dropped_parameter(name, f"{body['model']} {reason}"))
+        warnings.append(dropped_parameter_warning(name, f"{body['model']} {reason}"))
 
 
 def drop_refused_effort(body: dict[str, Any], warnings: list[WarningEvent]) -> None:
@@ -130,4 +132,4 @@ def drop_refused_effort(body: dict[str, Any], warnings: list[WarningEvent]) -> N
     if config.get("effort") in ("xhigh", "max"):
         reason = f"{body['model']} does not accept {config['effort']!r} without thinking"
         body["output_config"] = {name: value for name, value in config.items() if name != "effort"}
-        warnings.append(dropped_parameter("output_config.effort", reason))
+        warnings.append(dropped_parameter_warning("output_config.effort", reason))

@@ -25,16 +25,16 @@ from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.chat_completions.call_keys import CallKeys
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
-from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
+from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, is_opened_by_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.citations import citation_of
-from jumpseat.dialects.cut_text import halves_of, joined
+from jumpseat.dialects.cut_text import halves_of, join_pieces
 from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.generated import ExecutedTools, generated_image, image_urls
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
-from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
-from jumpseat.dialects.stop_reasons import weightier
+from jumpseat.dialects.provider_errors import clean_message, error_from_fault, read_fault
+from jumpseat.dialects.stop_reasons import choose_reported
 
 IMAGE_OPAQUE = write_opaque({"field": "images"})
 """The opaque data of an image that must be sent back in the message field in which OpenRouter sends it."""
@@ -58,7 +58,7 @@ class ChatCompletionsDecoder:
         self._model = model
         self._reasoning = ReasoningCollector()
         self._blocks = BlockAssembler(provider, model, thinking_opaque=self._reasoning.take)
-        self._content = ThinkTagSplitter(may_lack_opening=opened_by_the_template(model))
+        self._content = ThinkTagSplitter(may_lack_opening=is_opened_by_template(model))
         self._calls = CallKeys()
         self._response_sent = False
         self._response_id = ""
@@ -84,7 +84,7 @@ class ChatCompletionsDecoder:
         if data.strip() == "[DONE]":
             if not self._begun:
                 raise ProtocolError(f"{self._provider} sent an empty answer.")
-            return self._ended()
+            return self._finish_answer()
         try:
             chunk = read_answer(data)
         except ValueError:
@@ -92,13 +92,13 @@ class ChatCompletionsDecoder:
                 return self._feed_lines(name, data)
             if name == "error":
                 raise error_from_fault(read_fault(data), self._provider) from None
-            self._blocks.leave_out(data)
+            self._blocks.skip_event(data)
             return self._blocks.take()
         if name == "error" or not isinstance(chunk, dict):
             raise error_from_fault(read_fault(chunk), self._provider)
-        self._take_chunk(chunk)
+        self._decode_chunk(chunk)
         if self._blocks.endless_whitespace:
-            return self._ended()
+            return self._finish_answer()
         events = self._blocks.take()
         if not events:
             self._raise_failure()
@@ -122,13 +122,13 @@ class ChatCompletionsDecoder:
         """Decode the whole body of an answer that was not streamed."""
         answer = read_whole_answer(body, self._provider)
         self._content = ThinkTagSplitter(may_lack_opening=True)
-        self._take_chunk(answer, whole=True)
+        self._decode_chunk(answer, whole=True)
         for message in _further_messages(answer.get("choices")):
-            self._take_delta(message, whole=True)
+            self._decode_delta(message, whole=True)
         self._raise_failure()
         if not answer.get("choices"):
             raise ProtocolError(f"{self._provider} sent an answer without a choice.")
-        return self._ended()
+        return self._finish_answer()
 
     def finish(self) -> list[StreamEvent]:
         """Return the remaining events when the input has ended."""
@@ -137,15 +137,15 @@ class ChatCompletionsDecoder:
         self._raise_failure()
         # Perplexity, Copilot, and Azure after a content filter omit `[DONE]`; the finish reason is enough.
         if self._finish_reason is None:
-            raise self._blocks.early_end()
-        return self._ended()
+            raise self._blocks.early_end_error()
+        return self._finish_answer()
 
     def _raise_failure(self) -> None:
         """Raise the failure that a chunk reported, after the events of that chunk were returned."""
         if self._failure is not None:
             raise self._failure
 
-    def _take_chunk(self, chunk: Mapping[str, Any], *, whole: bool = False) -> None:
+    def _decode_chunk(self, chunk: Mapping[str, Any], *, whole: bool = False) -> None:
         # Groq and OpenRouter, among others, send errors in mid-stream; OpenRouter's may also have choices.
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
@@ -154,7 +154,7 @@ class ChatCompletionsDecoder:
         if not self._response_model:
             self._response_model = text_in(chunk.get("model"))
             # The request may name an alias; the answer names the model, which determines the template.
-            self._content.may_lack_opening |= opened_by_the_template(self._response_model)
+            self._content.may_lack_opening |= is_opened_by_template(self._response_model)
         choice = _first_choice(chunk.get("choices"))
         usage = usage_in(chunk, choice)
         if usage is not None:
@@ -175,23 +175,23 @@ class ChatCompletionsDecoder:
         elif delta:
             self._had_delta = True
         if delta:
-            self._take_delta(delta, whole=whole)
-        self._take_sources(chunk)
+            self._decode_delta(delta, whole=whole)
+        self._decode_sources(chunk)
         if reason := text_in(choice.get("finish_reason")):
-            self._take_reason(reason)
+            self._decode_stop_reason(reason)
         if not delta:
             self._send_usage()
 
-    def _take_reason(self, reason: str) -> None:
-        self._finish_reason = weightier(self._finish_reason, reason)
+    def _decode_stop_reason(self, reason: str) -> None:
+        self._finish_reason = choose_reported(self._finish_reason, reason)
         if reason.lower() in FAILED_REASONS:
             self._failure = ServerError(
-                f"{self._provider} failed during its answer: {plain_words(reason)}.",
+                f"{self._provider} failed during its answer: {clean_message(reason)}.",
                 provider=self._provider,
                 provider_code=reason,
             )
 
-    def _take_delta(self, delta: Mapping[str, Any], *, whole: bool) -> None:
+    def _decode_delta(self, delta: Mapping[str, Any], *, whole: bool) -> None:
         thought = self._reasoning.text_of(delta)
         content = delta.get("content")
         refusal = delta.get("refusal")
@@ -201,23 +201,23 @@ class ChatCompletionsDecoder:
             self._send_response()
         if thought:
             self._flush_content()
-            self._blocks.thinking(thought)
+            self._blocks.add_thinking(thought)
         self._reasoning.add(delta)
         if isinstance(content, str):
-            self._take_content(content)
+            self._decode_content(content)
         elif isinstance(content, list):
-            self._take_parts(content)
+            self._decode_parts(content)
         if isinstance(refusal, str) and refusal:
             self._refused = True  # The finish reason of a refusal is `stop`.
             self._flush_content()
-            self._blocks.text(refusal)
+            self._blocks.add_text(refusal)
         if self._extras is not None:
             for url, title in self._extras.sources_in(delta):
                 self._cite({"url": url, "title": title})
         if "images" in delta:
-            self._take_images(image_urls(delta["images"]))
+            self._decode_images(image_urls(delta["images"]))
         if "audio" in delta:
-            self._take_audio(mapping_in(delta["audio"]))
+            self._decode_audio(mapping_in(delta["audio"]))
         if "executed_tools" in delta:
             self._executed.add(delta)
         for annotation in mappings_in(delta.get("annotations")):
@@ -227,65 +227,65 @@ class ChatCompletionsDecoder:
             calls = [{"index": 0, "function": function}]
         taken: set[Hashable] = set()
         for call in mappings_in(calls):
-            taken.add(self._take_call(call, taken, whole=whole))
+            taken.add(self._decode_call(call, taken, whole=whole))
 
-    def _take_content(self, content: str) -> None:
+    def _decode_content(self, content: str) -> None:
         if content:
             for kind, piece in self._content.feed(halves_of(content)):
                 self._add(kind, piece)
 
-    def _take_parts(self, parts: list[Any]) -> None:
+    def _decode_parts(self, parts: list[Any]) -> None:
         # Mistral's reasoning models send a list of parts, some of which are thinking.
         for part in parts:
             if isinstance(part, str):
-                self._take_content(part)
+                self._decode_content(part)
             elif isinstance(part, dict) and part.get("type") == "thinking":
                 thought = part.get("thinking")
                 if isinstance(thought, list):
-                    thought = joined(text_in(item.get("text")) for item in mappings_in(thought))
+                    thought = join_pieces(text_in(item.get("text")) for item in mappings_in(thought))
                 self._flush_content()
                 if thought:
-                    self._blocks.thinking(text_in(thought))
+                    self._blocks.add_thinking(text_in(thought))
                     self._reasoning.note_part()
             elif isinstance(part, dict) and part.get("type") == "image_url":
-                self._take_images(image_urls([part]))
+                self._decode_images(image_urls([part]))
             elif isinstance(part, dict) and "text" not in part:
                 self._flush_content()
                 kind = text_in(part.get("type")) or "unknown"
-                self._blocks.whole(OtherBlock(kind, opaque=write_opaque(part)))
+                self._blocks.add_block(OtherBlock(kind, opaque=write_opaque(part)))
             elif isinstance(part, dict):
-                self._take_content(text_in(part.get("text")))
+                self._decode_content(text_in(part.get("text")))
 
-    def _take_images(self, urls: Iterable[str]) -> None:
+    def _decode_images(self, urls: Iterable[str]) -> None:
         for url in urls:
             if url not in self._images:  # Some servers repeat an image in the last chunk.
                 self._images.add(url)
                 self._send_response()
                 self._flush_content()
-                self._blocks.whole(generated_image(url, IMAGE_OPAQUE))
+                self._blocks.add_block(generated_image(url, IMAGE_OPAQUE))
 
-    def _take_audio(self, audio: Mapping[str, Any]) -> None:
+    def _decode_audio(self, audio: Mapping[str, Any]) -> None:
         if transcript := text_in(audio.get("transcript")):
             self._send_response()
             self._flush_content()
-            self._blocks.text(transcript)
+            self._blocks.add_text(transcript)
         if audio.get("data") and not self._has_audio:
             self._has_audio = True
             self._send_response()
-            message = f"{self._provider} sent audio, which was left out; its transcript is the text."
+            message = f"{self._provider} sent audio, which was left out. The text is its transcript."
             self._blocks.emit(WarningEvent("audio_dropped", message))
 
     def _add(self, kind: str, piece: str) -> None:
         if kind == "text":
-            self._blocks.text(piece)
+            self._blocks.add_text(piece)
         else:
-            self._blocks.thinking(piece)
+            self._blocks.add_thinking(piece)
 
     def _flush_content(self) -> None:
         for kind, piece in self._content.finish():
             self._add(kind, piece)
 
-    def _take_call(self, call: Mapping[str, Any], taken: Set[Hashable], *, whole: bool) -> Hashable:
+    def _decode_call(self, call: Mapping[str, Any], taken: Set[Hashable], *, whole: bool) -> Hashable:
         """Decode one entry of a list of calls, and return its key.
 
         Args:
@@ -304,16 +304,18 @@ class ChatCompletionsDecoder:
             self._flush_content()
 
         def begins_again(key: Hashable) -> bool:
-            return key in taken or (arguments.lstrip()[:1] == "{" and self._blocks.holds_arguments(key))
+            return key in taken or (
+                arguments.lstrip()[:1] == "{" and self._blocks.has_complete_arguments(key)
+            )
 
         key = self._calls.key_of(call.get("index"), call_id, name, begins_again, whole=whole)
         extra = call.get("extra_content")
         kept = {**({"extra_content": extra} if extra else {}), **({"type": "custom"} if custom else {})}
         opaque = write_opaque(kept)
-        self._blocks.tool_call(key, id=call_id, name=name, arguments=arguments, opaque=opaque)
+        self._blocks.add_tool_call(key, id=call_id, name=name, arguments=arguments, opaque=opaque)
         return key
 
-    def _take_sources(self, chunk: Mapping[str, Any]) -> None:
+    def _decode_sources(self, chunk: Mapping[str, Any]) -> None:
         """Add the sources of Perplexity and xAI, and the provider's own additions."""
         for result in mappings_in(chunk.get("search_results")):
             self._cite(result)
@@ -353,15 +355,15 @@ class ChatCompletionsDecoder:
             self._send_response()
             self._blocks.emit(UsageEvent(self._usage))
 
-    def _ended(self) -> list[StreamEvent]:
+    def _finish_answer(self) -> list[StreamEvent]:
         self.complete = True
         self._send_response()
         self._flush_content()
         if self._reasoning.pending:
             # Encrypted reasoning may arrive last and without text; it still needs a block.
-            self._blocks.touch_thinking()
+            self._blocks.open_thinking()
         for block in self._executed.blocks():
-            self._blocks.whole(block)
+            self._blocks.add_block(block)
         self._blocks.close_all()
         self._send_usage()
         self._blocks.end(self._finish_reason, self._usage, refused=self._refused)

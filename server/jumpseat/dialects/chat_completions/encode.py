@@ -31,12 +31,12 @@ from jumpseat.chat import (
     ToolUseBlock,
 )
 from jumpseat.dialects import cache_marks
-from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, replayed_reasoning
+from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, replay_reasoning
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.efforts import COMMON, nearest_effort
 from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
-from jumpseat.dialects.parameters import joined_lists, merge_parameters
+from jumpseat.dialects.parameters import join_lists, merge_parameters
 from jumpseat.dialects.user_parts import (
     document_name,
     document_url,
@@ -94,13 +94,13 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
     Blocks that the dialect does not support (`redacted_thinking`, `other`) and opaque data of another
     provider or model are left out.
     """
-    body: dict[str, Any] = {"model": request.model, "messages": _messages(request, facts)}
+    body: dict[str, Any] = {"model": request.model, "messages": _encode_messages(request, facts)}
     if request.stream:
         body["stream"] = True
         if facts.include_usage:
             body["stream_options"] = {"include_usage": True}
     extra = merge_parameters(facts.parameters, request.settings)
-    tools = joined_lists(map(_tool, request.tools), extra.pop("tools", ()))
+    tools = join_lists(map(_encode_tool, request.tools), extra.pop("tools", ()))
     if tools:
         body["tools"] = tools
         if isinstance(request.tool_choice, NamedTool):
@@ -124,7 +124,7 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in STRUCTURE or name not in facts.dropped}
 
 
-def _tool(tool: ToolDefinition) -> dict[str, Any]:
+def _encode_tool(tool: ToolDefinition) -> dict[str, Any]:
     function: dict[str, Any] = {
         "name": tool.name,
         "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
@@ -134,7 +134,7 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]]:
+def _encode_messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     if request.system:
         messages.append({"role": facts.system_role, "content": request.system})
@@ -145,7 +145,9 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
     for role, group in groupby(sent, lambda message: message.role):
         run = list(group)
         is_user = role == "user"
-        messages += _user(run, ids, facts.takes_text_parts) if is_user else [_assistant(run, origin)]
+        messages += (
+            _encode_user(run, ids, facts.takes_text_parts) if is_user else [_encode_assistant(run, origin)]
+        )
     if facts.wants_reasoning_content:
         for message in messages:
             if "tool_calls" in message:
@@ -203,7 +205,9 @@ def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
             message["tool_call_id"] = ids.get(message["tool_call_id"], message["tool_call_id"])
 
 
-def _user(run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool) -> Iterable[dict[str, Any]]:
+def _encode_user(
+    run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool
+) -> Iterable[dict[str, Any]]:
     # Results must follow their calls directly.
     blocks = [block for message in run for block in message.content]
     for block in blocks:
@@ -211,7 +215,7 @@ def _user(run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool
             call_id = ids.get(block.tool_use_id, block.tool_use_id)
             yield {"role": "tool", "tool_call_id": call_id, "content": result_text(block)}
     own = [*media_after_results(blocks), *blocks]
-    parts = [part for block in own if (part := _part(block)) is not None and part.get("text") != ""]
+    parts = [part for block in own if (part := _encode_part(block)) is not None and part.get("text") != ""]
     if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and takes_text_parts):
         yield {"role": "user", "content": parts}
     elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
@@ -219,7 +223,7 @@ def _user(run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool
         yield {"role": "user", "content": "\n\n".join(part["text"] for part in parts)}
 
 
-def _part(block: ContentBlock) -> dict[str, Any] | None:
+def _encode_part(block: ContentBlock) -> dict[str, Any] | None:
     match block:
         case TextBlock():
             return {"type": "text", "text": block.text}
@@ -228,7 +232,7 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
         case ImageBlock():
             return {"type": "image_url", "image_url": {"url": image_url(block)}}
         case DocumentBlock():
-            return {"type": "file", "file": _file(block)}
+            return {"type": "file", "file": _encode_file(block)}
         case ToolResultBlock():
             return None  # It becomes a separate message.
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
@@ -237,16 +241,16 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
             assert_never(block)
 
 
-def _file(block: DocumentBlock) -> dict[str, str]:
+def _encode_file(block: DocumentBlock) -> dict[str, str]:
     if block.source.startswith("https:"):
         raise RequestError(
-            "Chat completions do not download documents; the chat has a document as a URL.",
+            "Chat completions do not accept a document by its URL.",
             hint="Attach the document itself, as base64 or as a data: URL.",
         )
     return {"filename": document_name(block), "file_data": document_url(block)}
 
 
-def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
+def _encode_assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
     blocks = [block for message in run for block in message.content]
     texts = ("".join(b.text for b in message.content if isinstance(b, TextBlock)) for message in run)
     text = "\n\n".join(filter(None, texts))
@@ -256,7 +260,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
     for block in blocks:
         match block:
             case ToolUseBlock():
-                calls.append(_call(block, origin))
+                calls.append(_encode_call(block, origin))
             case ThinkingBlock():
                 if block.origin == origin:
                     thoughts.append(block)
@@ -273,8 +277,8 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
     # Null is valid only with tool calls; `_can_be_sent` drops a message that has neither text nor calls.
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if any(_is_part(block) for block in thoughts):
-        message["content"] = _thinking_parts(blocks, origin)
-    message |= replayed_reasoning((block.thinking, block.opaque) for block in thoughts)
+        message["content"] = _encode_thinking_parts(blocks, origin)
+    message |= replay_reasoning((block.thinking, block.opaque) for block in thoughts)
     if images:
         message |= {"content": message["content"] or "", "images": images}
     if calls:
@@ -286,7 +290,7 @@ def _is_part(block: ThinkingBlock) -> bool:
     return read_opaque(block.opaque).get("field") == CONTENT_PART
 
 
-def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict[str, Any]]:
+def _encode_thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict[str, Any]]:
     """Return thinking and text as parts of the content, in the format of Mistral's reasoning models."""
     parts: list[dict[str, Any]] = []
     for block in blocks:
@@ -298,7 +302,7 @@ def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict
     return parts
 
 
-def _call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
+def _encode_call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
     # Arguments are sent as the model wrote them, even if they are malformed. Only absent ones become an empty
     # object, because the templates of local servers require JSON.
     raw = block.raw

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jumpseat.dialects.cut_text import joined
+from jumpseat.dialects.cut_text import join_pieces
 from jumpseat.dialects.opaque import read_opaque, write_opaque
 
 # `reasoning_content`: DeepSeek, Moonshot, llama.cpp, LM Studio, xAI. `reasoning`: OpenRouter, Groq, vLLM,
@@ -49,7 +49,7 @@ def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
         known = merged.setdefault(key, {})
         for name, value in fragment.items():
             if name in _CONCATENATED and isinstance(value, str) and isinstance(known.get(name), str):
-                known[name] = joined((known[name], value))
+                known[name] = join_pieces((known[name], value))
             elif value is not None or name not in known:
                 known[name] = value
     return list(merged.values())
@@ -106,7 +106,7 @@ class ReasoningCollector:
         return write_opaque(values)
 
 
-def replayed_reasoning(blocks: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
+def replay_reasoning(blocks: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
     """Return the message fields that replay thinking blocks.
 
     Args:

@@ -19,7 +19,7 @@ _OPENED_BY_THE_TEMPLATE = re.compile(r"deepseek-?r1|\bqwq\b|qwen3.*thinking|mini
 Part = tuple[Literal["text", "thinking"], str]
 
 
-def opened_by_the_template(model: str) -> bool:
+def is_opened_by_template(model: str) -> bool:
     """Whether the model's chat template is known to write the opening tag itself."""
     return _OPENED_BY_THE_TEMPLATE.search(model) is not None
 
@@ -56,7 +56,7 @@ class ThinkTagSplitter:
             else:
                 return self._release()
         if self._state == "unopened":
-            return self._take_unopened(at_the_end=False)
+            return self._split_unopened(at_end=False)
         if self._state == "thinking":
             thought, closing, rest = self._held.partition(CLOSING)
             kept = 0 if closing else _overlap(thought, CLOSING)
@@ -76,16 +76,16 @@ class ThinkTagSplitter:
     def finish(self) -> list[Part]:
         """Return the parts that were held back, when the content is complete."""
         if self._state == "unopened":
-            return [*self._take_unopened(at_the_end=True), *self._release()]
+            return [*self._split_unopened(at_end=True), *self._release()]
         kind: Literal["text", "thinking"] = "thinking" if self._state == "thinking" else "text"
         held, self._held, self._state = self._held, "", "text"
         return [(kind, held)] if held else []
 
-    def _take_unopened(self, *, at_the_end: bool) -> list[Part]:
+    def _split_unopened(self, *, at_end: bool) -> list[Part]:
         thought, closing, rest = self._held.partition(CLOSING)
         if not closing:
             return self._release() if len(self._held) > MAX_HELD else []
-        if not rest and not at_the_end:
+        if not rest and not at_end:
             return []  # The next character decides whether this is a tag.
         # A tag ends a line or is alone on a line. Anywhere else, it is text that the model writes, and so is
         # a closing tag whose opening tag follows other words.

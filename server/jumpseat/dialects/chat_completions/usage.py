@@ -52,11 +52,11 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
         cache_read_tokens=cached,
         cache_creation_tokens=count_in(prompt.get("cache_write_tokens")) or 0,
         reasoning_tokens=reasoning,
-        cost=_cost(usage.get("cost")),
+        cost=_read_cost(usage.get("cost")),
     )
 
 
-def _cost(value: Any) -> Cost | None:
+def _read_cost(value: Any) -> Cost | None:
     # OpenRouter reports a number of US dollars, Perplexity an object with `total_cost`.
     if isinstance(value, dict):
         value = value.get("total_cost")

@@ -23,7 +23,7 @@ from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer
 from jumpseat.dialects.generated import generated_image, image_urls
 from jumpseat.dialects.loose_values import count_in, mapping_in, mappings_in, text_in, texts_in
-from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
+from jumpseat.dialects.provider_errors import clean_message, error_from_fault, read_fault
 
 
 class OllamaChatDecoder:
@@ -53,12 +53,12 @@ class OllamaChatDecoder:
         try:
             part = read_answer(data)
         except ValueError:
-            self._blocks.leave_out(data)
+            self._blocks.skip_event(data)
             return self._blocks.take()
         if not isinstance(part, dict):
-            message = f"{self._provider} sent a line that is not a JSON object: {plain_words(data[:80])}"
+            message = f"{self._provider} sent a line that is not a JSON object: {clean_message(data[:80])}"
             raise ProtocolError(message, provider=self._provider)
-        self._take(part)
+        self._decode_part(part)
         return self._blocks.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
@@ -82,10 +82,10 @@ class OllamaChatDecoder:
         if self._failure is not None:
             raise self._failure
         if not self.complete:
-            raise self._blocks.early_end()
+            raise self._blocks.early_end_error()
         return []
 
-    def _take(self, part: Mapping[str, Any]) -> None:
+    def _decode_part(self, part: Mapping[str, Any]) -> None:
         if part.get("error"):  # This also occurs in mid-stream, after status 200.
             raise error_from_fault(read_fault(part), self._provider)
         if not self._response_sent:
@@ -93,21 +93,21 @@ class OllamaChatDecoder:
             self._blocks.emit(ResponseEvent(text_in(part.get("model")) or self._model))
         message = part.get("message")
         if isinstance(message, dict):
-            self._blocks.thinking(text_in(message.get("thinking")))
-            self._blocks.text(text_in(message.get("content")))
-            self._take_images(message)
+            self._blocks.add_thinking(text_in(message.get("thinking")))
+            self._blocks.add_text(text_in(message.get("content")))
+            self._decode_images(message)
             for call in mappings_in(message.get("tool_calls")):
-                self._take_call(call)
-        self._take_images(part)
+                self._decode_call(call)
+        self._decode_images(part)
         # End the answer last, because the last line may have content and calls too.
         if part.get("done") is True:
             self._end(part)
 
-    def _take_images(self, holder: Mapping[str, Any]) -> None:
+    def _decode_images(self, holder: Mapping[str, Any]) -> None:
         for source in image_urls([holder.get("image"), *texts_in(holder.get("images"))]):
-            self._blocks.whole(generated_image(source))
+            self._blocks.add_block(generated_image(source))
 
-    def _take_call(self, call: Mapping[str, Any]) -> None:
+    def _decode_call(self, call: Mapping[str, Any]) -> None:
         # A call is complete in one line. Its index is at best unique within that line, so the order is used.
         function = mapping_in(call.get("function"))
         name, raw = text_in(function.get("name")), arguments_text(function.get("arguments"))
@@ -115,8 +115,8 @@ class OllamaChatDecoder:
         if call_id and (call_id, name, raw) in self._calls:
             return  # Some servers repeat a call, for example in the last line.
         self._calls.add((call_id, name, raw))
-        key = self._blocks.calls_seen
-        self._blocks.tool_call(key, id=call_id, name=name, arguments=raw)
+        key = self._blocks.call_count
+        self._blocks.add_tool_call(key, id=call_id, name=name, arguments=raw)
         self._blocks.close_tool_call(key)
 
     def _end(self, part: Mapping[str, Any]) -> None:

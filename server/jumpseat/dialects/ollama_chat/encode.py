@@ -32,7 +32,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.efforts import effort_warning, nearest_effort
 from jumpseat.dialects.opaque import own_id, own_ids
-from jumpseat.dialects.parameters import joined_lists, merge_parameters
+from jumpseat.dialects.parameters import join_lists, merge_parameters
 from jumpseat.dialects.user_parts import media_after_results, result_text
 
 _B = TypeVar("_B")
@@ -73,21 +73,23 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
     """Return the JSON body of the request.
 
     Blocks that the dialect does not support (`redacted_thinking`, `other`) and thinking of another provider
-    or model are left out. `losses` returns a warning for anything else that is left out.
+    or model are left out. `find_losses` returns a warning for anything else that is left out.
 
     Raises:
         RequestError: an image is not base64, or is a URL, which the server does not fetch.
     """
     body: dict[str, Any] = {
         "model": request.model,
-        "messages": _messages(request, facts),
+        "messages": _encode_messages(request, facts),
         # This must be sent, because the server's default is true.
         "stream": request.stream,
     }
     extra = merge_parameters(facts.parameters, request.settings)
     added = extra.pop("tools", ())
     # The dialect does not have `tool_choice`, so a tool that must not be called is not offered.
-    if request.tool_choice != "none" and (tools := joined_lists(map(_tool, _offered_tools(request)), added)):
+    if request.tool_choice != "none" and (
+        tools := join_lists(map(_encode_tool, _select_tools(request)), added)
+    ):
         body["tools"] = tools
     if request.thinking is not None:
         thinks = request.thinking != "off"
@@ -116,14 +118,18 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in STRUCTURE or name not in facts.dropped}
 
 
-def losses(request: ChatRequest, facts: ServerFacts) -> list[WarningEvent]:
+def find_losses(request: ChatRequest, facts: ServerFacts) -> list[WarningEvent]:
     """Return a warning for each part of the request that the dialect or the model does not support."""
     model = f"{facts.provider} ({request.model})"
     warnings: list[WarningEvent] = []
     choice = request.tool_choice
     if request.tools and (choice == "required" or isinstance(choice, NamedTool)):
-        offer = "only the named tool is offered" if isinstance(choice, NamedTool) else "it may call none"
-        message = f"{model} cannot be forced to call a tool; {offer}."
+        offer = (
+            "so only the named tool is offered"
+            if isinstance(choice, NamedTool)
+            else "so it might answer without one"
+        )
+        message = f"{model} cannot be forced to call a tool, {offer}."
         warnings.append(WarningEvent("tool_choice_dropped", message))
     if request.thinking is not None and facts.thinks_in_levels and "think" not in facts.dropped:
         level = nearest_effort(request.thinking, LEVELS)
@@ -135,20 +141,20 @@ def losses(request: ChatRequest, facts: ServerFacts) -> list[WarningEvent]:
     return warnings
 
 
-def _offered_tools(request: ChatRequest) -> Sequence[ToolDefinition]:
+def _select_tools(request: ChatRequest) -> Sequence[ToolDefinition]:
     if isinstance(request.tool_choice, NamedTool):
         named = request.tool_choice.name
         return [tool for tool in request.tools if tool.name == named] or request.tools
     return request.tools
 
 
-def _tool(tool: ToolDefinition) -> dict[str, Any]:
+def _encode_tool(tool: ToolDefinition) -> dict[str, Any]:
     parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
-def _messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str, Any]]:
+def _encode_messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     if request.system:
         messages.append({"role": "system", "content": request.system})
@@ -158,11 +164,15 @@ def _messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str, Any]]:
     # Some chat templates reject consecutive messages of one role.
     for role, group in groupby(request.messages, lambda message: message.role):
         run = list(group)
-        messages += _user(run, names, ids, facts.provider) if role == "user" else _assistant(run, origin)
+        messages += (
+            _encode_user(run, names, ids, facts.provider)
+            if role == "user"
+            else _encode_assistant(run, origin)
+        )
     return messages
 
 
-def _user(
+def _encode_user(
     run: Sequence[Message], names: Mapping[str, str], ids: Mapping[str, str], provider: str
 ) -> Iterable[dict[str, Any]]:
     # Results must follow their calls directly.
@@ -183,7 +193,7 @@ def _user(
             case ContextBlock():
                 texts.append(render_context(block))
             case ImageBlock():
-                images.append(_image(block, provider))
+                images.append(_encode_image(block, provider))
             case DocumentBlock():
                 pass  # The adapter's traits list no document types, so the engine rejects documents.
             case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
@@ -198,11 +208,11 @@ def _user(
         yield {"role": "user", "content": text}
 
 
-def _image(block: ImageBlock, provider: str) -> str:
+def _encode_image(block: ImageBlock, provider: str) -> str:
     """Return the base64 text without a prefix."""
     if block.source.startswith(("https:", "http:")):
         raise RequestError(
-            f"{provider} does not download images; the chat has an image as a URL.",
+            f"{provider} does not accept an image by its URL.",
             provider=provider,
             hint="Attach the image itself, as base64 or as a data: URL.",
         )
@@ -211,13 +221,13 @@ def _image(block: ImageBlock, provider: str) -> str:
     head, _, data = block.source.partition(",")
     if not head.endswith(";base64"):
         raise RequestError(
-            f"{provider} accepts images in base64 only; a data: URL of the chat is not base64.",
+            f"{provider} accepts images in base64 only. A data: URL in the chat is not base64.",
             provider=provider,
         )
     return data
 
 
-def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any]]:
+def _encode_assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any]]:
     texts = ("".join(b.text for b in message.content if isinstance(b, TextBlock)) for message in run)
     text = "\n\n".join(filter(None, texts))
     thinking = ""
@@ -227,7 +237,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
             case ThinkingBlock():
                 thinking += block.thinking if block.origin == origin else ""
             case ToolUseBlock():
-                calls.append(_call(len(calls), block, origin))
+                calls.append(_encode_call(len(calls), block, origin))
             case TextBlock():
                 pass  # It is part of `text`.
             case RedactedThinkingBlock() | OtherBlock():
@@ -246,7 +256,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
     yield message
 
 
-def _call(index: int, block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
+def _encode_call(index: int, block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
     # `arguments` must be an object, not its text: the server answers a string with an error 400.
     arguments = dict(block.arguments or {})
     call_id = own_id(block, origin)

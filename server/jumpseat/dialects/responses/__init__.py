@@ -7,14 +7,14 @@ from jumpseat.dialects.responses.history import (
     without_item_ids,
     without_unfollowed,
 )
-from jumpseat.dialects.responses.refusals import refused_by_model, unsupported
+from jumpseat.dialects.responses.refusals import find_known_refusals, find_unsupported
 
 __all__ = [
     "ResponsesDecoder",
     "ResponsesFacts",
     "encode",
-    "refused_by_model",
-    "unsupported",
+    "find_known_refusals",
+    "find_unsupported",
     "without_encrypted_content",
     "without_item_ids",
     "without_unfollowed",

@@ -25,7 +25,7 @@ from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.loose_values import limit_in, mapping_in, text_in
-from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
+from jumpseat.dialects.provider_errors import clean_message, error_from_fault, read_fault
 from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
@@ -68,14 +68,14 @@ class ResponsesDecoder:
             return []
         self._raise_failure()
         if data.strip() == "[DONE]":
-            return self._ended_by_mark()
+            return self._end_by_mark()
         try:
             event = read_answer(data)
         except ValueError:
-            return self._unreadable(name, data)
+            return self._skip_unreadable(name, data)
         if not isinstance(event, dict):
-            return self._unreadable(name, data)
-        self._take_event(text_in(event.get("type")) or name, event)
+            return self._skip_unreadable(name, data)
+        self._decode_event(text_in(event.get("type")) or name, event)
         if self._blocks.endless_whitespace and not self.complete:
             self._end(None, None)
         events = self._blocks.take()
@@ -90,7 +90,7 @@ class ResponsesDecoder:
             if answer.get("error") or answer.get("type") == "error":
                 raise error_from_fault(read_fault(answer), self._provider)
             raise ProtocolError(f"{self._provider} sent an answer without output.")
-        self._take_end(answer, "completed", self._cost_in(answer))
+        self._decode_end(answer, "completed", self._cost_in(answer))
         events = self._blocks.take()
         if not events:
             self._raise_failure()
@@ -104,25 +104,25 @@ class ResponsesDecoder:
         if self.complete:
             return []
         self._raise_failure()
-        raise self._blocks.early_end()
+        raise self._blocks.early_end_error()
 
     def _raise_failure(self) -> None:
         """Raise the failure that an event reported, after the events that it produced were returned."""
         if self._failure is not None:
             raise self._failure
 
-    def _take_event(self, kind: str, event: Mapping[str, Any]) -> None:
+    def _decode_event(self, kind: str, event: Mapping[str, Any]) -> None:
         if kind == "error" or (event.get("error") and not kind.startswith("response.")):
             raise error_from_fault(read_fault(event), self._provider)
         action = kind.removeprefix("response.")
         if action in _ENDS:
-            self._take_end(mapping_in(event.get("response")), action, self._cost_in(event))
+            self._decode_end(mapping_in(event.get("response")), action, self._cost_in(event))
         elif action in ("created", "queued", "in_progress"):
             self._send_response(mapping_in(event.get("response")))
         else:
-            self._take_item_event(action, event)
+            self._decode_item_event(action, event)
 
-    def _take_item_event(self, action: str, event: Mapping[str, Any]) -> None:
+    def _decode_item_event(self, action: str, event: Mapping[str, Any]) -> None:
         # Events of hosted tools are ignored here, because `output_item.done` has their complete item.
         text, _, step = action.rpartition(".")
         if text in _TEXTS and step in ("delta", "done"):
@@ -141,12 +141,12 @@ class ResponsesDecoder:
                 take = self._items.begin if step == "added" else self._items.end
                 take(event.get("output_index"), fields)
         elif action in ("content_part.done", "reasoning_summary_part.done"):
-            self._take_part(event)
+            self._decode_part(event)
         elif action == "output_text.annotation.added":
             self._send_response({})
             self._items.cite(self._items.find(event, "message"), event.get("annotation"))
 
-    def _take_part(self, event: Mapping[str, Any]) -> None:
+    def _decode_part(self, event: Mapping[str, Any]) -> None:
         part = event.get("part")
         if not isinstance(part, dict):
             return
@@ -158,7 +158,7 @@ class ResponsesDecoder:
             self._items.cite(item, annotation)
         self._items.complete(item, slot, whole)
 
-    def _take_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
+    def _decode_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
         """Decode the response in the terminal event; its status overrides the event's name."""
         status = text_in(response.get("status")).lower()
         if status not in _ENDS:
@@ -202,20 +202,20 @@ class ResponsesDecoder:
             self._blocks.emit(UsageEvent(usage))
         self._blocks.end(raw, usage, refused=self._items.refused, known="max_tokens" if reached else None)
 
-    def _ended_by_mark(self) -> list[StreamEvent]:
+    def _end_by_mark(self) -> list[StreamEvent]:
         # OpenRouter and LM Studio may send `[DONE]` instead of a terminal event. That is enough if every item
         # is complete.
         if not (self._items.begun and self._items.all_done):
-            raise self._blocks.early_end()
+            raise self._blocks.early_end_error()
         self._end(None, None)
         return self._blocks.take()
 
-    def _unreadable(self, name: str, data: str) -> list[StreamEvent]:
+    def _skip_unreadable(self, name: str, data: str) -> list[StreamEvent]:
         """Skip an event that is not a JSON object."""
         # If it is a delta, the event that ends its part repeats the text, so `lossy` items detect a loss.
         if not self._items.lossy:
             self._items.lossy = True
-            message = f"{self._provider} sent an event that is not a JSON object: {plain_words(data[:80])}"
+            message = f"{self._provider} sent an event that is not a JSON object: {clean_message(data[:80])}"
             self._blocks.emit(WarningEvent("unreadable_event", message))
         # If it is the last event, only the usage is lost.
         at_end = name == "response.completed" or _UNREADABLE_END.match(data) is not None

@@ -11,7 +11,7 @@ from typing import Any
 
 from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
 from jumpseat.dialects.efforts import COMMON, nearest_effort
-from jumpseat.dialects.parameters import joined_lists, merge_parameters
+from jumpseat.dialects.parameters import join_lists, merge_parameters
 from jumpseat.dialects.responses.history import call_id_of, input_items
 from jumpseat.dialects.responses.refusals import may_reason
 
@@ -56,7 +56,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
     if may_reason(request.model):  # The API rejects `include` for other models.
         body["include"] = [ENCRYPTED_REASONING]
     extra = merge_parameters(facts.parameters, request.settings)
-    tools = joined_lists(map(_tool, request.tools), extra.pop("tools", ()))
+    tools = join_lists(map(_encode_tool, request.tools), extra.pop("tools", ()))
     if tools:
         body["tools"] = tools
         if isinstance(request.tool_choice, NamedTool):
@@ -76,7 +76,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         body["text"] = {"format": {"type": "json_object"}}
     if request.conversation_id:
         body["prompt_cache_key"] = call_id_of(request.conversation_id)
-    if include := joined_lists(body.get("include", ()), extra.pop("include", ())):
+    if include := join_lists(body.get("include", ()), extra.pop("include", ())):
         body["include"] = include
     for name, value in extra.items():
         known = body.get(name)
@@ -86,7 +86,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
     return body
 
 
-def _tool(tool: ToolDefinition) -> dict[str, Any]:
+def _encode_tool(tool: ToolDefinition) -> dict[str, Any]:
     definition: dict[str, Any] = {
         "type": "function",
         "name": tool.name,

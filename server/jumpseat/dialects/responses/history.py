@@ -59,13 +59,13 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
     for role, group in groupby(messages, lambda message: message.role):
         run = list(group)
         if role == "assistant":
-            items += _assistant(run, origin)
+            items += _encode_assistant(run, origin)
             blocks = (block for message in run for block in message.content)
             custom |= {
-                b.id for b in blocks if isinstance(b, ToolUseBlock) and is_custom_call(_own(b, origin))
+                b.id for b in blocks if isinstance(b, ToolUseBlock) and is_custom_call(_own_opaque(b, origin))
             }
         else:
-            items += _user(run, custom, ids)
+            items += _encode_user(run, custom, ids)
     return items
 
 
@@ -125,19 +125,21 @@ def call_id_of(call_id: str) -> str:
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
-def _own(block: ContentBlock, origin: Origin) -> str | None:
+def _own_opaque(block: ContentBlock, origin: Origin) -> str | None:
     return block.opaque if block.origin == origin else None
 
 
-def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> Iterable[dict[str, Any]]:
+def _encode_user(
+    run: Sequence[Message], custom: set[str], ids: Mapping[str, str]
+) -> Iterable[dict[str, Any]]:
     # Results must follow their calls directly.
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             kind = "custom_tool_call_output" if block.tool_use_id in custom else "function_call_output"
             call_id = call_id_of(ids.get(block.tool_use_id, block.tool_use_id))
-            yield {"type": kind, "call_id": call_id, "output": _output(block)}
-    parts = [part for block in blocks if (part := _part(block)) is not None and part.get("text") != ""]
+            yield {"type": kind, "call_id": call_id, "output": _encode_output(block)}
+    parts = [part for block in blocks if (part := _encode_part(block)) is not None and part.get("text") != ""]
     if len(parts) > 1 or any(part["type"] != "input_text" for part in parts):
         yield {"role": "user", "content": parts}
     elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
@@ -145,14 +147,16 @@ def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> I
         yield {"role": "user", "content": parts[0]["text"] if parts else ""}
 
 
-def _output(block: ToolResultBlock) -> str | list[dict[str, Any]]:
+def _encode_output(block: ToolResultBlock) -> str | list[dict[str, Any]]:
     if isinstance(block.content, str):
         return result_text(block)
-    parts = [part for each in block.content if (part := _part(each)) is not None and part.get("text") != ""]
+    parts = [
+        part for each in block.content if (part := _encode_part(each)) is not None and part.get("text") != ""
+    ]
     return [{"type": "input_text", "text": "Error:"}, *parts] if block.is_error else parts
 
 
-def _part(block: ContentBlock) -> dict[str, Any] | None:
+def _encode_part(block: ContentBlock) -> dict[str, Any] | None:
     match block:
         case TextBlock():
             return {"type": "input_text", "text": block.text}
@@ -173,13 +177,13 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
             assert_never(block)
 
 
-def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
+def _encode_assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for message in run:
         # `previous` identifies the message item of the preceding text, if any.
         previous: tuple[Any, ...] | None = None
         for block in message.content:
-            opaque = _own(block, origin)
+            opaque = _own_opaque(block, origin)
             current: tuple[Any, ...] | None = None
             match block:
                 case TextBlock():
@@ -188,9 +192,9 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
                     known = read_opaque(opaque)
                     current = (known.get("id"), known.get("phase"))
                     if current == previous:
-                        items[-1]["content"].append(_output_part(block.text, known))
+                        items[-1]["content"].append(_encode_output_part(block.text, known))
                     else:
-                        items.append(_message_item(block.text, known))
+                        items.append(_encode_message(block.text, known))
                 case ThinkingBlock():
                     if block.origin != origin or not block.signature:
                         continue
@@ -216,15 +220,15 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
     return items
 
 
-def _message_item(text: str, known: dict[str, Any]) -> dict[str, Any]:
+def _encode_message(text: str, known: dict[str, Any]) -> dict[str, Any]:
     # The item's id is left out: it would require the preceding reasoning, which may be missing.
     item: dict[str, Any] = {"type": "message", "role": "assistant", "status": "completed"}
     if isinstance(known.get("phase"), str):
         item["phase"] = known["phase"]
-    return {**item, "content": [_output_part(text, known)]}
+    return {**item, "content": [_encode_output_part(text, known)]}
 
 
-def _output_part(text: str, known: dict[str, Any]) -> dict[str, Any]:
+def _encode_output_part(text: str, known: dict[str, Any]) -> dict[str, Any]:
     if known.get("refusal"):
         return {"type": "refusal", "refusal": text}
     return {"type": "output_text", "text": text, "annotations": []}

@@ -12,7 +12,7 @@ from typing import Any
 from jumpseat.chat import OtherBlock, ProtocolError
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.citations import citation_of
-from jumpseat.dialects.cut_text import joined
+from jumpseat.dialects.cut_text import join_pieces
 from jumpseat.dialects.loose_values import mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.responses.item import (
@@ -58,13 +58,13 @@ class OutputItems:
 
     def find(self, event: Mapping[str, Any], kind: str) -> Item:
         """Return the item that an event belongs to; a new one if it is unknown."""
-        index, name = _index(event.get("output_index")), text_in(event.get("item_id"))
-        return self._known(index, name, kind) or self._new(kind, index, name)
+        index, name = _read_index(event.get("output_index")), text_in(event.get("item_id"))
+        return self._find_known(index, name, kind) or self._add_item(kind, index, name)
 
     def begin(self, index: Any, fields: Mapping[str, Any]) -> Item:
         """Start an item; earlier events may already belong to it."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
-        known = self._known(_index(index), name, kind)
+        known = self._find_known(_read_index(index), name, kind)
         if known is not None and known.ids and name and name not in known.ids:
             # This is another item at the same index. Calls may overlap; any other item is then complete.
             if kind not in CALLS:
@@ -72,21 +72,21 @@ class OutputItems:
             known = None
         if known is not None and known.begun and _is_elsewhere(known, index):
             known = None  # This is another item, because the same id occurs at another index.
-        item = known or self._new(kind, _index(index), name)
+        item = known or self._add_item(kind, _read_index(index), name)
         item.begun = True
         item.fields.update(fields)
         if kind in CALLS:
-            self._do(item, lambda: self._call(item, ""))
-            self._rest(item, ("arguments", 0), arguments_of(fields))
+            self._run_in_order(item, lambda: self._emit_call(item, ""))
+            self._add_rest(item, ("arguments", 0), arguments_of(fields))
         return item
 
     def end(self, index: Any, fields: Mapping[str, Any]) -> None:
         """Complete an item; a repetition is ignored."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
-        known = self._known(_index(index), name, kind)
+        known = self._find_known(_read_index(index), name, kind)
         if known is not None and known.done and kind in CALLS and _is_elsewhere(known, index):
             known = None
-        item = known or self._new(kind, _index(index), name)
+        item = known or self._add_item(kind, _read_index(index), name)
         item.rotates = bool(item.ids and name) and item.ids != {name}
         self._finish(item, fields)
 
@@ -95,12 +95,12 @@ class OutputItems:
         if not piece or item.done:
             return
         item.texts.setdefault(slot, []).append(piece)
-        self._do(item, lambda: self._emit_piece(item, slot, piece))
+        self._run_in_order(item, lambda: self._emit_piece(item, slot, piece))
 
     def complete(self, item: Item, slot: Slot, whole: str) -> None:
         """Complete a part, and add the text that the deltas omitted."""
         if not item.done:
-            self._rest(item, slot, whole)
+            self._add_rest(item, slot, whole)
             item.whole.add(slot)
 
     def cite(self, item: Item, annotation: Any) -> None:
@@ -113,7 +113,9 @@ class OutputItems:
         identity = (citation.url, citation.title, citation.text_start, citation.text_end)
         if (citation.url or citation.title) and identity not in item.cited:
             item.cited.add(identity)
-            self._do(item, lambda: self._blocks.emit(replace(citation, block=self._blocks.text_block)))
+            self._run_in_order(
+                item, lambda: self._blocks.emit(replace(citation, block=self._blocks.text_block))
+            )
 
     def end_all(self, output: Any) -> None:
         """Complete all items, with the final list of items, which may be absent or incomplete."""
@@ -126,7 +128,7 @@ class OutputItems:
             kind = text_in(fields.get("type"))
             if kind not in unmatched:
                 unmatched[kind] = iter([item for item in self._items if item.kind == kind])
-            item = next(unmatched[kind], None) or self._new(kind, None, text_in(fields.get("id")))
+            item = next(unmatched[kind], None) or self._add_item(kind, None, text_in(fields.get("id")))
             self._finish(item, fields)
         for item in self._items:
             if self.lossy and not item.done:
@@ -139,7 +141,7 @@ class OutputItems:
             provider=self._provider,
         )
 
-    def _known(self, index: int | None, name: str, kind: str) -> Item | None:
+    def _find_known(self, index: int | None, name: str, kind: str) -> Item | None:
         # The index takes precedence over the id, because Copilot changes the id in each event.
         alike = [item for item in reversed(self._items) if item.kind == kind]
         placed = next((item for item in alike if index is not None and item.index == index), None)
@@ -153,13 +155,13 @@ class OutputItems:
             return next((item for item in alike if not item.done), None)
         return None
 
-    def _new(self, kind: str, index: int | None, name: str) -> Item:
+    def _add_item(self, kind: str, index: int | None, name: str) -> Item:
         item = Item(len(self._items), kind, index, {name} if name else set(), {"type": kind})
         self._items.append(item)
         return item
 
-    def _rest(self, item: Item, slot: Slot, whole: str) -> None:
-        received = joined(item.texts.get(slot, ()))
+    def _add_rest(self, item: Item, slot: Slot, whole: str) -> None:
+        received = join_pieces(item.texts.get(slot, ()))
         if whole.startswith(received):
             self.add(item, slot, whole[len(received) :])
         elif self.lossy:
@@ -170,26 +172,26 @@ class OutputItems:
             return
         item.fields.update(fields)
         for slot, whole in parts_of(item):
-            self._rest(item, slot, whole)
+            self._add_rest(item, slot, whole)
         for part in mappings_in(item.fields.get("content")):
             for annotation in mappings_in(part.get("annotations")):
                 self.cite(item, annotation)
-        self._do(item, lambda: self._close(item))
+        self._run_in_order(item, lambda: self._close(item))
         item.done = True
         self._run_waiting()
 
-    def _do(self, item: Item, action: Callable[[], None]) -> None:
+    def _run_in_order(self, item: Item, action: Callable[[], None]) -> None:
         """Run the action now, or as soon as the preceding items are complete."""
         # Items may overlap, but blocks must not, except for tool calls.
         for earlier in self._items[: item.number]:
             if earlier.settled and not earlier.done:
                 self._finish(earlier, {})
-        if item.waiting or not self._may_emit(item):
+        if item.waiting or not self._can_emit(item):
             item.waiting.append(action)
         else:
             action()
 
-    def _may_emit(self, item: Item) -> bool:
+    def _can_emit(self, item: Item) -> bool:
         return all(
             (earlier.done and not earlier.waiting) or (earlier.kind in CALLS and item.kind in CALLS)
             for earlier in self._items[: item.number]
@@ -197,7 +199,7 @@ class OutputItems:
 
     def _run_waiting(self) -> None:
         for item in self._items:
-            if item.waiting and self._may_emit(item):
+            if item.waiting and self._can_emit(item):
                 actions, item.waiting = item.waiting, []
                 for action in actions:
                     action()
@@ -206,28 +208,28 @@ class OutputItems:
         name, _ = slot
         before, item.open = item.open, slot
         if name == "arguments":
-            self._call(item, piece)
+            self._emit_call(item, piece)
         elif name in ("summary", "reasoning"):
             if before is not None and before[0] != name:
                 item.open = before  # Summary and reasoning repeat each other; use the first.
                 return
             separator = PART_SEPARATOR if before not in (None, slot) else ""
-            self._blocks.thinking(separator)
-            self._blocks.thinking(piece)
+            self._blocks.add_thinking(separator)
+            self._blocks.add_thinking(piece)
         else:
             if before not in (None, slot):
                 self._close_text(item, before)
             self.refused = self.refused or name == "refusal"
-            self._blocks.text(piece)
+            self._blocks.add_text(piece)
 
-    def _call(self, item: Item, piece: str) -> None:
+    def _emit_call(self, item: Item, piece: str) -> None:
         call_id = text_in(item.fields.get("call_id")) or text_in(item.fields.get("id"))
         name = text_in(item.fields.get("name"))
-        self._blocks.tool_call(item.number, id=call_id, name=name, arguments=piece)
+        self._blocks.add_tool_call(item.number, id=call_id, name=name, arguments=piece)
 
     def _close_text(self, item: Item, slot: Slot | None) -> None:
         if slot is not None:
-            self._blocks.stamp(text_opaque(trusted_fields(item), refusal=slot[0] == "refusal"))
+            self._blocks.set_opaque(text_opaque(trusted_fields(item), refusal=slot[0] == "refusal"))
             self._blocks.close_prose()
 
     def _close(self, item: Item) -> None:
@@ -236,13 +238,13 @@ class OutputItems:
         elif item.kind == "reasoning":
             self._close_reasoning(item)
         elif item.kind in CALLS:
-            self._call(item, "")
-            self._blocks.tool_call(item.number, opaque=call_opaque(trusted_fields(item)))
+            self._emit_call(item, "")
+            self._blocks.add_tool_call(item.number, opaque=call_opaque(trusted_fields(item)))
             self._blocks.close_tool_call(item.number)
         elif image := generated_image_of(item.fields):
-            self._blocks.whole(image)
+            self._blocks.add_block(image)
         else:
-            self._blocks.whole(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
+            self._blocks.add_block(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
 
     def _close_reasoning(self, item: Item) -> None:
         # Use the complete item: in `output_item.added`, the encrypted content may be incomplete.
@@ -251,17 +253,17 @@ class OutputItems:
             self._blocks.sign_thinking(signature)
         if signature or item.open is not None:
             thinking = PART_SEPARATOR.join(
-                joined(pieces)
+                join_pieces(pieces)
                 for slot, pieces in item.texts.items()
                 if item.open is not None and slot[0] == item.open[0]
             )
-            self._blocks.stamp(thinking_opaque(trusted_fields(item), thinking) if signature else None)
+            self._blocks.set_opaque(thinking_opaque(trusted_fields(item), thinking) if signature else None)
             self._blocks.close_prose()
 
 
 def _is_elsewhere(item: Item, index: Any) -> bool:
-    return item.index is not None and _index(index) not in (None, item.index)
+    return item.index is not None and _read_index(index) not in (None, item.index)
 
 
-def _index(value: Any) -> int | None:
+def _read_index(value: Any) -> int | None:
     return value if type(value) is int else None

@@ -22,18 +22,18 @@ def may_reason(model: str) -> bool:
     return _NEVER_REASONS.match(model) is None
 
 
-def unsupported(request: ChatRequest) -> dict[str, str]:
+def find_unsupported(request: ChatRequest) -> dict[str, str]:
     """Return the parameters of the request that the dialect does not support, each with a reason.
 
     Returns:
-        The reasons by parameter, in the same form as those of `refused_by_model`.
+        The reasons by parameter, in the same form as those of `find_known_refusals`.
     """
     if not request.stop_sequences:
         return {}
-    return {"stop": "has no stop sequences in this API"}
+    return {"stop": "does not support stop sequences in this API"}
 
 
-def refused_by_model(model: str, body: Mapping[str, Any]) -> dict[str, str]:
+def find_known_refusals(model: str, body: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters of a body that the model is known to reject, each with a reason.
 
     Args:

@@ -15,7 +15,7 @@ import pytest
 from jumpseat.adapters.base import Account, Adapter
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.hooks import HttpAdapter
-from jumpseat.adapters.http.url import joined, with_query
+from jumpseat.adapters.http.url import join_url, with_query
 from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import ChatRequest, ConfigError, Message
 from jumpseat.config import ProviderConfig
@@ -66,7 +66,7 @@ def endpoint(http: HttpClient, **table: Any) -> OpenAIAdapter:
     ],
 )
 def test_a_path_goes_before_the_query_of_the_base(base: str, path: str, url: str) -> None:
-    assert joined(base, path) == url
+    assert join_url(base, path) == url
 
 
 @pytest.mark.requirement("7:query")

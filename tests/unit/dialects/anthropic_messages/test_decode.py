@@ -184,7 +184,7 @@ def test_a_refusal_has_a_warning_with_its_reason(explanation):
     (warning,) = [each for each in events if isinstance(each, WarningEvent)]
     assert warning.code == "refusal"
     assert "(frontier llm)" in warning.message
-    assert (explanation or "remove it") in warning.message
+    assert (explanation or "Remove this answer") in warning.message
     assert_laws(events)
 
 

@@ -14,7 +14,7 @@ from jumpseat.chat import (
     ToolUseBlock,
 )
 from jumpseat.dialects.anthropic_messages import MessagesFacts, ModelRules, encode_with_warnings, rules_of
-from jumpseat.dialects.anthropic_messages.models import family_and_version, with_listed
+from jumpseat.dialects.anthropic_messages.models import family_and_version, override_rules
 
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
 
@@ -238,14 +238,14 @@ def test_the_list_of_models_overrides_the_rules_of_the_name():
         return {"max_tokens": 9000, "capabilities": {"thinking": thinking, **more}}
 
     base = rules_of("brand-new")
-    assert with_listed(base, {}) == base
-    rules = with_listed(base, row(True, False, False, True))
+    assert override_rules(base, {}) == base
+    rules = override_rules(base, row(True, False, False, True))
     assert (rules.thinking, rules.off, rules.max_output_tokens) == ("adaptive", "between_tools", 9000)
     assert rules.takes_schemas
     assert rules.effort_levels == {"high"}
-    assert with_listed(base, row(False, True, True, False)).thinking == "enabled"
-    assert with_listed(base, row(False, False, True, False)).thinking == "none"
-    assert with_listed(base, row(True, False, False, False)).off == "low_effort"
+    assert override_rules(base, row(False, True, True, False)).thinking == "enabled"
+    assert override_rules(base, row(False, False, True, False)).thinking == "none"
+    assert override_rules(base, row(True, False, False, False)).off == "low_effort"
     body, warnings = encoded("brand-new", rules=rules, thinking="low")
     assert body["thinking"] == {"type": "adaptive"}
     assert body["output_config"] == {"effort": "high"}

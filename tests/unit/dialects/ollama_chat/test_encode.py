@@ -21,7 +21,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.ollama_chat import ServerFacts, encode, losses
+from jumpseat.dialects.ollama_chat import ServerFacts, encode, find_losses
 
 HERE = Origin("acme", "qwen3:4b")
 WEATHER = ToolDefinition("weather", "Tells the weather.", {"type": "object"})
@@ -39,7 +39,7 @@ def encoded(request, **facts):
 
 
 def codes(request, **facts):
-    return [warning.code for warning in losses(request, ServerFacts(provider="acme", **facts))]
+    return [warning.code for warning in find_losses(request, ServerFacts(provider="acme", **facts))]
 
 
 def user(*blocks):
@@ -77,7 +77,7 @@ def test_images_are_bare_base64_next_to_the_text():
 @pytest.mark.requirement("ollama:images-raw-base64")
 @pytest.mark.parametrize("source", ["https://example.com/x.png", "data:image/svg+xml,%3Csvg%3E"])
 def test_an_image_that_is_not_base64_is_refused(source):
-    with pytest.raises(RequestError, match=r"acme (accepts images in base64|does not download)"):
+    with pytest.raises(RequestError, match=r"acme (accepts images in base64|does not accept)"):
         encoded(request_for(user(ImageBlock(source))))
 
 

@@ -14,7 +14,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.responses import ResponsesFacts, encode, refused_by_model, unsupported
+from jumpseat.dialects.responses import ResponsesFacts, encode, find_known_refusals, find_unsupported
 
 SEALED = "reasoning.encrypted_content"
 
@@ -95,7 +95,7 @@ def test_each_option_becomes_a_parameter(fields, expected):
 @pytest.mark.requirement("responses:no-stop")
 def test_stop_sequences_are_reported_as_unsupported():
     request = ChatRequest(messages=(Message.user("Hi"),), model="m", stop_sequences=("a",))
-    assert list(unsupported(request)) == ["stop"]
+    assert list(find_unsupported(request)) == ["stop"]
 
 
 @pytest.mark.requirement("responses:sampling")
@@ -113,7 +113,7 @@ def test_stop_sequences_are_reported_as_unsupported():
     ],
 )
 def test_the_parameters_that_a_model_refuses_are_known_by_its_name(model, body, refused):
-    assert refused_by_model(model, body).keys() == refused
+    assert find_known_refusals(model, body).keys() == refused
 
 
 @pytest.mark.requirement("responses:tools", "responses:tool-choice")

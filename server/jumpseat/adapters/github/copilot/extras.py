@@ -11,7 +11,7 @@ from typing import Any
 from jumpseat.adapters.github.account import CURRENCY
 from jumpseat.chat import Cost, WarningEvent
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
-from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.dialects.provider_errors import clean_message
 
 _LARGEST = 2**63
 
@@ -43,6 +43,6 @@ class CopilotExtras:
     def notices_in(self, container: Mapping[str, Any]) -> Iterator[WarningEvent]:
         """Yield errors of the service that did not end the answer."""
         for error in mappings_in(container.get("copilot_errors")):
-            words = plain_words(text_in(error.get("message")) or text_in(error.get("code")))
+            words = clean_message(text_in(error.get("message")) or text_in(error.get("code")))
             if words:
                 yield WarningEvent("provider_notice", words)

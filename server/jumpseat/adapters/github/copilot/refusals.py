@@ -23,7 +23,7 @@ from jumpseat.chat import (
     RequestError,
     UnknownModelError,
 )
-from jumpseat.dialects import ProviderFault, plain_words
+from jumpseat.dialects import ProviderFault, clean_message
 
 Cure: TypeAlias = Literal["expired_token", "wrong_host", "wrong_endpoint", "unknown_item_ids"]
 """The part of a request that another attempt must change.
@@ -298,7 +298,7 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
 
 
 def _with_words(lead: str, fault: ProviderFault) -> str:
-    words = plain_words(fault.message)
+    words = clean_message(fault.message)
     message = f"{lead}: {words}" if words else lead
     return message if message[-1] in ".!?…" else f"{message}."
 

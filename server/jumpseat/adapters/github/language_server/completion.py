@@ -104,7 +104,7 @@ class Completions:
                 connection.notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
         blocks = BlockAssembler(self._provider, request.model)
         blocks.emit(ResponseEvent(request.model))
-        blocks.text(answer)
+        blocks.add_text(answer)
         blocks.close_all()
         blocks.emit(DoneEvent("end_turn"))
         for event in blocks.take():

@@ -182,7 +182,7 @@ class ProgressDecoder:
         if thinking:
             self._begin()
             self._misses_thinking = False
-            self._blocks.thinking(thinking)
+            self._blocks.add_thinking(thinking)
         # Hidden text is meant for the server's own editors.
         if report.get("hideText") is not True:
             rounds = mappings_in(report.get("editAgentRounds"))
@@ -209,7 +209,7 @@ class ProgressDecoder:
             self._begin()
             self._has_text = True
             self._text.append(piece)
-            self._blocks.text(piece)
+            self._blocks.add_text(piece)
 
     def _begin(self) -> None:
         """Emit the start of the answer, unless that has happened."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.dialects.provider_errors import clean_message
 from jumpseat.system.secrets import redact
 
 _TOKENS = re.compile(r"\b(gh[a-z]_|github_pat_)\w{10,}|\btid=\S+|(?<=[Bb]earer )\S+")
@@ -19,4 +19,4 @@ def without_secrets(text: str) -> str:
 
 def shown(text: str) -> str:
     """Make the text fit for a sentence: one line, bounded, without markup, control characters and secrets."""
-    return plain_words(without_secrets(text))
+    return clean_message(without_secrets(text))

@@ -27,7 +27,7 @@ from jumpseat.chat import (
     RateLimitError,
     ServerError,
 )
-from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.dialects.provider_errors import clean_message
 from jumpseat.http import HttpAnswer, HttpCall, HttpClient, error_from_response, fetch
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret, hidden
@@ -260,7 +260,7 @@ class DeviceFlow:
             return self._from_status(answer)
         code = body.get("error")
         words = body.get("error_description") or code
-        reason = plain_words(words) if isinstance(words, str) else ""
+        reason = clean_message(words) if isinstance(words, str) else ""
         return AuthenticationError(
             f"{self._hosts.authority} refused the sign-in{': ' if reason else ''}{reason.rstrip('.')}.",
             provider=self._hosts.provider,

@@ -25,7 +25,7 @@ from jumpseat.dialects.anthropic_messages import (
     encode_with_warnings,
     rules_of,
 )
-from jumpseat.dialects.anthropic_messages.models import with_listed
+from jumpseat.dialects.anthropic_messages.models import override_rules
 from jumpseat.dialects.cache_marks import NAME as CACHE_MARK
 from jumpseat.dialects.extras import Extras
 
@@ -86,10 +86,10 @@ class MessagesRoute(Route):
         """Learn from the rows of a list of models, which override the rules derived from the names.
 
         Args:
-            rows: the rows, in the form that `with_listed` reads, each with its `id`.
+            rows: the rows, in the form that `override_rules` reads, each with its `id`.
         """
         for row in rows:
-            self._rules[row["id"]] = with_listed(self._rules_of(row["id"]), row)
+            self._rules[row["id"]] = override_rules(self._rules_of(row["id"]), row)
 
     def _rules_of(self, model: str) -> ModelRules:
         """Return the current rules of a model."""

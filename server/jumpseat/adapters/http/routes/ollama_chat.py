@@ -10,7 +10,7 @@ from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
-from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode, losses
+from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode, find_losses
 
 # The model does not think, the server is too old for levels (it names a field), or lacks this level.
 _NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
@@ -37,7 +37,7 @@ class OllamaChatRoute(Route):
         model = request.model
         facts = replace(self._facts_of(model), dropped=self._refused_by(model))
         body = encode(request, facts)
-        warnings = losses(request, facts)
+        warnings = find_losses(request, facts)
         if "think" in facts.dropped and request.thinking not in (None, "off"):
             message = f"The model {model} of {self._provider} does not think; `thinking` was left out."
             warnings.append(WarningEvent("thinking_dropped", message))

@@ -12,13 +12,13 @@ from jumpseat.adapters.http.refusals import refused_parameter
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.extras import Extras
-from jumpseat.dialects.parameters import dropped_parameter
+from jumpseat.dialects.parameters import dropped_parameter_warning
 from jumpseat.dialects.responses import (
     ResponsesDecoder,
     ResponsesFacts,
     encode,
-    refused_by_model,
-    unsupported,
+    find_known_refusals,
+    find_unsupported,
     without_encrypted_content,
     without_unfollowed,
 )
@@ -74,11 +74,12 @@ class ResponsesRoute(Route):
             )
             warnings.append(WarningEvent("unfinished_dropped", message))
         warnings += [
-            dropped_parameter(name, f"{model} {reason}") for name, reason in unsupported(request).items()
+            dropped_parameter_warning(name, f"{model} {reason}")
+            for name, reason in find_unsupported(request).items()
         ]
         silent = _OWN_PARAMETERS - {*self._facts.parameters, *request.settings}
         body, refused = self._without_refused(
-            model, full_body, refused_by_model(model, full_body), silent=silent
+            model, full_body, find_known_refusals(model, full_body), silent=silent
         )
         decoder = ResponsesDecoder(self._provider, model, self._extras)
         if "reasoning" in body:

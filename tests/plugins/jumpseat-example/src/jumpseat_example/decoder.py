@@ -44,10 +44,10 @@ class ParlourDecoder:
         try:
             line = json.loads(data)
         except ValueError:
-            self._answer.leave_out(data)
+            self._answer.skip_event(data)
             return self._answer.take()
         if not isinstance(line, dict):
-            self._answer.leave_out(data)
+            self._answer.skip_event(data)
             return self._answer.take()
         if not self._begun:
             self._begun = True
@@ -70,20 +70,20 @@ class ParlourDecoder:
 
     def finish(self) -> list[StreamEvent]:
         """Raise the error of an answer that ends without its last line."""
-        raise self._answer.early_end()
+        raise self._answer.early_end_error()
 
     def _take(self, line: dict[str, Any]) -> None:
         if "trouble" in line:
             raise self._error(line["trouble"])
         if "ponder" in line or "seal" in line:
             self._seal = self._text(line, "seal") or self._seal
-            self._answer.touch_thinking()
-            self._answer.thinking(self._text(line, "ponder"))
+            self._answer.open_thinking()
+            self._answer.add_thinking(self._text(line, "ponder"))
         if "say" in line:
-            self._answer.text(self._text(line, "say"))
+            self._answer.add_text(self._text(line, "say"))
         if "errand" in line:
             ref, name, piece = (self._text(line, key) for key in ("ref", "errand", "input"))
-            self._answer.tool_call(ref, id=ref, name=name, arguments=piece)
+            self._answer.add_tool_call(ref, id=ref, name=name, arguments=piece)
         if "stop" in line:
             self._end(line)
 

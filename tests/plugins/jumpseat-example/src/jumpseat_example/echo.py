@@ -9,7 +9,7 @@ class Echo(Adapter):
     async def stream(self, request):
         answer = BlockAssembler(self.provider_name, request.model)
         for block in request.messages[-1].content:
-            answer.text(block.text if isinstance(block, TextBlock) else "")
+            answer.add_text(block.text if isinstance(block, TextBlock) else "")
         answer.close_all()
         for event in answer.take():
             yield event
