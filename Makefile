@@ -157,12 +157,12 @@ manual: $(TEST_READY) ## Write the manual page again, from the commands
 	$(BIN)/python -m tests.tools.manual
 
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
+	@rm -f dist/jumpseat-*.whl
 	$(BIN)/python -m build --outdir dist .
 
-vsix: $(TEST_READY) $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's wheel in it, into dist/
-	rm -rf $(VSCODE)/wheel
-	mkdir -p dist
-	$(BIN)/python -m build --wheel --outdir $(VSCODE)/wheel .
+vsix: wheel $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's wheel in it, into dist/
+	@rm -rf $(VSCODE)/dist && mkdir $(VSCODE)/dist
+	cp dist/jumpseat-*.whl $(VSCODE)/dist
 	npm run --silent --prefix $(VSCODE) package
 
 clean: ## Remove the environments and what was built

@@ -3,11 +3,12 @@
 Every editor runs this file and shows its output. The file uses only the standard library, and must parse on
 Python 3.6, so that an old interpreter can report that it is too old. Editors try these commands in turn:
 
-    python3 bootstrap.py --directory DIRECTORY --key KEY REQUIREMENT...
-    uv run --no-project --python '>=3.11' bootstrap.py --uv uv --directory DIRECTORY --key KEY REQUIREMENT...
+    python3 bootstrap.py --directory DIRECTORY --key KEY [REQUIREMENT...]
+    uv run --no-project --python '>=3.11' bootstrap.py --uv uv --directory DIRECTORY --key KEY [...]
 
-The Python that runs this file, or uv, creates the environment. The requirements are tried in order until one
-can be installed. A working installation with the same key is not replaced.
+The Python that runs this file, or uv, creates the environment. Without a requirement, the wheel beside this
+file is installed, or else the checkout that contains this file. Several requirements are tried in order until
+one can be installed. A working installation with the same key is not replaced.
 
 Standard output has a line for each change of the progress; the last line describes the outcome. Standard
 error is for the log. The installation is cancelled when standard input closes, so that it never outlives its
@@ -55,6 +56,8 @@ FAILED, CANCELLED = 20, 21
 CURRENT = ("key", "program")
 """The keys of `current.json`."""
 POLL_SECONDS = 0.1
+EXTRAS = ("local,keyring", "keyring")
+"""The extras to try, in order: the local model is not built for every machine."""
 PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 PROGRESS = re.compile(
     r"\s*(?:Collecting ([\w.-]+)|Downloading (\S+)|((?:Resolved|Prepared) \d+ packages?)"
@@ -252,10 +255,25 @@ def _find_reason(lines: list[str]) -> str:
     return re.sub(r"^\s*error:\s*", "", last, flags=re.IGNORECASE).strip()
 
 
+def own_requirements(directory: Path) -> list[str]:
+    """Return the requirements for the wheel in a plug-in's directory, or for the checkout that contains it.
+
+    jumpseat is never named alone: a package index could have another package of that name.
+    """
+    wheels = sorted(directory.glob("jumpseat-*.whl"))
+    if not wheels and (directory.parent / "server" / "jumpseat").is_dir():
+        wheels = [directory.parent]
+    if not wheels:
+        raise InstallError(f"{directory} contains no wheel and is not in a checkout")
+    return [f"jumpseat[{extras}] @ {wheels[-1].as_uri()}" for extras in EXTRAS]
+
+
 def main() -> int:
     """Run the installer and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("requirements", nargs="+")
+    parser.add_argument(
+        "requirements", nargs="*", help="default: the wheel beside this file, or the checkout"
+    )
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument("--key", required=True, help="the name of this installation, such as a version")
     parser.add_argument("--uv", help="the uv program to create the environment with")
@@ -268,7 +286,8 @@ def main() -> int:
     installer = Installer(arguments.directory.absolute(), arguments.key, arguments.uv)
     threading.Thread(target=installer.watch_stdin, daemon=True).start()
     try:
-        ending, code = f"{installer.install(arguments.requirements, arguments.again)} is installed.", 0
+        requirements = arguments.requirements or own_requirements(Path(__file__).resolve().parent)
+        ending, code = f"{installer.install(requirements, arguments.again)} is installed.", 0
     except CancelError:
         ending, code = "The installation of jumpseat was cancelled.", CANCELLED
     except (InstallError, OSError) as error:

@@ -76,7 +76,8 @@ The oldest lines are removed."
   :type '(choice (const :tag "Keep all of it" nil) natnum))
 
 (defcustom jumpseat-package nil
-  "The requirement for pip that \\[jumpseat-install] installs; nil is this version."
+  "The requirement for pip that \\[jumpseat-install] installs.
+Nil means the wheel in this package, or the checkout that contains it."
   :type '(choice (const :tag "This version" nil) string))
 
 (defface jumpseat-note '((t :inherit shadow))

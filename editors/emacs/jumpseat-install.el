@@ -73,7 +73,7 @@ Their argument says whether it succeeded.")
 
 (defun jumpseat-install--advice (reason)
   "Add advice to REASON, for which the installation failed."
-  (format-message "%s `jumpseat-package' names another version, or a checkout; %s has all of it."
+  (format-message "%s `jumpseat-package' can name a wheel or a checkout; %s has the whole output."
                   reason (substitute-command-keys "\\[jumpseat-log]")))
 
 (defun jumpseat-install (&optional again)
@@ -92,7 +92,7 @@ With a prefix argument AGAIN, also if this version is installed."
      (jumpseat-install--launchers)
      `("--directory" ,(expand-file-name (jumpseat-install-directory)) "--key" ,jumpseat-version
        ,@(when again '("--again"))
-       ,(or jumpseat-package (format "jumpseat[local,keyring]==%s" jumpseat-version)))))))
+       ,@(when jumpseat-package (list jumpseat-package)))))))
 
 ;;; Offers
 

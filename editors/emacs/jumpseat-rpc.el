@@ -95,8 +95,7 @@ the error after a process has ended."
                         (format-message "Correct `jumpseat-command', or set it to nil."))
     (jumpseat-failure
      "config" "The program jumpseat was not found."
-     (substitute-command-keys "Run \\[jumpseat-install], or install it with \
-`pipx install jumpseat', or set `jumpseat-command'."))))
+     (substitute-command-keys "Run \\[jumpseat-install], or set `jumpseat-command'."))))
 
 (defun jumpseat-rpc--too-old (link lacks)
   "Create the error for the program of LINK, which LACKS some methods."

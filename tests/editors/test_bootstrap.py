@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,7 +45,7 @@ else:
     print("Collecting pydantic>=2 (from jumpseat)", "Resolved 9 packages in 1s", sep="\\n")
     print("Downloading pydantic-2.whl (1 MB)", "Installing collected packages: pydantic", sep="\\n")
     program = pathlib.Path(sys.argv[-2]).with_name("jumpseat")
-    program.write_text("#!/bin/sh\\necho jumpseat 0.1.0\\n")
+    program.write_text("#!/bin/sh\\necho jumpseat 1.2.3\\n")
     program.chmod(0o755)
 """
 
@@ -166,6 +167,44 @@ def test_python_installs_a_wheel_which_a_second_run_keeps(
     assert machine.environments == {first.parents[1].name}
 
 
+def test_the_wheel_beside_the_script_is_installed_without_a_requirement(
+    machine: Machine, wheel: Path, tmp_path: Path
+) -> None:
+    plugin = tmp_path / "a plug-in"
+    plugin.mkdir()
+    shutil.copy(SCRIPT, plugin)
+    shutil.copy(wheel, plugin)
+
+    code, lines = machine.install("--key", "9.9", command=[sys.executable, str(plugin / SCRIPT.name)])
+
+    assert (code, lines[-1]) == (0, "jumpseat 9.9 is installed."), (machine.root / "log").read_text()
+
+
+@POSIX
+def test_without_a_wheel_the_checkout_is_installed(machine: Machine, tmp_path: Path) -> None:
+    # An editor's plug-in manager may link to the script.
+    link = tmp_path / SCRIPT.name
+    link.symlink_to(SCRIPT)
+    checkout = SCRIPT.parents[1].as_uri()
+
+    code, _ = machine.install("--key", "1", command=[sys.executable, str(link), "--uv", str(machine.uv)])
+
+    assert code == 0
+    assert f" jumpseat[local,keyring] @ {checkout}\n" in (machine.root / "log").read_text()
+
+
+def test_a_copy_of_the_script_alone_does_not_ask_the_package_index(machine: Machine, tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(SCRIPT, alone)
+
+    code, lines = machine.install("--key", "1", command=[sys.executable, str(alone / SCRIPT.name)])
+
+    reason = f"{alone} contains no wheel and is not in a checkout."
+    assert (code, lines[-1]) == (FAILED, f"The installation of jumpseat failed: {reason}")
+    assert not machine.directory.exists()
+
+
 @pytest.mark.slow
 def test_without_a_network_the_installation_fails_with_the_reason_from_pip(machine: Machine) -> None:
     environment = {**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0"}
@@ -217,7 +256,7 @@ def test_the_progress_of_uv_is_shown_and_its_output_logged(machine: Machine) -> 
         "Installing packages: pydantic-2.whl",
         "Installing packages: unpacking",
         "Checking the installation",
-        "jumpseat 0.1.0 is installed.",
+        "jumpseat 1.2.3 is installed.",
     ]
     log = (machine.root / "log").read_text()
     assert (

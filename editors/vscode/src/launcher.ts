@@ -24,7 +24,6 @@ export class Launcher {
     this.#log = log;
     this.#installer = new Installer({
       script: context.asAbsolutePath('dist/bootstrap.py'),
-      wheels: context.asAbsolutePath('wheel'),
       storage: join(context.globalStorageUri.fsPath, 'daemon'),
       get env() {
         return { ...process.env, ...proxyVariables(proxySettings()) };

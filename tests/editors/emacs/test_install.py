@@ -39,10 +39,7 @@ def test_a_failed_installation_says_why_and_what_to_do(home, package, tmp_path):
         message = child.said("No such release.")
         directory = child.eval("(expand-file-name (jumpseat-install-directory))")
         assert f" --directory {directory} --key {jumpseat.__version__} ~/jumpseat " in message
-        assert (
-            "\u2018jumpseat-package\u2019 names another version, or a checkout; M-x jumpseat-log has"
-            in message
-        )
+        assert "\u2018jumpseat-package\u2019 can name a wheel or a checkout; M-x jumpseat-log has" in message
 
 
 def test_a_user_without_the_program_is_offered_its_installation(home, package):
@@ -61,8 +58,8 @@ def test_an_installed_daemon_answers(home, package, provider, tmp_path):
     # This uv cannot run the installer, so that a Python does.
     path = path_with_uv_that_says(tmp_path, "", code=1)
     (tmp_path / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
-    options = {"package": str(PACKAGE.parents[1]), "command": None}
-    with running_emacs(home, package=package, options=options, env={"PATH": path}) as child:
+    # The package's own files: without a wheel beside them, the checkout is installed.
+    with running_emacs(home, package=PACKAGE, options={"command": None}, env={"PATH": path}) as child:
         child.command("jumpseat-install")
         child.wait("(not jumpseat-install--running)", seconds=INSTALL_SECONDS)
         assert child.messages[-1] == f"jumpseat {jumpseat.__version__} is installed."

@@ -45,7 +45,7 @@ def test_a_failed_installation_says_why_and_what_to_do(home, tmp_path):
         message = child.messages[1]
         assert message.startswith("jumpseat: No such release.")
         assert message.endswith(
-            " The option package can name another version, or a checkout; :JumpseatLog has all of it."
+            " The option package can name a wheel or a checkout; :JumpseatLog has the whole output."
         )
         asked = f" --directory {child.lua(DIRECTORY)} --key {jumpseat.__version__} ~/jumpseat "
         assert asked in message
@@ -93,7 +93,7 @@ def test_an_installation_that_was_chosen_from_the_menu_shows_its_progress(home, 
 def test_an_installed_daemon_answers(home, provider):
     provider.script(Reply.events(WORDS))
     env = {"PATH": f"{Path(program('uv')).parent}:/usr/bin:/bin", "UV_SYSTEM_CERTS": "1"}
-    with running_neovim(home, options={"package": str(PLUGIN.parents[1])}, env=env) as child:
+    with running_neovim(home, env=env) as child:
         install(child)
         assert child.messages[-1] == f"jumpseat: jumpseat {jumpseat.__version__} is installed."
         log = child.lua("return table.concat(vim.fn.readfile(require('jumpseat.core.log').path()), '\\n')")

@@ -29,7 +29,7 @@ local function check_providers()
       if ready == 0 then
         vim.health.warn(
           'No provider is ready.',
-          { 'Sign in with :JumpseatLogin', 'Run `jumpseat local install`' }
+          { 'Sign in with :JumpseatLogin', 'Or ask in a chat, which offers to install the local model' }
         )
       end
       done()

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 
 import type { Log } from '../base/log';
 import { wrongSetUp } from './errors';
@@ -13,18 +12,14 @@ import { inDirectories } from './program';
 
 /** The script's exit codes. Any other means that this Python or uv could not run it. */
 const [INSTALLED, FAILED, CANCELLED] = [0, 20, 21];
-/** The extras to try, in order: the local model is not built for every machine. */
-const EXTRAS = ['local,keyring', 'keyring'];
 const NAMES = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 const HINT =
   'The command "jumpseat: Show Log" has its output, and "jumpseat: Restart Server" tries again. ' +
-  'Or install it with `pipx install jumpseat`, or name the program in the setting jumpseat.path.';
+  'Or name the program in the setting jumpseat.path.';
 
 interface InstallOptions {
-  /** The installer script that all editors share. */
+  /** The installer script that all editors share. It installs the daemon's wheel, which is beside it. */
   script: string;
-  /** The directory that contains the daemon's wheel. */
-  wheels: string;
   /** The directory for the virtual environments. */
   storage: string;
   env: NodeJS.ProcessEnv;
@@ -52,8 +47,8 @@ export class Installer {
 
   /** Return the installed program for this version of the extension, or undefined. */
   async installed(): Promise<string | undefined> {
-    const [wheel, current] = [await this.#wheel(), await this.#current()];
-    return wheel && current?.key === wheel.key ? current.program : undefined;
+    const [key, current] = [await this.#key(), await this.#current()];
+    return key !== undefined && current?.key === key ? current.program : undefined;
   }
 
   /** Return the installed program of any version, to be used if this version cannot be installed. */
@@ -61,14 +56,13 @@ export class Installer {
     return (await this.#current())?.program;
   }
 
-  /** Install the wheel and return the program. Throws a `DaemonError`. */
+  /** Install the daemon and return the program. Throws a `DaemonError`. */
   async install(report: (message: string) => void, signal?: AbortSignal): Promise<string> {
-    const wheel = await this.#wheel();
-    if (!wheel) {
+    const key = await this.#key();
+    if (key === undefined) {
       throw wrongSetUp('The program jumpseat was not found.', HINT);
     }
-    const requirements = EXTRAS.map((extras) => `jumpseat[${extras}] @ ${pathToFileURL(wheel.path).href}`);
-    const args = ['--directory', this.#options.storage, '--key', wheel.key, ...requirements];
+    const args = ['--directory', this.#options.storage, '--key', key];
     report('Looking for Python');
     for (const launcher of await this.#launchers()) {
       const { code, last } = await this.#run([...launcher, ...args], report, signal);
@@ -134,16 +128,16 @@ export class Installer {
     }
   }
 
-  async #wheel(): Promise<{ path: string; key: string } | undefined> {
-    const names = await readdir(this.#options.wheels).catch(() => []);
+  /** Return the key of the installation: the wheel's hash, so that each build of a version has its own environment. */
+  async #key(): Promise<string | undefined> {
+    const directory = dirname(this.#options.script);
+    const names = await readdir(directory).catch(() => []);
     const name = names.find((each) => each.endsWith('.whl'));
     if (name === undefined) {
       return undefined;
     }
-    const path = join(this.#options.wheels, name);
-    // Include a hash, so that each build of the same version has its own environment.
-    const hash = createHash('sha256').update(await readFile(path));
-    return { path, key: hash.digest('hex').slice(0, 16) };
+    const hash = createHash('sha256').update(await readFile(join(directory, name)));
+    return hash.digest('hex').slice(0, 16);
   }
 
   async #current(): Promise<Current | undefined> {

@@ -29,7 +29,7 @@ M.ADVICE = "Name it with :lua require('jumpseat').setup({ command = { '/path/to/
 ---@field open_browser? boolean whether signing in may open a browser; default: not over SSH
 ---@field keep? boolean whether the daemon keeps the conversations; default true
 ---@field log_level? string the daemon's log level
----@field package? string the pip requirement that `:JumpseatInstall` installs
+---@field package? string the pip requirement that `:JumpseatInstall` installs; default: the wheel in this plug-in, or the checkout
 
 ---@param value any
 ---@return boolean
@@ -100,7 +100,6 @@ function M.get()
     keep = true,
     open_browser = not (vim.env.SSH_CLIENT or vim.env.SSH_CONNECTION or vim.env.SSH_TTY),
     log_level = 'warning',
-    package = 'jumpseat[local,keyring]==' .. M.version,
   }, (read()))
   options.directory = vim.fs.normalize(options.directory)
   return options

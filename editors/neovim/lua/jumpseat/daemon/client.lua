@@ -68,7 +68,7 @@ local function missing()
   return wire.error(
     'config',
     'The program jumpseat was not found.',
-    'Run :JumpseatInstall, or install it with `pipx install jumpseat`. ' .. config.ADVICE .. '.'
+    'Run :JumpseatInstall. ' .. config.ADVICE .. '.'
   )
 end
 

@@ -6,7 +6,9 @@ local log = require('jumpseat.core.log')
 local M = {}
 
 -- Do not normalize this path: the plug-in's directory may be a link into the repository.
-local SCRIPT = vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/../../../../bootstrap.py'
+local PLUGIN = vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/../../..'
+--- The script that all editors share: in the released archive inside the plug-in's directory, in the repository beside it.
+local SCRIPT = PLUGIN .. (vim.uv.fs_stat(PLUGIN .. '/bootstrap.py') and '/bootstrap.py' or '/../bootstrap.py')
 
 --- The commands that can run the script, best first.
 local LAUNCHERS = {
@@ -53,7 +55,7 @@ local function run(number, arguments)
       if result.code == 0 and result.signal == 0 then return done(last, true) end
       if not FAILED[result.code] then return run(number + 1, arguments) end
       done(
-        last .. ' The option package can name another version, or a checkout; :JumpseatLog has all of it.',
+        last .. ' The option package can name a wheel or a checkout; :JumpseatLog has the whole output.',
         false
       )
     end)
@@ -72,9 +74,9 @@ function M.run(again)
   end
   installing = true
   log.notify('Installing jumpseat …')
-  local arguments =
-    { '--directory', config.install_directory(), '--key', config.version, config.get().package }
+  local arguments = { '--directory', config.install_directory(), '--key', config.version }
   if again then table.insert(arguments, '--again') end
+  table.insert(arguments, config.get().package)
   run(1, arguments)
 end
 
