@@ -59,7 +59,8 @@ BROWSER := 'playwright>=1.65,<2'
 .NOTPARALLEL:
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
 	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-workflow lint-emacs format format-neovim \
-	format-vscode bench mutants pictures pictures-vscode manual wheel vsix clean
+	format-vscode bench mutants pictures pictures-vscode manual wheel vsix archives dist clean-tree test-release \
+	clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -101,7 +102,7 @@ pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Make the pictures o
 
 test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again (about 15 minutes)
 	$(ANNOUNCE)
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" --ignore tests/editors/vscode
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" --ignore tests/editors/vscode --ignore tests/release
 
 test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows (about 4 minutes)
 	$(ANNOUNCE)
@@ -164,6 +165,24 @@ vsix: wheel $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's w
 	@rm -rf $(VSCODE)/dist && mkdir $(VSCODE)/dist
 	cp dist/jumpseat-*.whl $(VSCODE)/dist
 	npm run --silent --prefix $(VSCODE) package
+
+archives: wheel ## Build the packages for Emacs and Neovim, with the daemon's wheel in them, into dist/
+	$(BIN)/python -m tests.tools.archives
+
+# All files get the time of the commit, so that two builds of one commit are equal.
+wheel vsix archives: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1580601600)
+
+dist: clean-tree wheel vsix archives test-release ## Build all files of a release into dist/ and try each (about 4 minutes)
+
+# A file that is not committed could get into a release.
+clean-tree:
+	@changes=$$(git status --porcelain 2>/dev/null); test -z "$$changes" || \
+		{ printf 'Commit or remove these files first:\n%s\n' "$$changes"; exit 1; }
+	rm -rf dist
+
+test-release: $(TEST_READY) ## Install each file of dist/ where nothing else is, and ask the local model through it (about 3 minutes)
+	$(ANNOUNCE)
+	$(BIN)/pytest -n $(JOBS) tests/release
 
 clean: ## Remove the environments and what was built
 	rm -rf $(ENVIRONMENTS) $(VENV)-emacs build dist .pytest_cache .mypy_cache .ruff_cache

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +11,7 @@ import pytest
 
 from jumpseat import __version__
 from tests.editors.programs import program
-
-COMMAND_SECONDS = 100.0
+from tests.packaging.home import Home
 
 pytestmark = [
     pytest.mark.xdist_group("wheel"),
@@ -26,59 +23,13 @@ KEPT = {".config/jumpseat", ".local/state/jumpseat", ".local/share/jumpseat"}
 """The directories that stay after an uninstall; docs/command-line.md names them."""
 
 
-class Home:
-    """An empty home directory, in which one installer works."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.variables = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(("PIP_", "SSL_", "UV_", "XDG_RUNTIME")) or name == "LANG"
-        }
-        self.variables["HOME"] = str(directory)
-        self.variables["PATH"] = os.pathsep.join([str(directory / ".local/bin"), "/usr/bin", "/bin"])
-        self.variables["UV_SYSTEM_CERTS"] = "1"
-
-    def run(self, *command: str | Path) -> str:
-        ran = subprocess.run(
-            command,
-            env=self.variables,
-            cwd=self.directory,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
-
-    def stop_daemon(self) -> None:
-        """End the shared daemon; there is none if its cold start took longer than a command waits."""
-        if command := shutil.which("jumpseat", path=str(self.directory / ".local/bin")):
-            stop = [command, "daemon", "stop"]
-            subprocess.run(stop, env=self.variables, timeout=COMMAND_SECONDS, check=False)
-
-    def files(self) -> set[str]:
-        """The files below it, without the installers' own caches and logs."""
-        return {
-            str(path.relative_to(self.directory))
-            for path in self.directory.rglob("*")
-            if path.is_file() and not {".cache", "uv", "pipx"} & set(path.relative_to(self.directory).parts)
-        }
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
     directory = tmp_path / "user"
     directory.mkdir()
     home = Home(directory)
     yield home
-    if shutil.which("jumpseat", path=str(directory / ".local/bin")):  # The test failed.
-        subprocess.run(
-            ["jumpseat", "daemon", "stop"], env=home.variables, timeout=COMMAND_SECONDS, check=False
-        )
+    home.stop_daemon()
 
 
 def commands_of(installer: str, wheel: str, home: Home) -> dict[str, list[str]]:

@@ -1,0 +1,98 @@
+"""Builds the packages for Emacs and Neovim into `dist/`: `make archives`.
+
+Each contains the installer that all editors share, and the daemon's wheel, which must be in `dist/`. The same
+sources and the same wheel give the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from jumpseat import __version__
+
+ROOT = Path(__file__).parents[2]
+DIST = ROOT / "dist"
+EDITORS = ROOT / "editors"
+
+DEFAULT_TIME = 1580601600
+"""The time of all files without SOURCE_DATE_EPOCH; hatchling has the same default for the wheel."""
+
+PACKAGE_FILE = """\
+;;; Generated from the header of jumpseat.el.  -*- no-byte-compile: t -*-
+(define-package "jumpseat" "{version}" "{summary}" '{requires}
+  :url "{url}" :keywords '({keywords}))
+"""
+
+
+def emacs_package(directory: Path) -> Path:
+    """Build the tar that `package-install-file` installs."""
+    top = f"jumpseat-{__version__}"
+    files = {file.name: file.read_bytes() for file in sorted((EDITORS / "emacs").glob("jumpseat*.el"))}
+    files["jumpseat-pkg.el"] = package_description(files["jumpseat.el"].decode()).encode()
+    built = directory / f"jumpseat-emacs-{__version__}.tar"
+    built.write_bytes(tar(top, {**files, **dict(shared_files(directory))}))
+    return built
+
+
+def neovim_archive(directory: Path) -> Path:
+    """Build the archive that users unpack into `pack/*/start/`."""
+    plugin = EDITORS / "neovim"
+    found = [file for folder in ("doc", "lua", "plugin") for file in (plugin / folder).rglob("*")]
+    files = {
+        file.relative_to(plugin).as_posix(): file.read_bytes() for file in sorted(found) if file.is_file()
+    }
+    built = directory / f"jumpseat-neovim-{__version__}.tar.gz"
+    packed = tar("jumpseat", {**files, **dict(shared_files(directory))})
+    built.write_bytes(gzip.compress(packed, mtime=modification_time()))
+    return built
+
+
+def shared_files(directory: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that every editor's package contains: licence, installer and wheel."""
+    (wheel,) = directory.glob(f"jumpseat-{__version__}-*.whl")
+    for file in (ROOT / "LICENSE", EDITORS / "bootstrap.py", wheel):
+        yield file.name, file.read_bytes()
+
+
+def package_description(source: str) -> str:
+    """Return `jumpseat-pkg.el`, which package.el requires in a package of several files."""
+    summary = re.match(r";;; jumpseat\.el --- (.*?)  -\*-", source)
+    headers = dict(re.findall(r"^;; ([A-Za-z-]+): (.+)$", source, re.MULTILINE))
+    assert summary is not None, "jumpseat.el has no summary"
+    return PACKAGE_FILE.format(
+        version=headers["Version"],
+        summary=summary[1],
+        requires=headers["Package-Requires"],
+        url=headers["URL"],
+        keywords=" ".join(f'"{word}"' for word in headers["Keywords"].split(", ")),
+    )
+
+
+def tar(top: str, files: dict[str, bytes]) -> bytes:
+    """Pack files below one directory, without owners and with one modification time."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        directory = tarfile.TarInfo(f"{top}/")
+        directory.type, directory.mode, directory.mtime = tarfile.DIRTYPE, 0o755, modification_time()
+        archive.addfile(directory)
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(f"{top}/{name}")
+            entry.size, entry.mode, entry.mtime = len(content), 0o644, modification_time()
+            archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def modification_time() -> int:
+    """Return the modification time of all files, in seconds since 1970."""
+    return int(os.environ.get("SOURCE_DATE_EPOCH", DEFAULT_TIME))
+
+
+if __name__ == "__main__":
+    for built in (emacs_package(DIST), neovim_archive(DIST)):
+        print(built.relative_to(ROOT))

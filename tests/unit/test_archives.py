@@ -1,0 +1,57 @@
+"""The packages for Emacs and Neovim that `make archives` builds."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jumpseat import __version__
+from tests.tools.archives import emacs_package, neovim_archive
+
+ROOT = Path(__file__).parents[2]
+WHEEL = f"jumpseat-{__version__}-py3-none-any.whl"
+SHARED = {"LICENSE", "bootstrap.py", WHEEL}
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    """A directory with a wheel."""
+    (tmp_path / WHEEL).write_bytes(b"a wheel")
+    return tmp_path
+
+
+def files_in(archive: Path) -> dict[str, bytes]:
+    with tarfile.open(archive) as opened:
+        found = {each.name: opened.extractfile(each) for each in opened if each.isfile()}
+        return {name: file.read() for name, file in found.items() if file is not None}
+
+
+def test_the_emacs_package_contains_the_wheel_and_what_package_el_requires(dist: Path) -> None:
+    files = files_in(emacs_package(dist))
+
+    top = f"jumpseat-{__version__}"
+    sources = {file.name for file in (ROOT / "editors/emacs").glob("*.el")}
+    assert files.keys() == {f"{top}/{name}" for name in {*sources, *SHARED, "jumpseat-pkg.el"}}
+    assert files[f"{top}/{WHEEL}"] == b"a wheel"
+    description = files[f"{top}/jumpseat-pkg.el"].decode()
+    assert f'(define-package "jumpseat" "{__version__}" "Chat with' in description
+    assert """'((emacs "28.1"))""" in description
+
+
+def test_the_neovim_archive_contains_the_wheel_and_the_plug_in_alone(dist: Path) -> None:
+    files = files_in(neovim_archive(dist))
+
+    top = {name.split("/")[1] for name in files}
+    assert {name.split("/")[0] for name in files} == {"jumpseat"}
+    assert top == {"doc", "lua", "plugin", *SHARED}
+    assert {"jumpseat/plugin/jumpseat.lua", "jumpseat/doc/tags"} <= files.keys()
+
+
+@pytest.mark.parametrize("build", [emacs_package, neovim_archive])
+def test_two_builds_are_equal(build: Callable[[Path], Path], dist: Path) -> None:
+    first = build(dist).read_bytes()
+
+    assert build(dist).read_bytes() == first
