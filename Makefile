@@ -59,7 +59,7 @@ BROWSER := 'playwright>=1.65,<2'
 .NOTPARALLEL:
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
 	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-workflow lint-emacs format format-neovim \
-	format-vscode bench mutants pictures pictures-vscode manual wheel vsix archives dist clean-tree test-release \
+	format-vscode bench mutants pictures pictures-vscode manual version wheel vsix archives dist clean-tree test-release \
 	clean
 
 help: ## Show this list
@@ -156,6 +156,9 @@ pictures: $(TEST_READY) ## Make the animation of the README again, from a real r
 
 manual: $(TEST_READY) ## Write the manual page again, from the commands
 	$(BIN)/python -m tests.tools.manual
+
+version: $(TEST_READY) ## Write the version of server/jumpseat/__init__.py into the other files
+	$(BIN)/python -m tests.tools.version
 
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 	@rm -f dist/jumpseat-*.whl

@@ -24,14 +24,6 @@ NO_PROGRAM = """(advice-add 'executable-find :filter-return
 """Hides a `jumpseat` that is installed on this machine, such as one in `/usr/local/bin`."""
 
 
-def test_the_package_installs_its_own_version() -> None:
-    for file, text in {
-        "jumpseat-core.el": f'(defconst jumpseat-version "{jumpseat.__version__}"',
-        "jumpseat.el": f";; Version: {jumpseat.__version__}\n",
-    }.items():
-        assert text in (PACKAGE / file).read_text("utf-8")
-
-
 def test_a_failed_installation_says_why_and_what_to_do(home, package, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No such release.")
     with running_emacs(home, package=package, options={"package": "~/jumpseat"}, env={"PATH": path}) as child:

@@ -32,11 +32,6 @@ def install(child: Child) -> None:
             break
 
 
-def test_the_plug_in_installs_its_own_version() -> None:
-    config = (PLUGIN / "lua/jumpseat/core/config.lua").read_text("utf-8")
-    assert f"M.version = '{jumpseat.__version__}'" in config
-
-
 def test_a_failed_installation_says_why_and_what_to_do(home, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No such release.")
     with running_neovim(home, options={"package": "~/jumpseat"}, env={"PATH": path}) as child:

@@ -31,7 +31,7 @@ const MODEL = {
 function ready(more: Partial<Facts>): Facts {
   return {
     state: 'ready',
-    version: '0.1.0',
+    version: '9.8.7',
     providers: [provider({})],
     models: [],
     failures: new Map(),
@@ -120,7 +120,7 @@ test('the tooltip has the version, the model, the accounts and the quotas', () =
   const { tooltip } = statusText(
     ready({ providers: [provider({ login: 'mona_l', plan: 'pro', quotas: [QUOTA] })] }),
   );
-  assert.match(tooltip, /\*\*jumpseat 0\.1\.0\*\* · ready/);
+  assert.match(tooltip, /\*\*jumpseat 9\.8\.7\*\* · ready/);
   assert.match(tooltip, /Default model: copilot:gpt/);
   assert.match(tooltip, /signed in as mona\\_l · pro · default/);
   assert.match(tooltip, /premium interactions: 41 % left/);
