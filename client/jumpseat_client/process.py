@@ -44,7 +44,7 @@ class DaemonProcess(Child):
         """Log the line."""
         daemon_log.info("%s", line[:LINE_LIMIT])
 
-    def on_ended(self) -> None:
+    def on_end(self) -> None:
         """Set `died` and pass it to `on_end`."""
         self.died = DaemonDied(self.return_code, self.tail)
         self._on_end(self.died)

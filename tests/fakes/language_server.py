@@ -58,7 +58,7 @@ class Start:
     saw_eof: bool = False
     """Whether stdin has ended."""
 
-    async def ended(self) -> None:
+    async def wait_until_ended(self) -> None:
         async with asyncio.timeout(WAIT_SECONDS):
             await self.gone.wait()
 

@@ -36,7 +36,7 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
 """Imports that the modules of a package must not have; submodules of these count too."""
 
 BUT_FOR: Mapping[str, tuple[str, ...]] = {
-    "dialects": ("jumpseat.system.deferred.deferred", "jumpseat.system.secrets.redact"),
+    "dialects": ("jumpseat.system.lazy_package.make_lazy_getattr", "jumpseat.system.secrets.redact"),
     "providers": (
         # The registry owns the shared client and passes it to adapters. It makes no request.
         "jumpseat.http.HttpClient",

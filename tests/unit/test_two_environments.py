@@ -86,7 +86,7 @@ async def test_a_command_has_the_clients_variables_and_directory(
         assert json.loads(written) == [str(each.directory)] * 2
 
 
-async def test_a_key_of_one_is_not_kept_back_from_the_commands_of_the_other(
+async def test_a_key_of_one_is_not_withheld_from_the_commands_of_the_other(
     two: Two,
 ) -> None:
     ann, bob = two
@@ -97,7 +97,7 @@ async def test_a_key_of_one_is_not_kept_back_from_the_commands_of_the_other(
     for each in two:
         load_config(None, None, environment=each)
 
-    assert (ann.kept_back, bob.kept_back) == ({"KEY"}, set())
+    assert (ann.withheld, bob.withheld) == ({"KEY"}, set())
 
 
 async def test_each_has_its_own_configuration_and_saved_settings(

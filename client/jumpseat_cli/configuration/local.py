@@ -58,7 +58,7 @@ def _list_rows(config: Path | None, environment: Environment) -> list[dict[str, 
     row = {"name": SMOLLM2.name, "megabytes": SMOLLM2_WHEEL.megabytes, "state": state}
     rows = [row if small is None else {**row, "file": str(small)}]
     for provider, text in paths.items():
-        path = environment.absolute(text)
+        path = environment.absolute_path(text)
         try:
             size, state = path.stat().st_size // 1_000_000, f"used by {provider}"
         except OSError:
@@ -86,10 +86,10 @@ def install_model(name: str | None, config: Path | None, *, as_json: bool) -> in
         if as_json:
             print_json({"model": SMOLLM2.name, "file": str(file)})
         return OK
-    if not (Path(name).suffix == ".gguf" or environment.absolute(name).is_file()):
+    if not (Path(name).suffix == ".gguf" or environment.absolute_path(name).is_file()):
         hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
         return print_failure(f"There is no model {name!r} to install.", hint)
-    file = environment.absolute(name)
+    file = environment.absolute_path(name)
     if (fault := fault_of_file(file)) is not None:
         return print_failure(f"{file} {fault}.")
     configuration = ConfigurationFile(config or environment.places.config_file)

@@ -134,10 +134,10 @@ def _is_open_to_others(directory: Path) -> bool:
 
 
 async def _check_keyring() -> Check:
-    from jumpseat.system.keyring_storage import KeyringError, name_of_keyring
+    from jumpseat.system.keyring_storage import KeyringError, find_keyring_name
 
     try:
-        name = await name_of_keyring()
+        name = await find_keyring_name()
     except KeyringError as error:
         return Check("keyring", None, f"The keyring cannot be used: {error}.")
     if name is None:

@@ -9,7 +9,7 @@ from jumpseat.config.saved_rules import overridden
 from jumpseat.config.schema import ProviderConfig, TableOrigin
 from jumpseat.config.setting_rows import SettingRow, chat_params, check_settings, mapped
 from jumpseat.config.values import Values, resolve
-from jumpseat.system.secrets import Secret, SecretFilter, hidden, redact
+from jumpseat.system.secrets import Secret, SecretFilter, redact, register_secret
 
 __all__ = [
     "Config",
@@ -24,12 +24,12 @@ __all__ = [
     "chat_params",
     "check_settings",
     "error_of",
-    "hidden",
     "load_config",
     "mapped",
     "overridden",
     "prompt_named",
     "redact",
+    "register_secret",
     "resolve",
     "saved_settings_file",
 ]

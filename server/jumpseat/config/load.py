@@ -98,7 +98,7 @@ def _hide_keys_from_commands(config: Config, environment: Environment) -> None:
         for key, value in (*own.items(), *table.headers.items(), *table.env.items()):
             name = value.removeprefix("env:") if isinstance(value, str) else ""
             if name in environment.variables and (names_credential(key) or names_credential(name)):
-                environment.kept_back.add(name)
+                environment.withheld.add(name)
 
 
 def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jumpseat.config.sources import shown_source, source_prefix
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import credentials_in_url, hidden, names_credential
+from jumpseat.system.secrets import credentials_in_url, names_credential, register_secret
 
 HIDDEN = "***"
 
@@ -60,4 +60,4 @@ def _may_be_secret(path: tuple[str, ...], value: str, environment: Environment) 
 
 def _hide(value: str) -> None:
     for each in (value, *credentials_in_url(value)):
-        hidden(each)
+        register_secret(each)

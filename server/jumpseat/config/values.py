@@ -29,7 +29,7 @@ from jumpseat.config.templates import (
     pieces,
 )
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import Secret, credentials_in_url, hidden, names_credential
+from jumpseat.system.secrets import Secret, credentials_in_url, names_credential, register_secret
 
 _TEMPLATES = ("base_url", "url")
 """Keys that templates may refer to and that may be templates themselves."""
@@ -346,8 +346,8 @@ class Values:
         return self._held[key]
 
     def _hidden(self, value: str, *, short_lived: bool = False) -> Secret:
-        secret = hidden(value, short_lived=short_lived)
-        self._table.origin.environment.keep_back(secret, short_lived=short_lived)
+        secret = register_secret(value, short_lived=short_lived)
+        self._table.origin.environment.withhold(secret, short_lived=short_lived)
         return secret
 
     def _wrong(self, key: str, why: str) -> ConfigError:

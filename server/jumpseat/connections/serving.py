@@ -83,7 +83,7 @@ def open_session_log(
     """
     sink = None
     if options.log_file is not None:
-        path = environment.absolute(options.log_file)
+        path = environment.absolute_path(options.log_file)
         try:
             sink = LogSink(log_files.open_log(path))
         except OSError as error:
@@ -163,7 +163,7 @@ async def _serve(
             transport,
             contract,
             environment=environment,
-            config_file=None if config_file is None else environment.absolute(config_file),
+            config_file=None if config_file is None else environment.absolute_path(config_file),
             stop=stop.set,
             watch_parent=watch_parent,
         )

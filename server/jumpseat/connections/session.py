@@ -21,7 +21,7 @@ from jumpseat.connections.wording import name_commands
 from jumpseat.engine import BlockMemory, Keeper, ShownPaths, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.system.environment import Environment
-from jumpseat.system.shared import Held
+from jumpseat.system.shared import Reference
 from jumpseat.system.threads import run_blocking
 from jumpseat.wire import INVALID_REQUEST, RequestId
 
@@ -135,7 +135,7 @@ class Session:
     keepers: WeakSet[Keeper] = field(default_factory=WeakSet)
     """The keepers of the kept turns in flight."""
 
-    _library: Held[ConversationLibrary] | None = None
+    _library: Reference[ConversationLibrary] | None = None
     _registry: Registry | None = None
     _last_change: InFlight | None = None
     _background: set[asyncio.Task[None]] = field(default_factory=set)
@@ -152,7 +152,7 @@ class Session:
     def shown_paths(self) -> ShownPaths:
         """The rules for showing the paths of this client's files to the model."""
         directory = str(self.directory)
-        return ShownPaths(directory, os.path.realpath(directory), str(self.environment.expanded("~")))
+        return ShownPaths(directory, os.path.realpath(directory), str(self.environment.expand_path("~")))
 
     def encode_error(self, exception: BaseException) -> WireError:
         """Return the wire error for an exception, with the commands of this client in its texts."""
@@ -180,7 +180,7 @@ class Session:
             from jumpseat.conversations import ConversationLibrary, conversations_directory
 
             directory = conversations_directory(self.environment.places.state_dir)
-            self._library = self.environment.shared.hold(
+            self._library = self.environment.shared.acquire(
                 ("conversations", directory),
                 lambda: ConversationLibrary(directory),
                 lambda library: run_blocking(library.close),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jumpseat.system.deferred import deferred
+from jumpseat.system.lazy_package import make_lazy_getattr
 
 if TYPE_CHECKING:
     from jumpseat.conversations.directories import conversations_directory
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # A daemon that does not save conversations starts without importing the store.
-__getattr__ = deferred(
+__getattr__ = make_lazy_getattr(
     __name__,
     {
         "directories": "conversations_directory",

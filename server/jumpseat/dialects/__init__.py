@@ -6,7 +6,7 @@ This is a stable, public API for plug-ins. A new dialect only needs `Decoder`, `
 
 from typing import TYPE_CHECKING
 
-from jumpseat.system.deferred import deferred
+from jumpseat.system.lazy_package import make_lazy_getattr
 
 if TYPE_CHECKING:
     from jumpseat.dialects.arguments import parse_arguments
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 # These are imported on first use, because the daemon does not need them to start.
-__getattr__ = deferred(
+__getattr__ = make_lazy_getattr(
     __name__,
     {
         "arguments": "parse_arguments",

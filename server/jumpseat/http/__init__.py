@@ -6,7 +6,7 @@ This is a stable, public API for plug-ins. Importing it is cheap: httpx2 is impo
 from typing import TYPE_CHECKING
 
 from jumpseat.http.client import HttpClient, is_loopback
-from jumpseat.system.deferred import deferred
+from jumpseat.system.lazy_package import make_lazy_getattr
 
 if TYPE_CHECKING:
     from jumpseat.http.event_stream import EventStreamDecoder, ServerSentEvent
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 # These are imported on first use, so that the daemon starts without the modules for answers and dialects.
-__getattr__ = deferred(
+__getattr__ = make_lazy_getattr(
     __name__,
     {
         "event_stream": "EventStreamDecoder ServerSentEvent",

@@ -12,7 +12,7 @@ from jumpseat.http.network import CONNECT_SECONDS, NetworkOptions, UrlOrigin, or
 from jumpseat.http.pools import Connections, Network, Pool
 from jumpseat.http.proxies import Proxy
 from jumpseat.http.tls import stamp_files
-from jumpseat.system.shared import Held, Shared
+from jumpseat.system.shared import Reference, Shared
 from jumpseat.system.threads import run_blocking
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def is_loopback(url: str) -> bool:
 class Destination:
     """The connections to the host of a URL."""
 
-    held: Held[Pool]
+    held: Reference[Pool]
     slots: asyncio.Semaphore
     """The semaphore that a request acquires while it uses the pool."""
 

@@ -105,7 +105,7 @@ def _make_tls_options(
     environment = table.origin.environment
 
     def expand(path: str | None) -> str | None:
-        return None if path is None else str(environment.expanded(path))
+        return None if path is None else str(environment.expand_path(path))
 
     def list_absolute(variable: str) -> str:
         # OpenSSL does not expand `~` in these variables.

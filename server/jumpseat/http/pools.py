@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jumpseat.http.proxies import Proxy
 from jumpseat.http.tls import FileStamp, TlsOptions, make_context
-from jumpseat.system.shared import Held, Shared
+from jumpseat.system.shared import Reference, Shared
 
 if TYPE_CHECKING:
     import ssl
@@ -130,11 +130,11 @@ class Connections:
         """
         self.background_tasks: set[asyncio.Task[None]] = set()
         self.shared = shared
-        self._pools: dict[Network, Held[Pool]] = {}
+        self._pools: dict[Network, Reference[Pool]] = {}
         self._slots: dict[Network, asyncio.Semaphore] = {}
-        self._contexts: list[Held[TlsContext]] = []
+        self._contexts: list[Reference[TlsContext]] = []
 
-    def pool(self, network: Network) -> Held[Pool]:
+    def pool(self, network: Network) -> Reference[Pool]:
         """Return the pool for a network, which may not be open yet, and hold it until `aclose`."""
         held = self._pools.get(network)
         if held is None:
@@ -144,7 +144,7 @@ class Connections:
             if proxy is not None and proxy.scheme == "https" and tls is not None:
                 # The client certificate is for the provider, not for the proxy.
                 proxy_context = self._acquire_context(tls.without_identity, files)
-            held = self._pools[network] = self.shared.hold(
+            held = self._pools[network] = self.shared.acquire(
                 ("pool", network),
                 lambda: Pool(proxy, context, proxy_context),
                 Pool.aclose,
@@ -172,7 +172,7 @@ class Connections:
             await context.release()
 
     def _acquire_context(self, tls: TlsOptions, files: tuple[FileStamp, ...]) -> TlsContext:
-        held = self.shared.hold(
+        held = self.shared.acquire(
             ("TLS context", tls, files),
             lambda: TlsContext(tls),
             TlsContext.aclose,

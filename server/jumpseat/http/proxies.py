@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from jumpseat.chat import ConfigError
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 
 PORTS = {"http": 80, "https": 443}
 """The default port of each supported scheme."""
@@ -87,7 +87,7 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
     if password:
         pair = f"{user}:{password}"
         for secret in (password, parts.password or "", pair, base64.b64encode(pair.encode()).decode()):
-            hidden(secret)
+            register_secret(secret)
     return Proxy(parts.scheme, host, port or PORTS[parts.scheme], user, password, named_by)
 
 

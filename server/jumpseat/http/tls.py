@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from jumpseat.chat import ConfigError
-from jumpseat.system.regular_file import first_bytes
+from jumpseat.system.regular_file import read_first_bytes
 from jumpseat.system.watch import Stamp, stamp_of
 
 PEM = "PEM form, which begins with -----BEGIN"
@@ -99,7 +99,7 @@ def _make_system_context(options: TlsOptions) -> ssl.SSLContext:
             return httpx2.create_ssl_context(trust_env=False)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if options.system_file:
-            first_bytes(Path(options.system_file), 0)
+            read_first_bytes(Path(options.system_file), 0)
             context.load_verify_locations(cafile=options.system_file)
         else:
             context.load_verify_locations(capath=options.system_directories)
@@ -161,7 +161,7 @@ def _check_file(text: str, where: str, provider: str) -> Path:
         )
     try:
         # OpenSSL would wait for the writer of a pipe, and read `/dev/zero` forever.
-        first_bytes(file, 0)
+        read_first_bytes(file, 0)
         return file
     except OSError as error:
         raise ConfigError(

@@ -72,7 +72,7 @@ class AttachedClient:
     def config_file(self) -> Path:
         """The client's configuration file, which may not exist."""
         named = self.options.config_file
-        return self.environment.places.config_file if named is None else self.environment.absolute(named)
+        return self.environment.places.config_file if named is None else self.environment.absolute_path(named)
 
     def status(self) -> dict[str, Any]:
         """Return the client's entry in the daemon's status."""

@@ -28,7 +28,7 @@ MAX_LINE_BYTES = 12_000
 """The maximum length of a line of stderr. The rest of a longer line is dropped."""
 # This is far more than any caller shows, because `redact` does not recognise a truncated secret.
 
-MAX_LINES_AT_ONCE = 1000
+MAX_LINES_PER_CHUNK = 1000
 """The maximum number of lines to report per read of stderr, to keep the event loop free. The last ones are
 reported."""
 
@@ -88,7 +88,7 @@ class Child(asyncio.SubprocessProtocol):
     def on_unusable(self, why: str) -> None:
         """Handle that the process ended or is ending. Called once, with the value of `why`."""
 
-    def on_ended(self) -> None:
+    def on_end(self) -> None:
         """Handle that the process ended and its output was read. Called once, after `on_unusable`."""
 
     # -- used by users
@@ -138,7 +138,7 @@ class Child(asyncio.SubprocessProtocol):
         """Why the process ended or is ending, as a clause ("it ended with exit code 3"); None before."""
         return self._why
 
-    async def ended(self) -> str:
+    async def wait_until_ended(self) -> str:
         """Wait until the process has ended and its output has been read, and return `why`."""
         return await asyncio.shield(self._ended)
 
@@ -160,12 +160,12 @@ class Child(asyncio.SubprocessProtocol):
         if self._stdin is not None:
             self._stdin.close()
         try:
-            if not await self._ends_within(seconds / 2):
+            if not await self._wait_for_end(seconds / 2):
                 self._signal_group(signal.SIGTERM)
-                await self._ends_within(seconds / 2)
+                await self._wait_for_end(seconds / 2)
         finally:
             self.kill()
-        if not await self._ends_within(KILLED_SECONDS):
+        if not await self._wait_for_end(KILLED_SECONDS):
             # The event loop may end before the process does, and must not leave streams open.
             self._transport.close()
 
@@ -195,7 +195,7 @@ class Child(asyncio.SubprocessProtocol):
         if fd == 1:
             self.on_output(data)
         else:
-            self._take_stderr(data)
+            self._handle_stderr(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """Handle the end of one of the streams."""
@@ -225,9 +225,9 @@ class Child(asyncio.SubprocessProtocol):
     def _set_deadline(self, seconds: float, why: str) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = self._loop.call_later(seconds, self._overdue, why)
+        self._deadline = self._loop.call_later(seconds, self._handle_deadline, why)
 
-    def _overdue(self, why: str) -> None:
+    def _handle_deadline(self, why: str) -> None:
         self._deadline = None
         if self._exited:
             # Another process has the streams open. Ignore its output.
@@ -250,7 +250,7 @@ class Child(asyncio.SubprocessProtocol):
             return
         if self._deadline is not None:
             self._deadline.cancel()
-        self._take_stderr(b"\n")
+        self._handle_stderr(b"\n")
         self._set_unusable(_exit_clause(self.return_code))
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         assert self._why is not None  # noqa: S101 - set above
@@ -259,17 +259,17 @@ class Child(asyncio.SubprocessProtocol):
             self._stdin.abort()
         self._transport.close()
         self._ended.set_result(self._why)
-        self.on_ended()
+        self.on_end()
 
     def _set_unusable(self, why: str) -> None:
         if self._why is None:
             self._why = why
             self.on_unusable(why)
 
-    async def _ends_within(self, seconds: float) -> bool:
+    async def _wait_for_end(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                await self.ended()
+                await self.wait_until_ended()
         except TimeoutError:
             return False
         return True
@@ -290,13 +290,13 @@ class Child(asyncio.SubprocessProtocol):
 
     # -- stderr
 
-    def _take_stderr(self, data: bytes) -> None:
+    def _handle_stderr(self, data: bytes) -> None:
         *whole, rest = data.split(b"\n")
-        left_out = len(whole) - MAX_LINES_AT_ONCE
+        left_out = len(whole) - MAX_LINES_PER_CHUNK
         if left_out > 0:
             self._line.clear()
             self.on_line(f"({left_out} lines were left out)")
-        for piece in whole[-MAX_LINES_AT_ONCE:]:
+        for piece in whole[-MAX_LINES_PER_CHUNK:]:
             self._grow_line(piece)
             line = _NOT_TEXT.sub("", self._line.decode("utf-8", "replace")).rstrip()
             self._line.clear()

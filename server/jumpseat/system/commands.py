@@ -27,7 +27,7 @@ class CommandError(Exception):
     """The command failed. The message gives the reason, without any output of the command."""
 
 
-async def output_of(line: str, directory: Path, environment: Environment) -> str:
+async def run_command_line(line: str, directory: Path, environment: Environment) -> str:
     """Run a command and return its stdout without surrounding white space.
 
     Args:
@@ -45,24 +45,24 @@ async def output_of(line: str, directory: Path, environment: Environment) -> str
     if not words:
         raise CommandError("there is no command")
 
-    def located() -> tuple[str, Path]:
+    def locate() -> tuple[str, Path]:
         # Never search the client's working directory, which is a workspace.
-        return _program(words[0], directory, environment), existing(directory)
+        return _find_program(words[0], directory, environment), existing_or_root(directory)
 
     try:
-        program, working_directory = await run_blocking(located, within=COMMAND_SECONDS)
+        program, working_directory = await run_blocking(locate, within=COMMAND_SECONDS)
     except TimeoutError:
         raise CommandError(f"the program was not found within {COMMAND_SECONDS:g} s") from None
     return await run(
         [program, *words[1:]],
-        env=environment_of_commands(environment),
+        env=command_environment(environment),
         directory=working_directory,
         umask=environment.umask,
         seconds=COMMAND_SECONDS,
     )
 
 
-def existing(directory: Path) -> Path:
+def existing_or_root(directory: Path) -> Path:
     """Return the directory, or the root directory if it does not exist, as a working directory. Blocks."""
     return directory if directory.is_dir() else Path(directory.anchor)
 
@@ -93,7 +93,7 @@ async def run(
         raise CommandError(f"the command cannot be run ({type(error).__name__})") from None
     try:
         async with asyncio.timeout(seconds):
-            await command.ended()
+            await command.wait_until_ended()
     except TimeoutError:
         raise CommandError(f"the command did not end within {seconds:g} s") from None
     finally:
@@ -116,7 +116,7 @@ class _Command(Child):
             self.kill()
 
 
-def _program(name: str, directory: Path, environment: Environment) -> str:
+def _find_program(name: str, directory: Path, environment: Environment) -> str:
     if Path(name).name != name:
         return str(directory / name)
     program = environment.which(name)
@@ -125,13 +125,13 @@ def _program(name: str, directory: Path, environment: Environment) -> str:
     return program
 
 
-def environment_of_commands(environment: Environment) -> dict[str, str]:
+def command_environment(environment: Environment) -> dict[str, str]:
     """Return the client's variables without providers' keys. A command may need any other variable."""
     return {
         name: value
         for name, value in environment.variables.items()
         if not (
-            name in environment.kept_back
+            name in environment.withheld
             or name.upper() in _GITHUB_TOKENS
             or name.upper().endswith("_API_KEY")
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jumpseat.system.paths import Places, places_of_process
-from jumpseat.system.secrets import SHORTEST_HIDDEN, KnownSecrets, Secret
+from jumpseat.system.secrets import SHORTEST_REDACTED, KnownSecrets, Secret
 from jumpseat.system.shared import Shared
 
 _ROOT = Path(Path(sys.prefix).anchor)
@@ -38,7 +38,7 @@ class Environment:
     umask: int = -1
     """The umask for files that the user's commands create; -1 for the umask of this process."""
 
-    kept_back: set[str] = field(default_factory=set)
+    withheld: set[str] = field(default_factory=set)
     """Names of variables with providers' credentials, which are withheld from commands. Only grows."""
 
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
@@ -49,7 +49,7 @@ class Environment:
         # Windows ignores the case of names, and `os.environ` has upper-case names there.
         return self.variables.get(name.upper() if sys.platform == "win32" else name, default)
 
-    def keep_back(self, secret: Secret, *, short_lived: bool = False) -> None:
+    def withhold(self, secret: Secret, *, short_lived: bool = False) -> None:
         """Withhold a credential from commands and stored conversations from now on.
 
         Args:
@@ -58,8 +58,8 @@ class Environment:
         """
         self.secrets.add(secret, short_lived=short_lived)
         value = secret.reveal()
-        if len(value) >= SHORTEST_HIDDEN:
-            self.kept_back.update(name for name, each in self.variables.items() if each.strip() == value)
+        if len(value) >= SHORTEST_REDACTED:
+            self.withheld.update(name for name, each in self.variables.items() if each.strip() == value)
 
     def which(self, program: str) -> str | None:
         """Return the absolute path of a program on the `PATH`.
@@ -74,7 +74,7 @@ class Environment:
         # With an empty path, `which` would use the `PATH` of this process.
         return shutil.which(program, path=os.pathsep.join(absolute)) if absolute else None
 
-    def expanded(self, path: str | Path) -> Path:
+    def expand_path(self, path: str | Path) -> Path:
         """Expand `~` in a path that the user wrote. The result may still be relative.
 
         `~name` is not expanded, because it depends on the machine's accounts and not on the client.
@@ -85,9 +85,9 @@ class Environment:
             return Path(home, text[2:])
         return Path(path)
 
-    def absolute(self, path: str | Path) -> Path:
+    def absolute_path(self, path: str | Path) -> Path:
         """Expand `~` in a path, and make it absolute, relative to the working directory."""
-        return self.directory / self.expanded(path)
+        return self.directory / self.expand_path(path)
 
 
 def environment_of_process() -> Environment:

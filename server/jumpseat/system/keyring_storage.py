@@ -56,7 +56,7 @@ class BoundedKeyring:
         Raises:
             KeyringError: the keyring cannot be used.
         """
-        return await self._bounded(lambda keyring: keyring.get_password(service, name))
+        return await self._call_with_limit(lambda keyring: keyring.get_password(service, name))
 
     async def set(self, name: str, secret: str) -> None:
         """Store a secret.
@@ -69,7 +69,7 @@ class BoundedKeyring:
             keyring.set_password(SERVICE, name, secret)
             return keyring.get_password(SERVICE, name)
 
-        if await self._bounded(store) != secret:
+        if await self._call_with_limit(store) != secret:
             raise KeyringError("it does not keep what is stored in it")
 
     async def delete(self, name: str) -> None:
@@ -83,9 +83,9 @@ class BoundedKeyring:
             if keyring.get_password(SERVICE, name) is not None:
                 keyring.delete_password(SERVICE, name)
 
-        await self._bounded(delete)
+        await self._call_with_limit(delete)
 
-    async def _bounded(self, work: Callable[[Keyring], T]) -> T:
+    async def _call_with_limit(self, work: Callable[[Keyring], T]) -> T:
         def run() -> T:
             try:
                 keyring = self._open()
@@ -117,7 +117,7 @@ def system_keyring() -> Keyring | None:
     return backend if priority >= LOWEST_PRIORITY else None
 
 
-async def name_of_keyring() -> str | None:
+async def find_keyring_name() -> str | None:
     """Return the name of the module that implements the machine's keyring; None if there is none.
 
     Raises:

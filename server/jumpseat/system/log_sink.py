@@ -8,7 +8,7 @@ import select
 import sys
 from contextlib import suppress
 
-from jumpseat.system.unblocked import Unblocked
+from jumpseat.system.nonblocking import NonBlockingDescriptor
 
 
 class LogSink:
@@ -20,7 +20,7 @@ class LogSink:
         Raises:
             OSError: the descriptor is not open.
         """
-        self._output = Unblocked(descriptor, os.O_WRONLY)
+        self._output = NonBlockingDescriptor(descriptor, os.O_WRONLY)
 
     def write(self, data: bytes) -> int:
         """Write as many bytes as possible without blocking, and return their number.

@@ -36,13 +36,13 @@ def read_regular(
     Raises:
         OSError: the file cannot be read. `strerror` completes the sentence "it cannot be read: …".
     """
-    content = first_bytes(path, most_bytes + 1, follow=follow, check=check)
+    content = read_first_bytes(path, most_bytes + 1, follow=follow, check=check)
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {most_bytes // 1024} KiB", str(path))
     return content
 
 
-def first_bytes(
+def read_first_bytes(
     path: Path,
     count: int,
     *,

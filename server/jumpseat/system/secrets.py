@@ -11,7 +11,7 @@ from typing import NoReturn
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from weakref import WeakValueDictionary
 
-SHORTEST_HIDDEN = 12
+SHORTEST_REDACTED = 12
 """The minimum length of a value to redact. Ordinary text contains shorter ones, such as the key `ollama` for
 servers that need no key."""
 
@@ -21,7 +21,7 @@ SHORTEST_BEGINNING = 6
 
 _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
 
-_WITH_SCHEME = re.compile(rf"[A-Za-z][\w-]* +(?P<credential>\S{{{SHORTEST_HIDDEN},}})")
+_WITH_SCHEME = re.compile(rf"[A-Za-z][\w-]* +(?P<credential>\S{{{SHORTEST_REDACTED},}})")
 """Matches the value of an authorization header: `Bearer`, and a credential that may also occur alone."""
 
 RECENT = 100
@@ -73,7 +73,7 @@ class KnownSecrets:
         """Redact a secret from now on, including its URL-encoded and JSON forms.
 
         Args:
-            secret: the secret. A text of fewer than `SHORTEST_HIDDEN` characters is not redacted.
+            secret: the secret. A text of fewer than `SHORTEST_REDACTED` characters is not redacted.
             short_lived: whether the value is replaced after some time. It is then dropped once it is not in
                 any `Secret` object and `RECENT` other values have been added since.
 
@@ -81,7 +81,7 @@ class KnownSecrets:
             An existing `Secret` with this value, or this one.
         """
         value = secret.reveal()
-        if len(value) < SHORTEST_HIDDEN:
+        if len(value) < SHORTEST_REDACTED:
             return secret
         with self._lock:
             secret = self._in_use.setdefault(value, secret)
@@ -119,7 +119,7 @@ class KnownSecrets:
 _of_process = KnownSecrets()
 
 
-def hidden(value: str, *, short_lived: bool = False) -> Secret:
+def register_secret(value: str, *, short_lived: bool = False) -> Secret:
     """Redact a credential in logs and errors from now on. For `short_lived`, see `KnownSecrets.add`."""
     return _of_process.add(Secret(value), short_lived=short_lived)
 

@@ -28,7 +28,7 @@ class _Entry:
 
 
 @dataclass(slots=True, eq=False)
-class Held(Generic[T]):
+class Reference(Generic[T]):
     """One user's reference to a shared value."""
 
     value: T
@@ -59,7 +59,7 @@ class Shared:
         self._entries: dict[Hashable, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def hold(
+    def acquire(
         self,
         key: Hashable,
         make: Callable[[], T],
@@ -67,7 +67,7 @@ class Shared:
         *,
         linger: float = 0.0,
         most: int = MOST_LINGERING,
-    ) -> Held[T]:
+    ) -> Reference[T]:
         """Return a reference to the value for this key, and create the value if there is none.
 
         Args:
@@ -98,7 +98,7 @@ class Shared:
                 entry.end = asyncio.get_running_loop().call_later(linger, self._end, key, entry)
                 await asyncio.shield(asyncio.gather(*self._end_surplus(entry.kind, most)))
 
-        return Held(cast(T, entry.value), release)
+        return Reference(cast(T, entry.value), release)
 
     async def aclose(self) -> None:
         """Close all values without a holder. From now on, the last release closes each of the others."""

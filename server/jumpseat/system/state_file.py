@@ -93,7 +93,7 @@ class StateFile:
                 content = self._read_in_time()
                 if content is None:
                     self._set_aside()
-        return self._migrated(content or {})
+        return self._migrate(content or {})
 
     def write(self, content: Mapping[str, Any]) -> None:
         """Replace the content atomically. Hold the lock if the new content depends on the old one.
@@ -102,13 +102,13 @@ class StateFile:
             StateError: the file belongs to a newer version, or cannot be written.
         """
         self._refuse_newer()
-        body = _encoded({VERSION_KEY: self.version, **content})
+        body = _encode({VERSION_KEY: self.version, **content})
         if len(body) > MOST_BYTES:  # `read` would reject the file.
             raise StateError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
         try:
             self._replace(body)
         except OSError as error:
-            raise self._not_written(error) from None
+            raise self._write_error(error) from None
 
     def update(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         """Read, change and write the content under the lock, and return the new content.
@@ -135,17 +135,17 @@ class StateFile:
         with self.locked():
             changed = change(self.read())
             self._refuse_newer()
-            body = _encoded({VERSION_KEY: self.version, **changed})
+            body = _encode({VERSION_KEY: self.version, **changed})
             try:
                 self._replace(body)
             except OSError as error:
                 try:
                     self._overwrite(body)
                 except OSError:
-                    raise self._not_written(error) from None
+                    raise self._write_error(error) from None
             names = (f".{self.path.name}.*", f"{self.path.name}.broken-*")
             copies = [path for name in names for path in self.path.parent.glob(name)]
-            return [path for path in copies if not erased(path)]
+            return [path for path in copies if not try_erase(path)]
 
     @contextlib.contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
@@ -208,7 +208,7 @@ class StateFile:
             file.flush()
             os.fsync(file.fileno())
 
-    def _not_written(self, error: OSError) -> StateError:
+    def _write_error(self, error: OSError) -> StateError:
         return StateError(f"{self.path} cannot be written: {_reason(error)}.", hint=self._how_to_write)
 
     @property
@@ -219,7 +219,7 @@ class StateFile:
         """Return the content; None if the file is broken."""
         self._refuse_linked_directory()
         try:
-            body = self._checked_bytes()
+            body = self._read_bytes()
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -242,15 +242,15 @@ class StateFile:
             time.sleep(0.01)
         return content
 
-    def _checked_bytes(self) -> bytes:
+    def _read_bytes(self) -> bytes:
         def check(status: os.stat_result) -> None:
             if self._private and sys.platform != "win32":
-                _refuse_loose(self.path.parent.stat(), self.path.parent, "700")
-                _refuse_loose(status, self.path, "600")
+                _refuse_open_to_others(self.path.parent.stat(), self.path.parent, "700")
+                _refuse_open_to_others(status, self.path, "600")
 
         return read_regular(self.path, MOST_BYTES, follow=not self._private, check=check)
 
-    def _migrated(self, content: dict[str, Any]) -> dict[str, Any]:
+    def _migrate(self, content: dict[str, Any]) -> dict[str, Any]:
         found = content.pop(VERSION_KEY, self.version)
         while isinstance(found, int) and found < self.version and found in self._migrations:
             content = self._migrations[found](content)
@@ -293,7 +293,7 @@ class StateFile:
             os.fsync(file.fileno())
 
 
-def erased(path: Path) -> bool:
+def try_erase(path: Path) -> bool:
     """Remove a file with a secret, or at least its content, and return whether that was possible."""
     try:
         path.unlink(missing_ok=True)
@@ -307,7 +307,7 @@ def erased(path: Path) -> bool:
     return True
 
 
-def _encoded(content: Mapping[str, Any]) -> bytes:
+def _encode(content: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(content, indent=2, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -316,7 +316,7 @@ def _encoded(content: Mapping[str, Any]) -> bytes:
     return text + b"\n"
 
 
-def _refuse_loose(status: os.stat_result, path: Path, mode: str) -> None:
+def _refuse_open_to_others(status: os.stat_result, path: Path, mode: str) -> None:
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise StateError(
             f"{path} can be opened by other users, so the secrets in it are not used.",

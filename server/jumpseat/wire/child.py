@@ -89,7 +89,7 @@ class FramedChild(system_child.Child):
         """Fail every waiting request."""
         self.peer.close(why)
 
-    def on_ended(self) -> None:
+    def on_end(self) -> None:
         """Stop watching for a stall."""
         self._cancel_stall()
 

@@ -12,7 +12,7 @@ import select
 import sys
 from collections.abc import Callable
 
-from jumpseat.system.unblocked import Unblocked
+from jumpseat.system.nonblocking import NonBlockingDescriptor
 
 PIECE = 4 * 1024
 """The size of one read, in bytes. Small requests of this total size take one to three milliseconds."""
@@ -176,14 +176,14 @@ class PolledWriter:
         self._loop.call_soon(self._on_lost)
 
 
-def _without_blocking(fd: int, access: int) -> Unblocked:
-    stream = Unblocked(fd, access)
+def _without_blocking(fd: int, access: int) -> NonBlockingDescriptor:
+    stream = NonBlockingDescriptor(fd, access)
     if sys.platform != "win32" and stream.may_block:
         os.set_blocking(stream.fileno, False)
     return stream
 
 
-def _restore_and_close(stream: Unblocked) -> None:
+def _restore_and_close(stream: NonBlockingDescriptor) -> None:
     if sys.platform != "win32" and stream.may_block:
         os.set_blocking(stream.fileno, True)
     stream.close()

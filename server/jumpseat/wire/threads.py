@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 
-from jumpseat.system.unblocked import Unblocked
+from jumpseat.system.nonblocking import NonBlockingDescriptor
 
 CHUNK = 16 * 1024
 """The size of one read or write, in bytes."""
@@ -40,7 +40,7 @@ class _Ending:
         with suppress(OSError):  # The thread has ended.
             os.write(self._wake_write_fd, b"x")
 
-    def wait(self, stream: Unblocked, *, write: bool) -> bool:
+    def wait(self, stream: NonBlockingDescriptor, *, write: bool) -> bool:
         """Wait until the stream is ready; return False if the wait was interrupted."""
         if sys.platform == "linux":
             poll = select.poll()
@@ -54,7 +54,7 @@ class _Ending:
             select.select(reads, writes, [])
         return not self._woken
 
-    def end(self, stream: Unblocked) -> None:
+    def end(self, stream: NonBlockingDescriptor) -> None:
         """Close the descriptors, as the thread's last step."""
         # If they were closed anywhere else, the numbers could be reused while this thread still uses them.
         stream.close()
@@ -78,7 +78,7 @@ class ThreadedReader:
         on_eof: Callable[[], None],
     ) -> None:
         self._ending = _Ending(loop)
-        self._input = Unblocked(fd, os.O_RDONLY)
+        self._input = NonBlockingDescriptor(fd, os.O_RDONLY)
         self._on_data = on_data
         self._on_eof = on_eof
         self._closed = self._paused = self._held = False
@@ -152,7 +152,7 @@ class ThreadedWriter:
         on_lost: Callable[[], None],
     ) -> None:
         self._ending = _Ending(loop)
-        self._output = Unblocked(fd, os.O_WRONLY)
+        self._output = NonBlockingDescriptor(fd, os.O_WRONLY)
         self._on_progress = on_progress
         self._on_lost = on_lost
         self._closed = False

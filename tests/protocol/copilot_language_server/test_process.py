@@ -171,7 +171,7 @@ async def test_the_server_ends_with_the_daemon(home: Path, fake: FakeLanguageSer
             await chat(daemon)
             daemon.close_stdin()
             await daemon.exit_code()
-        await fake.current.ended()
+        await fake.current.wait_until_ended()
         if "shutdown" in fake.methods:
             return  # Otherwise a busy machine had it killed before it read the message.
     pytest.fail("it was never asked to shut down")
@@ -191,7 +191,7 @@ async def test_a_table_that_changes_in_mid_chat_ends_the_server_when_the_chat_ha
     running = list(fake.starts)
     more.set()
     first = await served.read_until(request_id)
-    await running[0].ended()
+    await running[0].wait_until_ended()
     fake.on("conversation/create", lambda params: fake.default("conversation/create", params))
     second = await chat(served)
 

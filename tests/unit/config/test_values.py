@@ -13,7 +13,7 @@ import pytest
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.system.environment import environment_of_process
-from jumpseat.system.secrets import RECENT, hidden, redact
+from jumpseat.system.secrets import RECENT, redact, register_secret
 from tests.environments import environment_with
 
 KEY = "key-of-the-file-4711"
@@ -160,7 +160,7 @@ async def test_replaced_values_are_forgotten_and_the_latest_is_redacted(function
         await of_x.headers("m")
     first, latest = "value-of-the-source-0", function.value
     for number in range(RECENT):
-        hidden(f"value-of-others-{number}", short_lived=True)
+        register_secret(f"value-of-others-{number}", short_lived=True)
 
     assert redact(f"{first} Bearer {latest} {latest}") == f"{first} *** ***"
 

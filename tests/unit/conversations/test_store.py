@@ -13,7 +13,7 @@ import pytest
 from jumpseat.chat import ChatCancelled, ContextBlock, Usage, WarningEvent
 from jumpseat.conversations import Change, ConversationStore, UnknownConversationError
 from jumpseat.conversations.rows import derive_title
-from jumpseat.system.secrets import KnownSecrets, Secret, hidden
+from jumpseat.system.secrets import KnownSecrets, Secret, register_secret
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import (
     FAILED,
@@ -172,7 +172,7 @@ def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, director
 
 @pytest.mark.requirement("10:secrets", "10:byte-for-byte")
 def test_a_secret_of_another_client_is_kept(store: ConversationStore) -> None:
-    hidden("configuration")
+    register_secret("configuration")
     keep(store, said("Explain the configuration file."), "The configuration file has tables.")
     assert texts(store) == ["Explain the configuration file.", "The configuration file has tables."]
 

@@ -156,7 +156,7 @@ async def test_a_grandchild_outlives_its_parent_with_its_streams(
 ) -> None:
     grandchild = await fake.grandchild()
     fake.kill()
-    await fake.current.ended()
+    await fake.current.wait_until_ended()
     assert not grandchild.gone.is_set()
     os.kill(grandchild.pid, signal.SIGKILL)
-    await grandchild.ended()
+    await grandchild.wait_until_ended()

@@ -14,7 +14,7 @@ from jumpseat.config import Config, ProviderConfig, load_config
 from jumpseat.config.own_keys import own_keys
 from jumpseat.providers import BUILT_IN, KINDS
 from jumpseat.providers.checkup import check_file
-from jumpseat.system.commands import environment_of_commands
+from jumpseat.system.commands import command_environment
 from jumpseat.system.environment import environment_of_process
 
 pytestmark = pytest.mark.requirement("7:own-keys")
@@ -126,7 +126,7 @@ def test_commands_run_without_the_variable_of_an_own_credential(
     monkeypatch.setenv("SOME_NAME", "the-token")
     config = loaded(home, '[providers.copilot]\ngithub_token = "env:SOME_NAME"\n')
 
-    assert "SOME_NAME" not in environment_of_commands(config.environment)
+    assert "SOME_NAME" not in command_environment(config.environment)
 
 
 @pytest.mark.requirement("7:bare-names")

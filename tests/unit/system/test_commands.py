@@ -18,7 +18,7 @@ import pytest
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config, resolve
 from jumpseat.system import commands as commands_module
-from jumpseat.system.commands import COMMAND_SECONDS, CommandError, environment_of_commands, output_of
+from jumpseat.system.commands import COMMAND_SECONDS, CommandError, command_environment, run_command_line
 from jumpseat.system.environment import environment_of_process
 from tests.environments import environment_with
 
@@ -32,15 +32,15 @@ def python(program: str, *arguments: str) -> str:
     return shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
 
 
-async def output(line: str, directory: Path) -> str:
+async def read_output(line: str, directory: Path) -> str:
     """Run the command in the environment of this process, and return its output."""
-    return await output_of(line, directory, environment_of_process())
+    return await run_command_line(line, directory, environment_of_process())
 
 
 async def test_a_command_line_is_split_like_a_shell_and_run_without_one(tmp_path: Path) -> None:
     program = "import sys, os, json; print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))"
     line = python(program) + """ 'a b' "c\\"d" e\\ f $HOME `id` ; > * ~"""
-    arguments, directory, stdin = json.loads(await output(line, tmp_path))
+    arguments, directory, stdin = json.loads(await read_output(line, tmp_path))
 
     assert arguments == ["a b", 'c"d', "e f", "$HOME", "`id`", ";", ">", "*", "~"]
     assert os.path.samefile(directory, tmp_path)  # noqa: ASYNC240, PTH121
@@ -48,7 +48,7 @@ async def test_a_command_line_is_split_like_a_shell_and_run_without_one(tmp_path
 
 
 async def test_white_space_around_the_output_is_not_part_of_it(tmp_path: Path) -> None:
-    assert await output(python("print('\\n a b \\n')"), tmp_path) == "a b"
+    assert await read_output(python("print('\\n a b \\n')"), tmp_path) == "a b"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
@@ -58,7 +58,7 @@ async def test_a_relative_program_is_next_to_the_configuration(tmp_path: Path) -
     script.write_text("#!/bin/sh\necho from-the-script\n", "utf-8")
     script.chmod(0o755)
 
-    assert await output("bin/token", tmp_path) == "from-the-script"
+    assert await read_output("bin/token", tmp_path) == "from-the-script"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ async def test_a_command_without_a_value_is_reported_without_its_output(
     tmp_path: Path, line: str, reason: str
 ) -> None:
     with pytest.raises(CommandError, match=reason) as caught:
-        await output(line, tmp_path)
+        await read_output(line, tmp_path)
     assert SECRET not in str(caught.value)
 
 
@@ -116,26 +116,26 @@ async def test_the_environment_of_a_child_has_no_known_key() -> None:
     table = ProviderConfig().within(own)
     resolve("p", "api_key", SECRET, table)
 
-    assert set(environment_of_commands(own)) == {"PATH", "VAULT_TOKEN"}
-    assert set(environment_of_commands(other)) == {"PATH", "VAULT_TOKEN", "MINE"}
+    assert set(command_environment(own)) == {"PATH", "VAULT_TOKEN"}
+    assert set(command_environment(other)) == {"PATH", "VAULT_TOKEN", "MINE"}
 
 
-def test_a_dummy_key_keeps_no_variable_back() -> None:
+def test_a_dummy_key_does_not_withhold_variables() -> None:
     environment = environment_with({"USER": "ollama"})
     resolve("p", "api_key", "ollama", ProviderConfig().within(environment))
 
-    assert set(environment_of_commands(environment)) == {"USER"}
+    assert set(command_environment(environment)) == {"USER"}
 
 
 async def test_the_variables_of_providers_keys_are_removed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept_back = {"A_KEY_OF_MINE", "ANOTHER_OF_MINE", "MINE_OF_A_HEADER", "SECRET_OF_A_NAME"}
-    kept_back |= {
+    withheld = {"A_KEY_OF_MINE", "ANOTHER_OF_MINE", "MINE_OF_A_HEADER", "SECRET_OF_A_NAME"}
+    withheld |= {
         "PHRASE_OF_A_CERTIFICATE",
         "PHRASE_OF_ANOTHER",
     }  # The configuration uses them; their names are inconspicuous.
-    for name in (*kept_back, "NONE_OF_THEM"):
+    for name in (*withheld, "NONE_OF_THEM"):
         monkeypatch.setenv(name, f"value-of-{name}")
     (home / "config.toml").write_text(
         '[providers.x]\nkind = "openai"\napi_key = "env:A_KEY_OF_MINE"\n'
@@ -152,9 +152,9 @@ async def test_the_variables_of_providers_keys_are_removed(
     environment = environment_of_process()
     load_config(None, None, environment=environment)
 
-    passed = environment_of_commands(environment)
+    passed = command_environment(environment)
     assert {"NONE_OF_THEM", "PATH"} <= set(passed)
-    assert not kept_back & set(passed)
+    assert not withheld & set(passed)
 
 
 CHILD = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1)"
@@ -173,10 +173,10 @@ class Watch:
         self.port = ""
 
     async def __aenter__(self) -> Watch:
-        async def called(*streams: Any) -> None:
+        async def on_call(*streams: Any) -> None:
             await self._calls.put(streams)  # type: ignore[arg-type]
 
-        self._server = await asyncio.start_server(called, "127.0.0.1")
+        self._server = await asyncio.start_server(on_call, "127.0.0.1")
         self.port = str(self._server.sockets[0].getsockname()[1])
         return self
 
@@ -184,7 +184,7 @@ class Watch:
         self._writer.close()
         self._server.close()
 
-    async def runs(self) -> None:
+    async def wait_until_running(self) -> None:
         async with asyncio.timeout(20):
             self._reader, self._writer = await self._calls.get()
 
@@ -196,14 +196,14 @@ class Watch:
     def still_runs(self) -> bool:
         return not self._reader.at_eof()
 
-    def let_it_end(self) -> None:
+    def end(self) -> None:
         self._writer.write(b"x")
 
 
 async def test_a_cancelled_command_ends_with_its_children(tmp_path: Path) -> None:
     async with Watch() as watch:
-        running = asyncio.create_task(output(python(WITH_A_CHILD, watch.port), tmp_path))
-        await watch.runs()
+        running = asyncio.create_task(read_output(python(WITH_A_CHILD, watch.port), tmp_path))
+        await watch.wait_until_running()
 
         began = time.monotonic()
         running.cancel()
@@ -221,31 +221,31 @@ async def test_a_command_that_takes_too_long_ends_with_its_children(
         timeouts = []
         timeout = asyncio.timeout
 
-        def held(seconds: float | None) -> asyncio.Timeout:
+        def delay_timeout(seconds: float | None) -> asyncio.Timeout:
             """Delay the command's timeout until its child runs, even on a busy machine."""
             if seconds == 60.0:
                 timeouts.append(timeout(None))
                 return timeouts[-1]
             return timeout(seconds)
 
-        monkeypatch.setattr(asyncio, "timeout", held)
-        running = asyncio.create_task(output(python(WITH_A_CHILD, watch.port), tmp_path))
-        await watch.runs()
+        monkeypatch.setattr(asyncio, "timeout", delay_timeout)
+        running = asyncio.create_task(read_output(python(WITH_A_CHILD, watch.port), tmp_path))
+        await watch.wait_until_running()
         timeouts[-1].reschedule(asyncio.get_running_loop().time())
         with pytest.raises(CommandError, match="did not end within 60 s"):
             await running
         await watch.has_ended()
 
 
-async def test_a_process_that_a_command_leaves_running_delays_nothing(tmp_path: Path) -> None:
+async def test_a_process_that_a_command_leaves_running_is_not_awaited(tmp_path: Path) -> None:
     program = WITH_A_CHILD.replace("child.wait()", "print('agent started')")
     async with Watch() as watch:
-        assert await output(python(program, watch.port), tmp_path) == "agent started"
-        await watch.runs()
+        assert await read_output(python(program, watch.port), tmp_path) == "agent started"
+        await watch.wait_until_running()
         assert watch.still_runs()  # Some commands start an agent that must outlive them.
-        watch.let_it_end()
+        watch.end()
         await watch.has_ended()
 
 
 async def test_a_command_runs_without_a_configuration_file(tmp_path: Path) -> None:
-    assert await output(python("print(1)"), tmp_path / "missing") == "1"
+    assert await read_output(python("print(1)"), tmp_path / "missing") == "1"

@@ -23,10 +23,10 @@ PLACES = Places(Path("/home/ann/config.toml"), Path("/home/ann/state"), Path("/h
 )
 def test_a_path_begins_at_the_clients_directories(written: str, meant: str) -> None:
     environment = Environment({"HOME": "/home/ann"}, Path("/work/project"), PLACES)
-    assert environment.absolute(written) == Path(meant)
+    assert environment.absolute_path(written) == Path(meant)
 
 
-def test_the_repr_shows_no_variable() -> None:
+def test_the_repr_does_not_show_variables() -> None:
     assert "swordfish" not in repr(Environment({"API_KEY": "swordfish"}, Path("/"), PLACES))
 
 
@@ -41,7 +41,7 @@ def test_the_repr_shows_no_variable() -> None:
 )
 def test_only_the_own_home_is_expanded(written: str, meant: str) -> None:
     environment = Environment({"HOME": "/home/ann"}, Path("/work/project"), PLACES)
-    assert environment.expanded(written) == Path(meant)
+    assert environment.expand_path(written) == Path(meant)
 
 
 def test_a_process_describes_its_own_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_process_describes_its_own_environment(monkeypatch: pytest.MonkeyPatch
     assert environment.get("OF_A_TEST") == "set"
 
 
-def test_an_empty_environment_can_hold_no_file() -> None:
+def test_an_empty_environment_has_no_place_for_files() -> None:
     environment = empty_environment()
 
     assert not environment.variables

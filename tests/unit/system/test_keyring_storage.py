@@ -35,7 +35,7 @@ async def test_the_error_of_a_failing_keyring_has_its_type_only() -> None:
         await BoundedKeyring(BrokenKeyring).set("a", "canary")
 
 
-async def test_a_keyring_that_stores_nothing_is_detected() -> None:
+async def test_a_keyring_that_does_not_store_is_detected() -> None:
     with pytest.raises(KeyringError, match="does not keep"):
         await BoundedKeyring(ForgetfulKeyring).set("a", "canary")
 

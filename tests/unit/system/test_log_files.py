@@ -22,7 +22,7 @@ def append(path: Path, text: bytes) -> None:
     os.close(descriptor)
 
 
-def test_a_long_file_is_set_aside_by_the_next_session_and_a_session_in_it_goes_on(tmp_path: Path) -> None:
+def test_the_next_session_renames_a_long_file_and_its_writers_continue(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     append(log, b"older, and long\n")
     first = open_log(log)
@@ -40,7 +40,7 @@ def test_a_long_file_is_set_aside_by_the_next_session_and_a_session_in_it_goes_o
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_link_stays_and_its_file_is_set_aside(tmp_path: Path) -> None:
+def test_a_link_stays_and_its_file_is_renamed(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     link = tmp_path / "x.log"
     link.symlink_to(tmp_path / "logs" / "real.log")
@@ -61,6 +61,6 @@ def test_a_file_that_cannot_be_renamed_is_continued(tmp_path: Path) -> None:
     assert log.read_bytes() == b"long enough\nmore\n"
 
 
-def test_a_device_is_never_set_aside() -> None:
+def test_a_device_is_never_renamed() -> None:
     append(Path("/dev/null"), b"something long enough\n")
     assert Path("/dev/null").is_char_device()

@@ -18,7 +18,7 @@ import pytest
 from jumpseat.system.log_files import open_log as open_log_file
 from jumpseat.system.log_sink import LogSink
 from jumpseat.system.logs import MAX_LINES, Log, log_to, open_log
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from jumpseat.system.threads import run_blocking
 
 pytestmark = pytest.mark.slow
@@ -103,7 +103,7 @@ def test_each_log_has_its_own_level_and_sink(own: Path, tmp_path: Path) -> None:
     assert own.read_text().count("\n") == 1
 
 
-async def test_tasks_threads_and_callbacks_log_where_they_were_begun(own: Path, tmp_path: Path) -> None:
+async def test_tasks_threads_and_callbacks_use_the_log_of_their_creator(own: Path, tmp_path: Path) -> None:
     logs = {name: file_log(tmp_path / name) for name in ("one", "two")}
     loop = asyncio.get_running_loop()
 
@@ -147,9 +147,7 @@ def test_a_record_after_its_log_was_closed_goes_to_the_log_of_the_process(own: P
     assert (tmp_path / "session").read_text() == ""
 
 
-def test_a_sink_that_is_not_read_delays_nothing_and_loses_lines_with_their_count(
-    own: Path, output: Output
-) -> None:
+def test_a_sink_that_is_not_read_loses_lines_and_logs_their_number(own: Path, output: Output) -> None:
     log = open_log("info", LogSink(output.near))
     count = 5 * MAX_LINES
     began = time.monotonic()
@@ -186,7 +184,7 @@ def test_closing_does_not_wait_for_a_sink_that_is_not_read(output: Output) -> No
     assert time.monotonic() - began < 5
 
 
-def test_a_reader_that_is_gone_costs_its_own_lines_only(own: Path, tmp_path: Path) -> None:
+def test_a_reader_that_is_gone_loses_only_its_own_lines(own: Path, tmp_path: Path) -> None:
     read_fd, write_fd = os.pipe()
     gone = open_log("info", LogSink(write_fd))
     os.close(read_fd)
@@ -205,14 +203,14 @@ def test_a_file_is_appended_to_and_secrets_are_not_in_it(tmp_path: Path) -> None
     path.write_text("before\n")
     log = file_log(path)
     with log_to(log):
-        logger.info("the key is %s", hidden("swordfish-swordfish").reveal())
+        logger.info("the key is %s", register_secret("swordfish-swordfish").reveal())
     log.close()
     before, line = path.read_text().splitlines()
     assert before == "before"
     assert line.endswith("the key is ***")
 
 
-def test_a_named_pipe_without_a_reader_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_named_pipe_without_a_reader_is_refused_immediately(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OSError, match="No such device"):
         open_log_file(tmp_path / "fifo")

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from jumpseat.config import ProviderConfig, resolve
-from jumpseat.system.secrets import RECENT, KnownSecrets, Secret, SecretFilter, hidden, redact
+from jumpseat.system.secrets import RECENT, KnownSecrets, Secret, SecretFilter, redact, register_secret
 
 SECRET = "sk-test-hunter2-4711"
 
@@ -33,8 +33,8 @@ def log() -> tuple[logging.Logger, io.StringIO]:
 def test_a_secret_shows_its_value_through_reveal_only() -> None:
     secret = Secret(SECRET)
 
-    shown = f"{secret} {secret!r} {[secret]} {secret!s}" + "%s %r" % (secret, secret)  # noqa: UP031
-    assert SECRET not in shown
+    select_shown = f"{secret} {secret!r} {[secret]} {secret!s}" + "%s %r" % (secret, secret)  # noqa: UP031
+    assert SECRET not in select_shown
     assert repr(secret) == str(secret) == f"{secret}" == "***"
     assert secret.reveal() == SECRET
     assert not hasattr(secret, "__dict__")
@@ -61,14 +61,14 @@ def test_every_secret_is_removed_from_a_text_the_longer_one_first() -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [("api_key", "ollama"), ("headers.X-Title", "connection pool")])
-def test_a_dummy_key_and_an_ordinary_header_garble_no_text(key: str, value: str) -> None:
+def test_a_dummy_key_and_an_ordinary_header_do_not_garble_text(key: str, value: str) -> None:
     resolve("p", key, value, ProviderConfig())
 
     assert redact(f"ask {value} again") == f"ask {value} again"
 
 
 @pytest.mark.requirement("6:no-secrets-in-logs")
-def test_a_log_has_no_secret_in_its_message_or_its_arguments(
+def test_secrets_in_a_message_and_its_arguments_are_not_logged(
     log: tuple[logging.Logger, io.StringIO],
 ) -> None:
     logger, text = log
@@ -81,7 +81,7 @@ def test_a_log_has_no_secret_in_its_message_or_its_arguments(
 
 
 @pytest.mark.requirement("6:no-secrets-in-logs")
-def test_a_log_has_no_secret_in_its_traceback(log: tuple[logging.Logger, io.StringIO]) -> None:
+def test_secrets_in_a_traceback_are_not_logged(log: tuple[logging.Logger, io.StringIO]) -> None:
     logger, text = log
     resolve("p", "api_key", SECRET, ProviderConfig())
     try:
@@ -94,7 +94,7 @@ def test_a_log_has_no_secret_in_its_traceback(log: tuple[logging.Logger, io.Stri
     assert SECRET not in text.getvalue()
 
 
-def test_a_record_that_cannot_be_formatted_raises_nothing_and_shows_no_secret(
+def test_a_record_that_cannot_be_formatted_is_logged_without_secrets(
     log: tuple[logging.Logger, io.StringIO],
 ) -> None:
     logger, text = log
@@ -113,8 +113,8 @@ def test_other_records_are_unchanged(log: tuple[logging.Logger, io.StringIO]) ->
 
 
 @pytest.mark.requirement("6:no-secrets")
-def test_a_secret_that_no_configuration_holds_can_be_hidden_too() -> None:
-    assert hidden("token-from-elsewhere").reveal() == "token-from-elsewhere"
+def test_a_secret_outside_the_configuration_is_redacted_once_registered() -> None:
+    assert register_secret("token-from-elsewhere").reveal() == "token-from-elsewhere"
     assert redact("a token-from-elsewhere b") == "a *** b"
 
 
@@ -136,7 +136,7 @@ def test_a_secret_in_a_model_is_not_serialized() -> None:
 @pytest.mark.requirement("6:no-secrets", "10:secrets")
 @pytest.mark.parametrize("ensure_ascii", [True, False])
 def test_a_secret_is_found_in_a_json_text_too(ensure_ascii: bool) -> None:
-    hidden('sk "quoted" é 4711')
+    register_secret('sk "quoted" é 4711')
 
     assert redact(json.dumps({"key": 'sk "quoted" é 4711'}, ensure_ascii=ensure_ascii)) == '{"key": "***"}'
 
@@ -144,7 +144,7 @@ def test_a_secret_is_found_in_a_json_text_too(ensure_ascii: bool) -> None:
 @pytest.mark.requirement("6:no-secrets", "7:templates-in-urls")
 @pytest.mark.parametrize("spelled", ["sk/te+st= hunter2&4711", "sk%2Fte%2Bst%3D%20hunter2%264711"])
 def test_a_secret_is_found_in_its_url_encoded_form_too(spelled: str) -> None:
-    hidden("sk/te+st= hunter2&4711")
+    register_secret("sk/te+st= hunter2&4711")
 
     assert redact(f"GET http://h/v1?key={spelled} 401") == "GET http://h/v1?key=*** 401"
 
@@ -153,7 +153,7 @@ def test_a_secret_is_found_in_its_url_encoded_form_too(spelled: str) -> None:
 def test_replaced_tokens_are_forgotten_some_time_later_and_other_secrets_never() -> None:
     known = KnownSecrets()
 
-    def shown(values: Iterable[str]) -> list[str]:
+    def select_shown(values: Iterable[str]) -> list[str]:
         return [value for value in values if known.redact(value) != "***"]
 
     lasting = known.add(Secret("lasting-secret-4711")).reveal()
@@ -167,14 +167,14 @@ def test_replaced_tokens_are_forgotten_some_time_later_and_other_secrets_never()
         known.add(Secret(replaced[0]), short_lived=True)
 
     assert len(known._redacted) <= before + RECENT + 1
-    assert shown([lasting, in_use.reveal(), "lasting-and-short-lived"]) == []
-    assert shown(replaced) == replaced[1:-RECENT]
+    assert select_shown([lasting, in_use.reveal(), "lasting-and-short-lived"]) == []
+    assert select_shown(replaced) == replaced[1:-RECENT]
 
 
 def test_a_short_lived_value_that_is_configured_too_stays() -> None:
-    hidden("a-token-of-a-session", short_lived=True)
-    hidden("a-token-of-a-session")
+    register_secret("a-token-of-a-session", short_lived=True)
+    register_secret("a-token-of-a-session")
     for number in range(2 * RECENT):
-        hidden(f"another-token-{number:04}", short_lived=True)
+        register_secret(f"another-token-{number:04}", short_lived=True)
 
     assert redact("a-token-of-a-session") == "***"

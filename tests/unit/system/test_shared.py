@@ -18,46 +18,46 @@ class _Value:
         self.closed.set()
 
 
-async def test_holders_of_equal_keys_have_one_value_and_those_of_others_have_another() -> None:
+async def test_holders_of_equal_keys_share_one_value() -> None:
     shared = Shared()
-    one = shared.hold(("pool", "a"), _Value, _Value.close)
-    same = shared.hold(("pool", "a"), _Value, _Value.close)
-    other = shared.hold(("pool", "b"), _Value, _Value.close)
+    one = shared.acquire(("pool", "a"), _Value, _Value.close)
+    same = shared.acquire(("pool", "a"), _Value, _Value.close)
+    other = shared.acquire(("pool", "b"), _Value, _Value.close)
     assert one.value is same.value
     assert one.value is not other.value
 
 
 async def test_the_value_is_closed_with_its_last_holder_and_made_again_for_the_next() -> None:
     shared = Shared()
-    one, two = (shared.hold("key", _Value, _Value.close) for _ in range(2))
+    one, two = (shared.acquire("key", _Value, _Value.close) for _ in range(2))
     await one.release()
     await one.release()  # A second release must not count.
     assert not one.value.closed.is_set()
     await two.release()
     assert one.value.closed.is_set()
-    assert shared.hold("key", _Value, _Value.close).value is not one.value
+    assert shared.acquire("key", _Value, _Value.close).value is not one.value
 
 
 async def test_a_value_that_lingers_is_used_again_and_then_closed() -> None:
     shared = Shared(lingering=True)
-    one = shared.hold("key", _Value, _Value.close, linger=60)
+    one = shared.acquire("key", _Value, _Value.close, linger=60)
     await one.release()
-    again = shared.hold("key", _Value, _Value.close, linger=0.01)
+    again = shared.acquire("key", _Value, _Value.close, linger=0.01)
     assert again.value is one.value
     await again.release()
     async with asyncio.timeout(20):
         await one.value.closed.wait()
 
 
-async def test_of_many_values_of_a_kind_only_the_latest_linger() -> None:
+async def test_only_the_latest_values_of_a_kind_linger() -> None:
     shared = Shared(lingering=True)
-    held = [shared.hold(("list", number), _Value, _Value.close, linger=60, most=3) for number in range(5)]
-    other = shared.hold(("pool", 0), _Value, _Value.close, linger=60, most=1)
+    held = [shared.acquire(("list", number), _Value, _Value.close, linger=60, most=3) for number in range(5)]
+    other = shared.acquire(("pool", 0), _Value, _Value.close, linger=60, most=1)
     for each in (*held, other):
         await each.release()
     assert [each.value.closed.is_set() for each in (*held, other)] == [True, True, False, False, False, False]
 
-    new = shared.hold(("list", 5), _Value, _Value.close, linger=60, most=3)
+    new = shared.acquire(("list", 5), _Value, _Value.close, linger=60, most=3)
     async with asyncio.timeout(20):
         await held[2].value.closed.wait()
     await new.release()
@@ -67,8 +67,8 @@ async def test_of_many_values_of_a_kind_only_the_latest_linger() -> None:
 
 async def test_closing_ends_lingering_values_and_keeps_held_ones() -> None:
     shared = Shared(lingering=True)
-    lingering = shared.hold("lingering", _Value, _Value.close, linger=60)
-    held = shared.hold("held", _Value, _Value.close, linger=60)
+    lingering = shared.acquire("lingering", _Value, _Value.close, linger=60)
+    held = shared.acquire("held", _Value, _Value.close, linger=60)
     await lingering.release()
     await shared.aclose()
     assert lingering.value.closed.is_set()
@@ -77,8 +77,8 @@ async def test_closing_ends_lingering_values_and_keeps_held_ones() -> None:
     assert held.value.closed.is_set()
 
 
-async def test_the_store_of_a_single_client_keeps_no_value_after_its_last_holder() -> None:
-    held = Shared().hold("key", _Value, _Value.close, linger=60)
+async def test_values_of_a_single_client_are_closed_with_their_last_holder() -> None:
+    held = Shared().acquire("key", _Value, _Value.close, linger=60)
     await held.release()
     assert held.value.closed.is_set()
 
@@ -92,7 +92,7 @@ async def test_closing_waits_for_a_value_whose_last_holder_was_cancelled() -> No
         closed.set()
 
     shared = Shared()
-    release = asyncio.create_task(shared.hold("key", object, close).release())
+    release = asyncio.create_task(shared.acquire("key", object, close).release())
     async with asyncio.timeout(20):
         await closing.wait()
         release.cancel()
@@ -103,9 +103,9 @@ async def test_closing_waits_for_a_value_whose_last_holder_was_cancelled() -> No
     assert closed.is_set()
 
 
-async def test_no_text_shows_a_key_or_a_value() -> None:
+async def test_the_repr_shows_neither_keys_nor_values() -> None:
     shared = Shared()
-    held = shared.hold(("pool", "key-of-the-pool"), lambda: "a value", _nothing)
+    held = shared.acquire(("pool", "key-of-the-pool"), lambda: "a value", _nothing)
     assert "key-of-the-pool" not in f"{shared!r} {held!r}"
 
 
@@ -117,7 +117,7 @@ async def test_a_value_that_fails_to_close_is_reported_in_the_log(caplog: pytest
     async def fail(value: object) -> None:
         raise OSError("busy")
 
-    held = Shared().hold("key", object, fail)
+    held = Shared().acquire("key", object, fail)
     with caplog.at_level(logging.ERROR):
         await held.release()
     assert "a shared value failed to close" in caplog.text

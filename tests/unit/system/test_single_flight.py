@@ -26,7 +26,7 @@ class Work:
         return self.runs
 
 
-async def callers(flight: SingleFlight[int], work: Work, count: int) -> list[asyncio.Task[int]]:
+async def start_callers(flight: SingleFlight[int], work: Work, count: int) -> list[asyncio.Task[int]]:
     """Start callers that wait for the work."""
     tasks = [asyncio.create_task(flight.run(work)) for _ in range(count)]
     await asyncio.wait_for(work.began.wait(), WAIT_SECONDS)
@@ -35,7 +35,7 @@ async def callers(flight: SingleFlight[int], work: Work, count: int) -> list[asy
 
 async def test_callers_at_the_same_time_share_one_run_and_later_ones_start_another() -> None:
     flight, work = SingleFlight[int](), Work()
-    tasks = await callers(flight, work, 3)
+    tasks = await start_callers(flight, work, 3)
     work.may_end.set()
 
     assert await asyncio.gather(*tasks) == [1, 1, 1]
@@ -44,7 +44,7 @@ async def test_callers_at_the_same_time_share_one_run_and_later_ones_start_anoth
 
 async def test_a_cancelled_caller_leaves_the_work_to_the_others() -> None:
     flight, work = SingleFlight[int](), Work()
-    first, second = await callers(flight, work, 2)
+    first, second = await start_callers(flight, work, 2)
     first.cancel()
     with pytest.raises(asyncio.CancelledError) as caught:
         await first
@@ -56,7 +56,7 @@ async def test_a_cancelled_caller_leaves_the_work_to_the_others() -> None:
 
 async def test_the_last_cancelled_caller_ends_the_work_if_requested() -> None:
     flight, work = SingleFlight[int](ends_with_its_callers=True), Work()
-    (task,) = await callers(flight, work, 1)
+    (task,) = await start_callers(flight, work, 1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

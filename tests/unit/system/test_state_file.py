@@ -254,7 +254,7 @@ def test_a_wait_for_a_lock_ends_with_a_clear_error(file: StateFile) -> None:
         thread.join(10)
 
 
-def test_a_thread_that_holds_the_lock_may_take_it_again(file: StateFile) -> None:
+def test_a_thread_that_holds_the_lock_can_acquire_it_again(file: StateFile) -> None:
     with file.locked(), file.locked(1):
         file.write({"a": 1})
 

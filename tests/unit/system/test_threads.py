@@ -43,7 +43,7 @@ async def test_only_a_long_computation_runs_in_the_thread_and_it_keeps_its_conte
 async def test_a_session_waits_for_one_computation_of_another_at_most(gate: threading.Event) -> None:
     order: list[str] = []
 
-    async def blocked() -> None:
+    async def block() -> None:
         await compute(True, gate.wait, 20)
 
     async def flood() -> None:
@@ -52,7 +52,7 @@ async def test_a_session_waits_for_one_computation_of_another_at_most(gate: thre
     async def other() -> None:
         await compute(True, order.append, "other")
 
-    flooding = asyncio.create_task(session(blocked, *[flood] * 5))
+    flooding = asyncio.create_task(session(block, *[flood] * 5))
     await asyncio.sleep(0.01)
     waiting = asyncio.create_task(session(other))
     await asyncio.sleep(0.01)

@@ -26,16 +26,16 @@ class Ticks:
         await self._given.acquire()
         self.reached.clear()
 
-    def let_one_pass(self) -> None:
+    def release_one(self) -> None:
         """Trigger one tick."""
         self._given.release()
 
-    async def pass_by(self, count: int) -> None:
+    async def tick(self, count: int) -> None:
         """Trigger this many ticks, and wait until the watcher has handled each."""
         for _ in range(count):
             await asyncio.wait_for(self.reached.wait(), WAIT_SECONDS)
             self.reached.clear()
-            self.let_one_pass()
+            self.release_one()
         await asyncio.wait_for(self.reached.wait(), WAIT_SECONDS)
 
 
@@ -43,7 +43,7 @@ async def no_wait() -> None:
     """Tick immediately."""
 
 
-async def one(watcher: Watcher) -> frozenset[Path]:
+async def wait_for_change(watcher: Watcher) -> frozenset[Path]:
     async with asyncio.timeout(WAIT_SECONDS):
         return await anext(watcher)
 
@@ -75,7 +75,7 @@ async def test_any_change_of_a_file_is_noticed(tmp_path: Path, change: Callable[
     watcher = Watcher([path], tick=no_wait)
     change(path)
 
-    assert await one(watcher) == {path}
+    assert await wait_for_change(watcher) == {path}
 
 
 async def test_the_creation_and_the_removal_of_a_file_are_changes(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_the_creation_and_the_removal_of_a_file_are_changes(tmp_path: Path
 
     for change in (path.touch, path.unlink, path.touch):
         change()
-        assert await one(watcher) == {path}
+        assert await wait_for_change(watcher) == {path}
 
 
 async def test_only_the_changed_paths_are_reported(tmp_path: Path) -> None:
@@ -92,10 +92,10 @@ async def test_only_the_changed_paths_are_reported(tmp_path: Path) -> None:
     watcher = Watcher([first, second], tick=no_wait)
 
     second.touch()
-    assert await one(watcher) == {second}
+    assert await wait_for_change(watcher) == {second}
     first.touch()
     second.write_text("x")
-    assert await one(watcher) == {first, second}
+    assert await wait_for_change(watcher) == {first, second}
 
 
 async def test_a_change_is_reported_once_and_quiet_ticks_report_nothing(tmp_path: Path) -> None:
@@ -107,10 +107,10 @@ async def test_a_change_is_reported_once_and_quiet_ticks_report_nothing(tmp_path
             given.append(changed)  # noqa: PERF401 - it never ends; the test reads the changes so far
 
     task = asyncio.create_task(follow())
-    await ticks.pass_by(2)
+    await ticks.tick(2)
     assert given == []
     path.touch()
-    await ticks.pass_by(3)
+    await ticks.tick(3)
     assert given == [{path}]
 
     task.cancel()
@@ -124,7 +124,7 @@ async def test_a_replaced_file_is_reported_at_the_next_tick(tmp_path: Path) -> N
     waiting = asyncio.create_task(anext(Watcher([path], tick=ticks)))
     await asyncio.wait_for(ticks.reached.wait(), WAIT_SECONDS)
     replace(path)
-    ticks.let_one_pass()
+    ticks.release_one()
 
     assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
 
@@ -134,16 +134,16 @@ async def test_a_file_that_is_written_in_place_is_reported_once_it_is_stable(tmp
     path.write_text("content")
     waiting = asyncio.create_task(anext(Watcher([path], tick=ticks)))
     for text in ("", "half", "the whole"):
-        await ticks.pass_by(1)
+        await ticks.tick(1)
         path.write_text(text)
-    await ticks.pass_by(1)
+    await ticks.tick(1)
     assert not waiting.done()
-    ticks.let_one_pass()
+    ticks.release_one()
 
     assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
 
 
-async def test_a_cancelled_wait_loses_no_change(tmp_path: Path) -> None:
+async def test_a_cancelled_wait_does_not_lose_changes(tmp_path: Path) -> None:
     path, ticks = tmp_path / "file", Ticks()
     watcher = Watcher([path], tick=ticks)
     waiting = asyncio.create_task(anext(watcher))
@@ -154,8 +154,8 @@ async def test_a_cancelled_wait_loses_no_change(tmp_path: Path) -> None:
         await waiting
 
     for _ in range(2):
-        ticks.let_one_pass()
-    assert await one(watcher) == {path}
+        ticks.release_one()
+    assert await wait_for_change(watcher) == {path}
 
 
 async def test_a_missing_directory_is_a_missing_file(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_a_missing_directory_is_a_missing_file(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.touch()
 
-    assert await one(watcher) == {path}
+    assert await wait_for_change(watcher) == {path}
 
 
 @pytest.mark.requirement("10:did-change")
@@ -175,12 +175,12 @@ async def test_an_unsettled_change_is_returned_at_every_poll_while_it_is_recent(
     ticks = Ticks()
     watcher = Watcher([path], settled=False, tick=ticks)
     waiting = asyncio.create_task(anext(watcher))
-    await ticks.pass_by(2)
+    await ticks.tick(2)
     assert not waiting.done()
 
     path.write_text("b")  # Another write in the same tick of the clock does not change the time.
     for _ in range(2):
-        ticks.let_one_pass()
+        ticks.release_one()
         assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
         waiting = asyncio.create_task(anext(watcher))
     waiting.cancel()

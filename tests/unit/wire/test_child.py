@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.system.child import KEPT_LINES, MAX_LINE_BYTES, MAX_LINES_AT_ONCE
+from jumpseat.system.child import KEPT_LINES, MAX_LINE_BYTES, MAX_LINES_PER_CHUNK
 from jumpseat.wire import RpcError
 from jumpseat.wire.child import FramedChild
 from tests.fakes.language_server import FakeLanguageServer
@@ -86,7 +86,7 @@ async def test_its_environment_arguments_and_directory_are_exactly_those_given(
     child = await handlers.start(
         [*python(program), "a b", "$HOME"], {"ONE": "1", "LC_CTYPE": "C.UTF-8"}, directory=tmp_path
     )
-    await bounded(child.ended())
+    await bounded(child.wait_until_ended())
     assert handlers.log == [f"['a b', '$HOME'] ['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)}"]  # noqa: ASYNC240
 
 
@@ -129,7 +129,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing_behind(
     with pytest.raises(asyncio.CancelledError):
         await task
     for start in fake.starts:
-        await start.ended()
+        await start.wait_until_ended()
 
 
 # -- writing
@@ -145,8 +145,8 @@ async def test_a_program_that_stops_reading_is_ended_after_the_stall_time(
     # This exceeds the capacity of a pipe, so a blocking write would never return.
     child.peer.notify("huge", "x" * 10_000_000)
     assert await failure_of(task) == "it stopped reading what it was sent"
-    assert await bounded(child.ended()) == "it stopped reading what it was sent"
-    await fake.current.ended()
+    assert await bounded(child.wait_until_ended()) == "it stopped reading what it was sent"
+    await fake.current.wait_until_ended()
 
 
 async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, handlers: Handlers) -> None:
@@ -157,7 +157,7 @@ async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, 
     while child._taken() == child._sent:
         child.peer.notify("small", "x" * 5000)
     assert await failure_of(task) == "it stopped reading what it was sent"
-    await bounded(child.ended())
+    await bounded(child.wait_until_ended())
 
 
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "stalled"])
@@ -191,7 +191,7 @@ async def test_a_program_that_reads_slowly_is_not_ended(handlers: Handlers, is_s
             break
         assert child._stall is not timer, "it is checked again"
     if not is_slow:
-        assert await bounded(child.ended()) == "it stopped reading what it was sent"
+        assert await bounded(child.wait_until_ended()) == "it stopped reading what it was sent"
     await child.stop(0)
 
 
@@ -231,9 +231,9 @@ async def test_only_the_last_lines_of_many_are_kept(
 async def test_only_the_last_of_too_many_lines_are_reported_with_a_count(
     child: FramedChild, handlers: Handlers
 ) -> None:
-    lines = [str(number) for number in range(3 * MAX_LINES_AT_ONCE)]
-    child._take_stderr(b"begun")
-    child._take_stderr("".join(f"{line}\n" for line in lines).encode() + b"rest")
-    assert handlers.log == [f"({2 * MAX_LINES_AT_ONCE} lines were left out)", *lines[-MAX_LINES_AT_ONCE:]]
-    child._take_stderr(b" of it\n")
+    lines = [str(number) for number in range(3 * MAX_LINES_PER_CHUNK)]
+    child._handle_stderr(b"begun")
+    child._handle_stderr("".join(f"{line}\n" for line in lines).encode() + b"rest")
+    assert handlers.log == [f"({2 * MAX_LINES_PER_CHUNK} lines were left out)", *lines[-MAX_LINES_PER_CHUNK:]]
+    child._handle_stderr(b" of it\n")
     assert handlers.log[-1] == "rest of it"

@@ -36,7 +36,7 @@ async def test_stop_ends_its_input_and_waits_for_its_own_end(
     await bounded(child.stop(10 * PATIENCE_SECONDS))
     assert await failure_of(task) == "it was stopped"
     assert fake.current.saw_eof
-    await fake.current.ended()
+    await fake.current.wait_until_ended()
 
 
 async def test_a_program_that_ignores_the_end_of_its_input_gets_sigterm(handlers: Handlers) -> None:
@@ -75,9 +75,9 @@ async def test_a_program_that_ignores_sigterm_is_killed_with_all_it_started(
         await bounded(child.stop(0.4))
         took = time.monotonic() - began
         assert took >= 0.4
-        assert await bounded(child.ended()) == "it was stopped"
-        await fake.current.ended()
-        await grandchild.ended()
+        assert await bounded(child.wait_until_ended()) == "it was stopped"
+        await fake.current.wait_until_ended()
+        await grandchild.wait_until_ended()
         return took - 0.4
 
     await is_quick(seconds_beyond_what_it_may_take, within=AT_ONCE_SECONDS)
@@ -90,15 +90,15 @@ async def test_a_cancelled_stop_kills_it_at_once(fake: FakeLanguageServer, handl
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
             await child.stop(60)
-    assert await bounded(child.ended()) == "it was stopped"
+    assert await bounded(child.wait_until_ended()) == "it was stopped"
 
 
 async def test_stopping_a_dead_program_has_no_effect(child: FramedChild, fake: FakeLanguageServer) -> None:
     fake.exit(0)
-    await bounded(child.ended())
+    await bounded(child.wait_until_ended())
     await bounded(child.stop(60), 1)
     child.kill()
-    assert await bounded(child.ended()) == "it ended with exit code 0"
+    assert await bounded(child.wait_until_ended()) == "it ended with exit code 0"
 
 
 # -- the end of the parent
@@ -116,7 +116,7 @@ async def main():
         sys.argv[1:], env=os.environ,
         on_notification=lambda method, params: None, on_request=nothing, on_log=print,
     )
-    await child.ended()
+    await child.wait_until_ended()
 
 asyncio.run(main())
 """
@@ -128,7 +128,7 @@ async def test_kill_9_of_the_parent_leaves_no_child(fake: FakeLanguageServer) ->
         start = await fake.wait_for_start()
         assert start.pid != parent.pid
         parent.kill()
-        await start.ended()
+        await start.wait_until_ended()
         assert start.saw_eof
     finally:
         with contextlib.suppress(ProcessLookupError):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.system import unblocked
+from jumpseat.system import nonblocking
 from jumpseat.wire import HIGH_WATER, Transport, open_fds
 
 
@@ -269,7 +269,7 @@ async def test_descriptors_are_left_as_they_were_found(
 ) -> None:
     if not own_open_file:
         # This has the same effect as a system without /proc.
-        monkeypatch.setattr(unblocked, "_open_again", lambda descriptor, access: None)
+        monkeypatch.setattr(nonblocking, "_open_again", lambda descriptor, access: None)
     side, recorder = Side(kind), Recorder()
     others = [os.dup(side.near_read), os.dup(side.near_write)]
     transport = await recorder.open(side.near_read, side.near_write)

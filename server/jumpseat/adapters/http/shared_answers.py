@@ -10,7 +10,7 @@ from typing import Any
 
 from jumpseat.chat import ChatError
 from jumpseat.system.clock import Moment
-from jumpseat.system.shared import Held, Shared
+from jumpseat.system.shared import Reference, Shared
 from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 
 RECENT_SECONDS = 600.0
@@ -65,7 +65,7 @@ class SharedAnswers:
         """
         self._shared = shared
         self._on_change = on_change
-        self._held: dict[str, tuple[Hashable, Held[_Answer]]] = {}
+        self._held: dict[str, tuple[Hashable, Reference[_Answer]]] = {}
 
     @contextlib.contextmanager
     def recent(self) -> Iterator[None]:
@@ -95,7 +95,7 @@ class SharedAnswers:
         held = self._held.get(name)
         if held is None or held[0] != key:
             # Acquire the new value first, so that a request in progress for the same key continues.
-            new = self._shared.hold(("answer", key), _Answer, _Answer.aclose, linger=RECENT_SECONDS)
+            new = self._shared.acquire(("answer", key), _Answer, _Answer.aclose, linger=RECENT_SECONDS)
             new.value.listeners.add(self._on_change)
             self._held[name] = key, new
             if held is not None:
@@ -109,6 +109,6 @@ class SharedAnswers:
         for _, each in held.values():
             await self._release(each)
 
-    async def _release(self, held: Held[_Answer]) -> None:
+    async def _release(self, held: Reference[_Answer]) -> None:
         held.value.listeners.discard(self._on_change)
         await held.release()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote, unquote_plus, urlsplit
 
-from jumpseat.system.secrets import Secret, credentials_in_url, hidden
+from jumpseat.system.secrets import Secret, credentials_in_url, register_secret
 
 
 def join_url(base: str, path: str) -> str:
@@ -37,7 +37,7 @@ def hide_credentials(url: str) -> Sequence[Secret]:
     Returns:
         The credentials, to be kept alive while the URL is used.
     """
-    return [hidden(value, short_lived=True) for value in credentials_in_url(url)]
+    return [register_secret(value, short_lived=True) for value in credentials_in_url(url)]
 
 
 def host_of_template(url: str) -> str:

@@ -21,8 +21,8 @@ from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
 from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.http import HttpCall, HttpClient, stream_events
-from jumpseat.system.secrets import hidden
-from jumpseat.system.shared import Held
+from jumpseat.system.secrets import register_secret
+from jumpseat.system.shared import Reference
 from jumpseat.system.threads import run_blocking
 
 
@@ -85,7 +85,7 @@ class LocalAdapter(Adapter):
         self._model = identify(self._options.model_path)
         self.traits = ChatTraits(default_model=self._model.name, default_max_tokens=self._model.max_tokens)
         environment, path = config.origin.environment, self._options.model_path
-        file = installed_file(environment.places) if path is None else environment.absolute(path)
+        file = installed_file(environment.places) if path is None else environment.absolute_path(path)
         self.account = LocalAccount(provider, self._check_installed, file)
         self.capabilities = Capabilities(tool_calls=self._model.takes_tools, vision=False, thinking=False)
         self._facts = EndpointFacts(
@@ -93,7 +93,7 @@ class LocalAdapter(Adapter):
             parameters=merge_parameters(self._model.parameters, config.parameters),
             dropped=("reasoning_effort",),
         )
-        self._held: Held[SharedServer] | None = None
+        self._held: Reference[SharedServer] | None = None
 
     @property
     def provider_name(self) -> str:
@@ -189,7 +189,10 @@ class LocalAdapter(Adapter):
             f"{server.address}{path}",
             # llama.cpp closes the connection after a streamed answer although its headers promise to keep it
             # open; the next chat that reused it from the pool would fail. A new loopback connection is cheap.
-            headers={"authorization": f"Bearer {hidden(server.api_key).reveal()}", "connection": "close"},
+            headers={
+                "authorization": f"Bearer {register_secret(server.api_key).reveal()}",
+                "connection": "close",
+            },
             body=encode(request, self._facts),
             timeout=self._config.timeout,
         )

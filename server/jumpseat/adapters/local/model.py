@@ -14,7 +14,7 @@ from typing import Any
 from jumpseat.chat import DEFAULT_MAX_TOKENS, ConfigError
 from jumpseat.system.environment import Environment
 from jumpseat.system.paths import Places
-from jumpseat.system.regular_file import first_bytes
+from jumpseat.system.regular_file import read_first_bytes
 
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The name of the installed model's file, in the data directory and in its package."""
@@ -110,7 +110,7 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
         ConfigError: the file does not exist, or is not a GGUF file.
     """
     if model_path is not None:
-        file = environment.absolute(model_path)
+        file = environment.absolute_path(model_path)
         if (fault := fault_of_file(file)) is not None:
             key = f"providers.{provider}.model_path"
             raise ConfigError(
@@ -135,7 +135,7 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
 def fault_of_file(file: Path) -> str | None:
     """Return why llama.cpp could not run a file, as the end of a sentence; None if it is a GGUF file."""
     try:
-        is_gguf = first_bytes(file, len(_MAGIC)) == _MAGIC
+        is_gguf = read_first_bytes(file, len(_MAGIC)) == _MAGIC
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return None if is_gguf else "is not a GGUF file"

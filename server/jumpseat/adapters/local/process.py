@@ -193,6 +193,6 @@ class _Process(Child):
     def on_line(self, line: str) -> None:
         logger.debug("llama.cpp: %s", line)
 
-    def on_ended(self) -> None:
+    def on_end(self) -> None:
         if not self.reply.done():
             self.reply.set_result(b"")

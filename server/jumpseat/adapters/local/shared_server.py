@@ -10,7 +10,7 @@ from jumpseat.adapters.base.starts import StartBudget
 from jumpseat.adapters.local.process import PASSED_ON_VARIABLES, LocalServer
 from jumpseat.chat import ChatError, ConfigError, ServerError
 from jumpseat.system.environment import Environment
-from jumpseat.system.shared import Held
+from jumpseat.system.shared import Reference
 from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 from jumpseat.system.watch import stamp_of
 
@@ -93,7 +93,7 @@ class SharedServer:
         return server
 
 
-def hold_server(environment: Environment, path: Path, name: str) -> Held[SharedServer]:
+def hold_server(environment: Environment, path: Path, name: str) -> Reference[SharedServer]:
     """Return the process of a model file for this client, not started yet unless another client uses it.
 
     Args:
@@ -108,6 +108,6 @@ def hold_server(environment: Environment, path: Path, name: str) -> Held[SharedS
     # Include the file's stamp: another file at the same path is another model.
     key = ("local model", path, stamp_of(path), name, frozenset(variables.items()))
     # With `most`, a model that was replaced by another one does not linger in memory.
-    return environment.shared.hold(
+    return environment.shared.acquire(
         key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS, most=1
     )

@@ -6,12 +6,12 @@ import shlex
 
 from jumpseat.config.schema import ProviderConfig
 from jumpseat.config.sources.base import SourceError, ValueSource
-from jumpseat.system.commands import CommandError, output_of
+from jumpseat.system.commands import CommandError, run_command_line
 
 
 async def _read(line: str, table: ProviderConfig) -> str:
     try:
-        return await output_of(line, table.origin.directory, table.origin.environment)
+        return await run_command_line(line, table.origin.directory, table.origin.environment)
     except CommandError as error:
         raise SourceError(
             str(error), "Run it in a terminal to see what it writes; its output is never logged."

@@ -12,7 +12,7 @@ MAX_FILE_BYTES = 64 * 1024
 
 
 async def _read(name: str, table: ProviderConfig) -> str:
-    path = table.origin.directory / table.origin.environment.expanded(name)
+    path = table.origin.directory / table.origin.environment.expand_path(name)
     return await on_a_thread(lambda: _content(name, path), f"reading {name}")
 
 

@@ -36,7 +36,7 @@ DID_CHANGE = "conversations/didChange"
 async def conversations_list(session: Session, call: MethodCall[ConversationsListParams]) -> dict[str, Any]:
     """Return a page of the kept conversations, the last changed first."""
     params, library = call.params, session.library
-    directory = None if params.cwd is None else str(session.environment.absolute(params.cwd))
+    directory = None if params.cwd is None else str(session.environment.absolute_path(params.cwd))
     # The first use of the index belongs in the thread too, because it imports SQLite.
     page = await _call_store(
         lambda: library.index.page(

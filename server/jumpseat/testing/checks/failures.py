@@ -28,7 +28,7 @@ from jumpseat.chat import (
     StreamEvent,
     TextDeltaEvent,
 )
-from jumpseat.system.secrets import SHORTEST_HIDDEN
+from jumpseat.system.secrets import SHORTEST_REDACTED
 from jumpseat.testing.laws import assert_laws, check
 from jumpseat.testing.stage import ContractBase, Stage, bounded
 from jumpseat.testing.upstream import Gate, Reply
@@ -113,8 +113,8 @@ class FailureChecks(ContractBase):
         script = self.answers()
         if self.secret is None:
             pytest.skip("this contract has no `secret`")
-        long_enough = len(self.secret) >= SHORTEST_HIDDEN
-        check(long_enough, f"the contract's `secret` must have {SHORTEST_HIDDEN} characters or more.")
+        long_enough = len(self.secret) >= SHORTEST_REDACTED
+        check(long_enough, f"the contract's `secret` must have {SHORTEST_REDACTED} characters or more.")
         async with self.stage() as stage:
             stage.answer(script.error_answer(401, f"Incorrect API key provided: {self.secret}."))
             error = await stage.failure(self.hello())

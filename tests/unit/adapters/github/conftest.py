@@ -12,7 +12,7 @@ from jumpseat.adapters.github.copilot.credential import CopilotCredential
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.http import HttpClient
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from jumpseat.testing.upstream import FakeUpstream
 from tests.unit.adapters.github.hand_clock import HandClock
 
@@ -40,7 +40,7 @@ def clock() -> HandClock:
 @pytest.fixture
 def app_sign_in() -> SignIn:
     """Return a sign-in whose token has to be exchanged."""
-    return SignIn(hidden("ghu_canary-of-the-app-4711"), "file")
+    return SignIn(register_secret("ghu_canary-of-the-app-4711"), "file")
 
 
 @pytest.fixture

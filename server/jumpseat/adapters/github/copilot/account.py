@@ -29,7 +29,7 @@ from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError, ModelInfo
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from jumpseat.system.shared import Held
+from jumpseat.system.shared import Reference
 from jumpseat.system.single_flight import WorkCancelled
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class CopilotAccount(Account):
         self._catalogue = catalogue
         self._store = token_store_of(config.origin.environment)
         self._sign_ins = SignInSearch(hosts, config, self._store)
-        self._held: Held[CopilotCredential] | None = None
+        self._held: Reference[CopilotCredential] | None = None
         self._reported: AuthStatus | None = None
 
     # -- for the adapter
@@ -221,7 +221,7 @@ class CopilotAccount(Account):
         directory = self._store.path.parent
         limit = self._http.connect_seconds
         key = ("Copilot", self._hosts, self._options.client_id, sign_in.key, network, limit, directory)
-        held = self._config.origin.environment.shared.hold(
+        held = self._config.origin.environment.shared.acquire(
             key,
             lambda: CopilotCredential(
                 self._http.make_detached(), self._hosts, sign_in, directory, headers=self._headers()
@@ -236,7 +236,7 @@ class CopilotAccount(Account):
             self._catalogue.forget()
         await self._release(before)
 
-    async def _release(self, held: Held[CopilotCredential] | None) -> None:
+    async def _release(self, held: Reference[CopilotCredential] | None) -> None:
         if held is not None:
             if self._held is None or self._held.value is not held.value:
                 held.value.listeners.discard(self._changed)

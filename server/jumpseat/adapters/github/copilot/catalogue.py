@@ -18,7 +18,7 @@ from jumpseat.adapters.github.copilot.models import CHAT_COMPLETIONS, plans_hint
 from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import AuthorizationError, ChatError, ModelInfo, ProtocolError, RequestError
 from jumpseat.system.clock import Moment
-from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.secrets import Secret, register_secret
 
 logger = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ class CopilotCatalogue:
         left = float(expires_at) - time.time() if isinstance(expires_at, int | float) else FRESH_SECONDS
         # `expires_at` is by the service's clock, which may differ, so cap it like the list's freshness.
         left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
-        return AutoSession(model, hidden(token, short_lived=True), Moment.now(), left)
+        return AutoSession(model, register_secret(token, short_lived=True), Moment.now(), left)
 
 
 def auto_row(provider: str) -> ModelInfo:

@@ -19,8 +19,8 @@ from jumpseat.adapters.github.sign_in.store import still_there
 from jumpseat.chat import ConfigError
 from jumpseat.system.clock import Clock
 from jumpseat.system.paths import make_private
-from jumpseat.system.secrets import Secret, hidden
-from jumpseat.system.state_file import StateError, StateFile, erased
+from jumpseat.system.secrets import Secret, register_secret
+from jumpseat.system.state_file import StateError, StateFile, try_erase
 from jumpseat.system.threads import run_blocking
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class SharedTokenFile:
             return None
         try:
             return CopilotToken(
-                secret=hidden(content["token"], short_lived=True),
+                secret=register_secret(content["token"], short_lived=True),
                 data_host=self._hosts.data_host(content["data_host"]),
                 obtained_at=float(content["obtained_at"]),
                 refresh_at=float(content["refresh_at"]),
@@ -156,4 +156,4 @@ def _digest(*parts: str) -> str:
 def _erase(directory: Path, prefix: str) -> list[Path]:
     """Remove the files with this prefix, including temporary and broken ones; return those that remain."""
     candidates = [*directory.glob(f"{prefix}*"), *directory.glob(f".{prefix}*")]
-    return [path for path in candidates if path.suffix != ".lock" and not erased(path)]
+    return [path for path in candidates if path.suffix != ".lock" and not try_erase(path)]

@@ -137,5 +137,5 @@ class SignInSearch:
             general=general,
         )
         for sign_in in found.sign_ins:
-            environment.keep_back(sign_in.token)
+            environment.withhold(sign_in.token)
         return found

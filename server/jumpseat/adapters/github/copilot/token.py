@@ -11,7 +11,7 @@ from jumpseat.adapters.github.errors import exchange_error, no_json
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.http import HttpAnswer, HttpClient
 from jumpseat.system.clock import Clock
-from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.secrets import Secret, register_secret
 
 MARGIN_SECONDS = 300.0
 """The time before its expiry at which a token is replaced: a chat that starts now may run for minutes."""
@@ -113,7 +113,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
     # A token with a short life is used for half of it, or every call would request a new one.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
-        secret=hidden(token, short_lived=True),
+        secret=register_secret(token, short_lived=True),
         data_host=hosts.data_host(endpoints.get("api") if isinstance(endpoints, dict) else None),
         obtained_at=now,
         refresh_at=now + refresh_in,

@@ -15,8 +15,8 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.templates import is_template
-from jumpseat.system.commands import environment_of_commands, existing
-from jumpseat.system.secrets import hidden, names_credential
+from jumpseat.system.commands import command_environment, existing_or_root
+from jumpseat.system.secrets import names_credential, register_secret
 
 PROGRAM = "copilot-language-server"
 INSTALL = f"npm install -g @github/{PROGRAM}"
@@ -61,7 +61,7 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
         program = config.origin.environment.which(name)
     else:
         # Do not resolve it in the working directory, which may be another author's workspace.
-        path = directory_of(config) / config.origin.environment.expanded(name)
+        path = directory_of(config) / config.origin.environment.expand_path(name)
         program = str(path) if path.exists() else None
     if program is None:
         raise _missing(provider, name, is_configured=command is not None)
@@ -98,7 +98,7 @@ def ignored_keys(provider: str, config: ProviderConfig) -> list[str]:
 
 def directory_of(config: ProviderConfig) -> Path:
     """Return the directory in which the program runs, and to which the table's paths are relative."""
-    return existing(config.origin.directory)
+    return existing_or_root(config.origin.directory)
 
 
 async def environment_of(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
@@ -117,10 +117,10 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
     own = {name: value for name, value in variables if name.upper().startswith(_ITS_OWN)}
     for name, value in own.items():
         if names_credential(name):
-            environment.keep_back(hidden(value.strip()))  # The program may write it to its stderr.
-    env = environment_of_commands(environment) | own
+            environment.withhold(register_secret(value.strip()))  # The program may write it to its stderr.
+    env = command_environment(environment) | own
     if config.ca_file is not None:
-        certificates = environment.expanded(config.ca_file)
+        certificates = environment.expand_path(config.ca_file)
         if not certificates.is_absolute():
             raise ConfigError(
                 f"providers.{provider}.ca_file is a relative path.",

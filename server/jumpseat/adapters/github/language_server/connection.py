@@ -58,9 +58,9 @@ class ServerConnection:
         """The reason why the server ended, as sentences that continue "The last time"; None while it runs."""
         return None if self._child.why is None else f"{self._child.why}.{last_words(self._child)}"
 
-    async def ended(self) -> str:
+    async def wait_until_ended(self) -> str:
         """Wait for the server to end, and return the reason as a clause: "it was killed by signal 9"."""
-        return await self._child.ended()
+        return await self._child.wait_until_ended()
 
     async def request(self, method: str, params: Any = None, *, seconds: float | None) -> Any:
         """Send a request, and wait for the response. Cancelling the caller cancels the request.

@@ -30,7 +30,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.provider_errors import clean_message
 from jumpseat.http import HttpAnswer, HttpCall, HttpClient, error_from_response, fetch
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock
-from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.secrets import Secret, register_secret
 
 DEFAULT_CLIENT_ID = "Iv1.b507a08c87ecfe98"
 """The GitHub App of GitHub's own Copilot plug-ins. The exchange accepts tokens of few other apps."""
@@ -123,7 +123,7 @@ class DeviceFlow:
             expires_at=datetime.fromtimestamp(self._clock.now() + lifetime, UTC),
             interval_seconds=_interval(body.get("interval")),
         )
-        return DeviceCode(prompt, hidden(device_code, short_lived=True), started + lifetime)
+        return DeviceCode(prompt, register_secret(device_code, short_lived=True), started + lifetime)
 
     async def wait(self, device: DeviceCode) -> Secret:
         """Poll until the user has signed in, and return the GitHub token.
@@ -208,7 +208,7 @@ class DeviceFlow:
         token = body.get("access_token")
         if answer.status >= 400 or not (isinstance(token, str) and _TOKEN.fullmatch(token)):
             raise no_json(self._hosts)
-        return hidden(token)
+        return register_secret(token)
 
     def _trusted(self, page: object) -> str:
         """Return the sign-in page's URL if it is on the configured host.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.secrets import Secret, register_secret
 from jumpseat.wire import read_json
 
 if TYPE_CHECKING:
@@ -148,5 +148,5 @@ def _opened(path: Path) -> sqlite3.Connection:
 def _token(value: Any) -> Secret | None:
     if isinstance(value, str) and value.startswith(GITHUB_TOKEN_PREFIXES) and value.isascii():
         text = value.strip()
-        return hidden(text) if len(text) >= 8 else None
+        return register_secret(text) if len(text) >= 8 else None
     return None

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from jumpseat.system.commands import CommandError, existing, run
+from jumpseat.system.commands import CommandError, existing_or_root, run
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.secrets import Secret, register_secret
 from jumpseat.system.threads import run_blocking
 
 GH_SECONDS = 5.0
@@ -44,7 +44,7 @@ async def gh_token(host: str, environment: Environment, *, seconds: float = GH_S
     env |= {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1"}
 
     def located() -> tuple[str | None, Path]:
-        return environment.which("gh"), existing(environment.directory)
+        return environment.which("gh"), existing_or_root(environment.directory)
 
     try:
         program, directory = await run_blocking(located, within=seconds)
@@ -55,4 +55,4 @@ async def gh_token(host: str, environment: Environment, *, seconds: float = GH_S
         text = await run(argv, env=env, directory=directory, umask=umask, seconds=seconds)
     except (CommandError, TimeoutError):
         return None
-    return hidden(text) if _TOKEN.fullmatch(text) else None
+    return register_secret(text) if _TOKEN.fullmatch(text) else None

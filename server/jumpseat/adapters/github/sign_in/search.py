@@ -23,7 +23,7 @@ from jumpseat.adapters.github.sign_in.gh_command import gh_token
 from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.adapters.github.sign_in.tokens import SignIn, check_usable, is_usable
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.secrets import Secret, register_secret
 from jumpseat.system.threads import run_blocking
 
 CODESPACES_VARIABLE = "CODESPACES"
@@ -102,7 +102,7 @@ def _of_environment(hosts: GitHubHosts, environment: Environment, names: Sequenc
     if hosts.authority != (environment.get("GH_HOST").strip().lower() or DOTCOM):
         return []
     values = {name: environment.get(name).strip() for name in names}
-    return [SignIn(hidden(value), f"env:{name}") for name, value in values.items() if value]
+    return [SignIn(register_secret(value), f"env:{name}") for name, value in values.items() if value]
 
 
 async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[str]) -> Sequence[SignIn]:

@@ -17,7 +17,7 @@ from jumpseat.chat import AuthenticationError, ConfigError
 from jumpseat.system.environment import Environment
 from jumpseat.system.keyring_storage import BoundedKeyring, KeyringError, system_keyring
 from jumpseat.system.paths import Places
-from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.secrets import Secret, register_secret
 from jumpseat.system.state_file import StateError, StateFile
 from jumpseat.system.threads import run_blocking
 
@@ -93,10 +93,12 @@ class TokenStore:
                     provider=hosts.provider,
                     hint=f"Unlock the keyring, or run `{hosts.login_command}` again.",
                 ) from None
-            return StoredSignIn(hidden(secret), "keyring", login) if secret else StoredSignIn()
+            return StoredSignIn(register_secret(secret), "keyring", login) if secret else StoredSignIn()
         token = entry.get("token")
         return (
-            StoredSignIn(hidden(token), "file", login) if isinstance(token, str) and token else StoredSignIn()
+            StoredSignIn(register_secret(token), "file", login)
+            if isinstance(token, str) and token
+            else StoredSignIn()
         )
 
     async def write(self, hosts: GitHubHosts, token: Secret, *, login: str | None = None) -> Storage:

@@ -19,7 +19,7 @@ from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import AuthenticationError, AuthorizationError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from jumpseat.system.shared import Shared
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.emulator import CopilotEmulator
@@ -140,7 +140,7 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     if named == "config":
         table = {"github_token": UNKNOWN_TOKEN}
     elif named == "file":
-        await token_store_of(here()).write(person.hosts, hidden(UNKNOWN_TOKEN))
+        await token_store_of(here()).write(person.hosts, register_secret(UNKNOWN_TOKEN))
     else:
         monkeypatch.setenv("COPILOT_GITHUB_TOKEN", UNKNOWN_TOKEN)
         monkeypatch.setenv("GH_HOST", person.host)
@@ -262,7 +262,7 @@ async def test_a_store_that_another_process_changed_is_read_again(
     assert (await account.auth_status()).state == "signed_out"
     store = token_store_of(here())
 
-    await store.write(person.hosts, hidden(emulator.issue_token("octocat")), login="octocat")
+    await store.write(person.hosts, register_secret(emulator.issue_token("octocat")), login="octocat")
     await account.files_changed()
     await account.files_changed()
     await store.delete(person.hosts)
@@ -278,7 +278,7 @@ async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
     store = token_store_of(here())
-    await store.write(person.hosts, hidden(emulator.issue_token("octocat")))
+    await store.write(person.hosts, register_secret(emulator.issue_token("octocat")))
     account = person.account()
     await account.bearer()
     assert len(list((home / "auth").glob("copilot_token.*.json"))) == 1
@@ -294,12 +294,12 @@ async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
 async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
-    await token_store_of(here()).write(person.hosts, hidden(emulator.issue_token("octocat")))
+    await token_store_of(here()).write(person.hosts, register_secret(emulator.issue_token("octocat")))
     account = person.account()
     await account.bearer()
     other = Person(emulator, home, "work")
 
-    await token_store_of(here()).write(other.hosts, hidden(emulator.issue_token("octocat")))
+    await token_store_of(here()).write(other.hosts, register_secret(emulator.issue_token("octocat")))
     await account.files_changed()
 
     assert person.reported == []
@@ -313,7 +313,7 @@ async def test_a_change_of_an_unused_store_causes_no_search(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()
-    await token_store_of(here()).write(person.hosts, hidden(emulator.issue_token("octocat")))
+    await token_store_of(here()).write(person.hosts, register_secret(emulator.issue_token("octocat")))
     await account.files_changed()
 
     assert (person.reported, emulator.seen) == ([], [])

@@ -13,7 +13,7 @@ from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
 from jumpseat.adapters.github.copilot.credential import FINAL_SECONDS, CopilotCredential
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.unit.adapters.github.conftest import Make
 from tests.unit.adapters.github.hand_clock import HandClock
@@ -48,7 +48,7 @@ def paths(upstream: FakeUpstream) -> list[str]:
 @pytest.fixture
 def make_of(make: Make) -> MakeOf:
     """Return a function that creates the credential of a token."""
-    return lambda token: make(sign_in=SignIn(hidden(token), "file", "stored-name"))
+    return lambda token: make(sign_in=SignIn(register_secret(token), "file", "stored-name"))
 
 
 @pytest.mark.requirement("8:token-kinds")

@@ -19,7 +19,7 @@ from jumpseat.config import ProviderConfig, TableOrigin
 from jumpseat.http import HttpClient
 from jumpseat.system.environment import Environment
 from jumpseat.system.paths import Places
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from jumpseat.system.shared import Shared
 from jumpseat.testing.upstream import Gate
 from tests.emulator import CopilotEmulator
@@ -233,7 +233,7 @@ async def test_sessions_of_one_account_and_one_editor_share_the_list_of_models(
 async def signed_in(sessions: Sessions, number: int) -> list[CopilotAdapter]:
     """Return sessions with one of jumpseat's own sign-ins in the store."""
     adapters = [sessions.new({"JUMPSEAT_HOME": str(sessions.home)}) for _ in range(number)]
-    token = hidden(sessions.emulator.issue_token("octocat"))
+    token = register_secret(sessions.emulator.issue_token("octocat"))
     store = token_store_of(adapters[0]._config.origin.environment)
     await store.write(adapters[0]._hosts, token, login="octocat")
     return adapters

@@ -92,7 +92,7 @@ async def test_a_closed_adapter_has_no_process_and_starts_none(fake: FakeLanguag
     await adapter.account.auth_status()
 
     await adapter.aclose()
-    await fake.current.ended()
+    await fake.current.wait_until_ended()
 
     assert (await adapter.account.auth_status()).state == "signed_out"
     assert len(fake.starts) == 1

@@ -78,7 +78,7 @@ async def test_a_restarted_server_is_checked_for_conversations_again(
     running = adapter._server.running
     assert running is not None
     fake.kill()
-    await running.ended()
+    await running.wait_until_ended()
     for method in CONVERSATIONS:
         fake.on(method, lambda params, method=method: fake.default(method, params))
 

@@ -25,7 +25,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config
 from jumpseat.providers import KINDS
 from jumpseat.system.environment import environment_of_process
-from jumpseat.system.secrets import hidden, redact
+from jumpseat.system.secrets import redact, register_secret
 from tests.environments import environment_with
 
 INSTALL_LINE = "npm install -g @github/copilot-language-server"
@@ -56,12 +56,12 @@ def fault(home: Path, text: str) -> str:
 
 
 def environment(
-    config: ProviderConfig, environ: Mapping[str, str], *, kept_back: Collection[str] = ()
+    config: ProviderConfig, environ: Mapping[str, str], *, withheld: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the environment of a client's program; some variables, and `SECRET`, are kept back."""
     of_client = environment_with(environ)
-    of_client.keep_back(hidden(SECRET))
-    of_client.kept_back.update(config.origin.environment.kept_back, kept_back)
+    of_client.withhold(register_secret(SECRET))
+    of_client.withheld.update(config.origin.environment.withheld, withheld)
     config.within(of_client)
     return asyncio.run(environment_of("cls", config, Values("cls", config)))
 
@@ -211,7 +211,7 @@ def test_the_process_gets_the_environment_without_keys_of_other_providers(home: 
         "SOMETHING": SECRET,
     }
     table = configured(home, "")
-    assert environment(table, {**kept, **others}, kept_back={"MY_CORPORATE_SECRET"}) == kept
+    assert environment(table, {**kept, **others}, withheld={"MY_CORPORATE_SECRET"}) == kept
 
 
 @pytest.mark.requirement("language-server:environment")
@@ -222,7 +222,7 @@ def test_the_process_gets_the_servers_own_variables_and_secrets(home: Path) -> N
         "GH_COPILOT_SERVER_URL": "http://127.0.0.1:1",
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
-    assert environment(configured(home, ""), own, kept_back={"GH_COPILOT_TOKEN"}) == own
+    assert environment(configured(home, ""), own, withheld={"GH_COPILOT_TOKEN"}) == own
 
 
 @pytest.mark.requirement("language-server:no-secrets")

@@ -11,7 +11,7 @@ import pytest
 from jumpseat.adapters.github.language_server import server as server_module
 from jumpseat.adapters.github.language_server.connection import MAX_LINE_CHARACTERS
 from jumpseat.chat import ConnectionError
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.harness import (
@@ -51,7 +51,7 @@ async def test_a_request_returns_the_servers_result_or_error(
 
 @pytest.mark.requirement("language-server:no-secrets")
 async def test_the_message_of_an_error_has_no_secrets(harness: Harness, fake: FakeLanguageServer) -> None:
-    hidden(SECRET)
+    register_secret(SECRET)
     fake.on("refuse", RpcError(1001, f"bad token {GITHUB_TOKEN} and {SECRET}."))
     connection = await harness.connection()
     with pytest.raises(RpcError) as caught:
@@ -123,7 +123,7 @@ async def test_progress_arrives_by_token_in_order_and_early_reports_are_kept(
 async def test_its_stderr_is_in_the_log_without_secrets(
     harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hidden(SECRET)
+    register_secret(SECRET)
     caplog.set_level(logging.INFO)
     connection = await harness.connection()
     fake.stderr(
@@ -131,7 +131,7 @@ async def test_its_stderr_is_in_the_log_without_secrets(
     )
     fake.exit(0)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        await connection.ended()
+        await connection.wait_until_ended()
     lines = [record.getMessage() for record in caplog.records if record.name == server_module.logger.name]
     assert lines[-4:] == [
         "cls: plain words",
@@ -146,7 +146,7 @@ async def test_its_stderr_is_in_the_log_without_secrets(
 async def test_a_secret_at_the_cut_of_a_long_line_is_redacted_whole(
     harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture, before: int
 ) -> None:
-    hidden(SECRET)
+    register_secret(SECRET)
     caplog.set_level(logging.INFO)
     task = await started_request(await harness.connection(), fake)
     fake.stderr(f"{'x' * before}{SECRET}{'y' * 30_000}\n")

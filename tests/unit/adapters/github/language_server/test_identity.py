@@ -276,10 +276,10 @@ async def test_a_failed_check_does_not_refuse_a_chat(user: User) -> None:
 async def test_a_restarted_server_is_checked_again(user: User) -> None:
     await user.require()
     user.fake.kill()
-    await user.fake.current.ended()
+    await user.fake.current.wait_until_ended()
     first = user.server.running
     if first is not None:
-        await first.ended()
+        await first.wait_until_ended()
     user.fake.status = {"status": "NotSignedIn"}
 
     with pytest.raises(AuthenticationError):

@@ -13,7 +13,7 @@ from jumpseat.adapters.base import ClientInfo
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.server import editor_info
 from jumpseat.chat import ConfigError
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.harness import GITHUB_TOKEN, POSIX, SECRET, Harness, Harnesses
 
@@ -155,7 +155,7 @@ async def test_no_other_providers_key_is_in_the_environment_and_no_key_in_the_ar
     monkeypatch.setenv("GH_COPILOT_TOKEN", "its-own")
     table = {"env": {"FOR_IT": "alone"}, "proxy": f"http://me:{SECRET}@proxy.corp:1"}
     harness = harnesses.make(**table)
-    harness.environment.keep_back(hidden(SECRET))
+    harness.environment.withhold(register_secret(SECRET))
     await harness.connection()
     (start,) = fake.starts
     assert start.env["GH_COPILOT_TOKEN"] == "its-own"

@@ -14,7 +14,7 @@ from jumpseat.adapters.base.starts import MAX_STARTS
 from jumpseat.adapters.github.language_server import server as server_module
 from jumpseat.adapters.github.language_server.connection import MAX_WORDS_CHARACTERS
 from jumpseat.chat import ConnectionError
-from jumpseat.system.secrets import hidden
+from jumpseat.system.secrets import register_secret
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.unit.adapters.github.language_server.harness import (
@@ -66,7 +66,7 @@ async def test_a_server_that_exits_at_once_is_reported_with_its_exit_code_and_la
 async def test_the_last_stderr_lines_are_reported_bounded_and_without_secrets(
     harnesses: Harnesses, tmp_path: Path
 ) -> None:
-    hidden(SECRET)
+    register_secret(SECRET)
     lines = ["no " * 1000, f"password {SECRET}", f"token {GITHUB_TOKEN}", "the end"]
     program = script(tmp_path / "server", "".join(["#!/bin/sh\n", *(f"echo {x} >&2\n" for x in lines)]))
     hint = (await harnesses.make(command=[str(program)]).failure()).hint or ""
@@ -82,7 +82,7 @@ async def test_a_server_that_refuses_initialize_is_reported_with_its_message_and
     error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert error.message.endswith("refuses to start: The extension host is on fire.")
-    await fake.starts[0].ended()
+    await fake.starts[0].wait_until_ended()
     assert harness.server.running is None
 
 
@@ -99,7 +99,7 @@ async def test_a_server_that_never_answers_initialize_is_ended_and_reported(
         assert f"not ready within {seconds:g} s" in error.message
         if "initialize" in fake.methods:
             break  # Otherwise the machine was too busy to start the fake in time.
-    await fake.starts[0].ended()
+    await fake.starts[0].wait_until_ended()
 
 
 @pytest.mark.requirement("language-server:failed-start")
@@ -141,7 +141,7 @@ async def test_a_server_that_prints_before_it_is_ready_is_reported(
     error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert "it sent something that is not a message" in error.message
-    await fake.starts[0].ended()
+    await fake.starts[0].wait_until_ended()
 
 
 @pytest.mark.requirement("language-server:failed-start", "language-server:restart")
@@ -157,7 +157,7 @@ async def test_a_failed_start_does_not_prevent_the_next(harness: Harness, fake: 
         connection = await harness.connection()
         fake.exit(3)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await connection.ended()
+            await connection.wait_until_ended()
         if number < MAX_STARTS:
             await harness.connection()
     assert ((await harness.failure()).hint or "").endswith(" The last time it ended with exit code 3.")

@@ -92,7 +92,7 @@ async def test_garbage_in_mid_chat_ends_the_server_and_the_next_use_starts_it(
     error = await failure_of(task)
     assert isinstance(error, ProtocolError)
     assert "not a message" in error.message
-    await fake.starts[0].ended()
+    await fake.starts[0].wait_until_ended()
     assert (await harness.connection()).running
     assert len(fake.starts) == 2
 
@@ -127,7 +127,7 @@ async def test_a_server_is_started_at_most_five_times_in_three_minutes(
         harness.now += 10
         fake.exit(1)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await connection.ended()
+            await connection.wait_until_ended()
         assert len(fake.starts) == number + 1
     error = await harness.failure()
     assert isinstance(error, ConnectionError)

@@ -40,8 +40,8 @@ async def test_a_server_ends_by_itself_after_the_shutdown_request(
         await harness.server.aclose()
     assert fake.methods[-2:] == ["shutdown", "exit"]
     assert not connection.running
-    await fake.starts[0].ended()
-    await grandchild.ended()
+    await fake.starts[0].wait_until_ended()
+    await grandchild.wait_until_ended()
     error = await harness.failure()
     assert "was ended" in error.message
     assert len(fake.starts) == 1
@@ -61,8 +61,8 @@ async def test_a_server_that_ignores_the_shutdown_is_killed_with_its_children_in
         began = time.monotonic()
         await other.server.aclose()
         took = time.monotonic() - began
-        await fake.current.ended()
-        await grandchild.ended()
+        await fake.current.wait_until_ended()
+        await grandchild.wait_until_ended()
         return took
 
     await is_quick(seconds_until_it_is_closed, within=CLOSE_SECONDS + AT_ONCE_SECONDS)
@@ -80,8 +80,8 @@ async def test_a_cancelled_close_kills_the_server_at_once(
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await harness.server.aclose()
-    await fake.starts[0].ended()
-    await grandchild.ended()
+    await fake.starts[0].wait_until_ended()
+    await grandchild.wait_until_ended()
 
 
 @pytest.mark.requirement("language-server:shutdown-bounded")
@@ -105,7 +105,7 @@ async def test_closing_during_a_start_ends_the_server_and_fails_the_waiting_requ
         error = await failure_of(task)
         assert isinstance(error, ConnectionError)
         assert "was ended" in error.message
-    await fake.starts[0].ended()
+    await fake.starts[0].wait_until_ended()
 
 
 @pytest.mark.requirement("language-server:shutdown-bounded")
@@ -135,7 +135,7 @@ async def test_closing_a_server_that_never_started_or_is_dead_does_nothing(
     connection = await other.connection()
     fake.kill()
     async with asyncio.timeout(PATIENCE_SECONDS):
-        await connection.ended()
+        await connection.wait_until_ended()
     async with asyncio.timeout(PATIENCE_SECONDS):
         await other.server.aclose()
         await other.server.aclose()

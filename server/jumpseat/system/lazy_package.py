@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 
-def deferred(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+def make_lazy_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a `__getattr__` for a package (PEP 562) that imports its modules lazily.
 
     Args:

@@ -8,12 +8,12 @@ import pytest
 
 import jumpseat.dialects
 import jumpseat.http
-from jumpseat.system.deferred import deferred
+from jumpseat.system.lazy_package import make_lazy_getattr
 
 
 def test_a_name_imports_its_module_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "xml.sax.saxutils", raising=False)
-    get = deferred("xml.sax", {"saxutils": "escape unescape"})
+    get = make_lazy_getattr("xml.sax", {"saxutils": "escape unescape"})
     assert "xml.sax.saxutils" not in sys.modules
 
     assert get("unescape")("&lt;") == "<"

@@ -16,7 +16,7 @@ PTMX = (5, 2)
 """The device numbers of /dev/ptmx on Linux, which creates a new terminal each time it is opened."""
 
 
-class Unblocked:
+class NonBlockingDescriptor:
     """One direction of a descriptor. Takes ownership of the descriptor."""
 
     def __init__(self, descriptor: int, access: int) -> None:
