@@ -7,10 +7,7 @@ import math
 import re
 from typing import Any
 
-import pydantic_core
-
-from jumpseat.chat.nul import replace_escaped_nul
-from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
+from jumpseat.wire import has_half, read_json
 
 # This matches every number that is too large for a double, and some others.
 _LONG_NUMBER = re.compile(r"\d[eE]\+?\d{3}|\d{200}")
@@ -23,20 +20,16 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     if text in ("", "null"):  # Many servers send these for a call without arguments.
         return {}, None
     try:
-        # Short texts are parsed strictly: the model should see that it wrote an unpaired surrogate.
-        is_large = len(text) > LARGE_JSON_BYTES
-        arguments = read_large_json(text) if is_large else _parse(text)
+        arguments = read_json(text)
     except ValueError as error:
         return None, f"The arguments of the call are not valid JSON: {error}."
     if not isinstance(arguments, dict):
         return None, "The arguments of the call are not a JSON object."
+    if has_half(text):
+        return None, "The arguments of the call are not valid JSON: a surrogate pair is incomplete."
     if _LONG_NUMBER.search(text) and not _is_finite(arguments):
         return None, "The arguments of the call contain a number that is too large."
     return arguments, None
-
-
-def _parse(text: str) -> Any:
-    return pydantic_core.from_json(replace_escaped_nul(text), allow_inf_nan=False)
 
 
 def arguments_text(value: Any) -> str:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Protocol
 
-from pydantic_core import from_json
-
 from jumpseat.chat import ProtocolError, StreamEvent
 from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.dialects.cut_text import parse_cut_texts
 from jumpseat.dialects.provider_errors import clean_message
-from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
+from jumpseat.wire import has_half, read_json
 
 
 def read_answer(text: bytes | str) -> Any:
@@ -26,16 +24,11 @@ def read_answer(text: bytes | str) -> Any:
         ValueError: the text is not complete JSON.
     """
     # NaN is accepted because some servers send it as a logprob.
-    if len(text) > LARGE_JSON_BYTES:
-        return read_large_json(text, allow_inf_nan=True)
-    text = replace_escaped_nul(text)
-    try:
-        return from_json(text, allow_inf_nan=True)
-    except ValueError:
-        value = read_json(text, allow_inf_nan=True)
-    # The standard library accepts less than `read_json`.
-    with contextlib.suppress(ValueError, RecursionError):
-        return parse_cut_texts(text)
+    value = read_json(text, allow_inf_nan=True)
+    if has_half(text):
+        # A text that is nested deeply cannot be marked.
+        with contextlib.suppress(RecursionError):
+            return parse_cut_texts(replace_escaped_nul(text))
     return value
 
 

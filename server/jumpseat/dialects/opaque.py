@@ -10,9 +10,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pydantic_core
-
 from jumpseat.chat import Message, Origin, ToolUseBlock
+from jumpseat.wire import read_json
 
 CALL_ID = "call_id"
 
@@ -22,7 +21,7 @@ def read_opaque(opaque: str | None) -> dict[str, Any]:
     if opaque is None:
         return {}
     try:
-        value = pydantic_core.from_json(opaque)
+        value = read_json(opaque, allow_inf_nan=True, keep_nul=True)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

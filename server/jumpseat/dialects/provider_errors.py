@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pydantic_core
-
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
@@ -25,8 +23,8 @@ from jumpseat.chat import (
     RequestError,
     ServerError,
 )
-from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.system.secrets import redact
+from jumpseat.wire import read_json
 
 MAX_WORDS = 240
 """The most characters of the provider's text in an error message, which must fit into an echo area."""
@@ -108,7 +106,7 @@ def read_fault(body: bytes | Any) -> ProviderFault:
     """
     if isinstance(body, bytes | bytearray):
         try:
-            body = pydantic_core.from_json(replace_escaped_nul(bytes(body)), allow_inf_nan=False)
+            body = read_json(bytes(body))
         except ValueError:
             return ProviderFault(bytes(body[:16_384]).decode("utf-8", "replace"))
     if isinstance(body, list) and body:

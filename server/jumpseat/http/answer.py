@@ -6,10 +6,10 @@ from jumpseat.chat import BLOCK_EVENTS, ProtocolError, StreamEvent, ToolUseDelta
 from jumpseat.dialects.base import Decoder
 from jumpseat.http.event_stream import EventStreamDecoder
 from jumpseat.http.json_lines import JsonLinesDecoder
-from jumpseat.wire import LARGE_JSON_BYTES
+from jumpseat.wire import LONG_JSON_BYTES, MAX_FRAME_BYTES
 
-MAX_BODY_BYTES = 64 * 1024 * 1024
-"""The longest answer, in bytes. It equals the frame limit: a longer one could not be sent to a client."""
+MAX_BODY_BYTES = MAX_FRAME_BYTES
+"""The longest answer, in bytes; a longer one could not be sent to a client."""
 
 MAX_SILENT_BYTES = 16 * 1024 * 1024
 """The most bytes of a stream without output; no real stream has so many comments and empty events."""
@@ -70,11 +70,11 @@ class AnswerReader:
     def is_costly(self, piece: bytes | None) -> bool:
         """Whether `feed` with this piece, or `finish` for None, may block for long."""
         if piece is None:
-            return len(self._body) > LARGE_JSON_BYTES
-        if self._arguments > LARGE_JSON_BYTES:
+            return len(self._body) > LONG_JSON_BYTES
+        if self._arguments > LONG_JSON_BYTES:
             return True  # The arguments are parsed when the call ends, which can happen in any piece.
         reader = self._events or self._lines
-        return reader is not None and reader.pending > LARGE_JSON_BYTES and (b"\n" in piece or b"\r" in piece)
+        return reader is not None and reader.pending > LONG_JSON_BYTES and (b"\n" in piece or b"\r" in piece)
 
     def feed(self, piece: bytes, out: list[StreamEvent]) -> None:
         """Decode the bytes of one read from the connection.

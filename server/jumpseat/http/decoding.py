@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from functools import partial
-from typing import TypeVar
 
 from jumpseat.chat import ChatError, ProtocolError, StreamEvent, merge_deltas
 from jumpseat.dialects.base import Decoder
 from jumpseat.http.answer import AnswerReader
 from jumpseat.http.failures import request_id_of
-from jumpseat.system.threads import run_blocking
+from jumpseat.system.threads import compute
 
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES = 16 * 1024
 """The most bytes that are decoded before other tasks run, which takes 5 to 20 ms at worst."""
 
-DECODING_SECONDS = 60.0
-"""The time limit for decoding a large part of an answer in a worker thread."""
-
 MANY_EVENTS = 10_000
-
-T = TypeVar("T")
 
 
 async def decode_answer(
@@ -58,12 +51,10 @@ async def decode_answer(
                     await _feed(reader, piece, decoder, events)
                 else:
                     # A complete answer is valid even if its connection failed afterwards.
-                    await run_decoding(reader.is_costly(None), partial(reader.finish, events))
+                    await compute(reader.is_costly(None), reader.finish, events)
                     failure = None
             except ChatError as error:
                 failure = failure or error
-            except TimeoutError:
-                failure = ProtocolError(f"{provider} sent an answer that takes too long to decode.")
             except Exception:
                 # The decoder has a bug. The log shows the traceback; clients see an invalid answer.
                 logger.exception("the answer of %s cannot be decoded", provider)
@@ -71,8 +62,7 @@ async def decode_answer(
             if len(events) == 1:
                 yield events
             elif events:
-                is_costly = len(events) > MANY_EVENTS
-                yield await run_decoding(is_costly, partial(merge_deltas, events))
+                yield await compute(len(events) > MANY_EVENTS, merge_deltas, events)
             if failure is not None:
                 failure.provider = failure.provider or provider
                 failure.provider_request_id = failure.provider_request_id or request_id_of(headers)
@@ -87,16 +77,6 @@ async def _feed(reader: AnswerReader, piece: bytes, decoder: Decoder, events: li
         if start:
             await asyncio.sleep(0)
         part = piece[start : start + SLICE_BYTES]
-        await run_decoding(reader.is_costly(part), partial(reader.feed, part, events))
+        await compute(reader.is_costly(part), reader.feed, part, events)
         if decoder.complete:
             return
-
-
-async def run_decoding(is_costly: bool, work: Callable[[], T]) -> T:
-    """Run the work, in a worker thread if it is costly, and return its result.
-
-    Raises:
-        TimeoutError: the thread took longer than `DECODING_SECONDS`.
-        Exception: whatever the work raises.
-    """
-    return await run_blocking(work, within=DECODING_SECONDS) if is_costly else work()

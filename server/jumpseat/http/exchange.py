@@ -30,7 +30,7 @@ from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, error_in
 from jumpseat.http.body import Body
 from jumpseat.http.client import HttpClient
-from jumpseat.http.decoding import decode_answer, run_decoding
+from jumpseat.http.decoding import decode_answer
 from jumpseat.http.failures import (
     connection_failures,
     error_from_exception,
@@ -41,7 +41,8 @@ from jumpseat.http.failures import (
 from jumpseat.http.pools import MAX_CONNECTIONS
 from jumpseat.http.request_body import serialize
 from jumpseat.http.request_trace import PROXY_AUTHENTICATION_REQUIRED, HeadLimit, ProxyTrace, error_from_proxy
-from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
+from jumpseat.system.threads import compute
+from jumpseat.wire import LONG_JSON_BYTES, read_json
 
 if TYPE_CHECKING:
     import httpcore2
@@ -166,11 +167,7 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
             raise await _read_rejection(body, call, provider, refine)
         content = await _read_body(body, provider)
     try:
-        return await run_decoding(len(content) > LARGE_JSON_BYTES, lambda: read_large_json(content))
-    except TimeoutError:
-        raise ProtocolError(
-            f"{provider} sent an answer that takes too long to decode.", provider=provider
-        ) from None
+        return await compute(len(content) > LONG_JSON_BYTES, read_json, content)
     except ValueError:
         raise ProtocolError(f"{provider} sent an answer that is not JSON.", provider=provider) from None
 

@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from jumpseat.chat import RequestError
 from jumpseat.system.threads import compute
-from jumpseat.wire import LARGE_JSON_BYTES
+from jumpseat.wire import LONG_JSON_BYTES
 
 PIECE = 64 * 1024
 """The number of characters of a text that are written in one call."""
@@ -37,7 +37,7 @@ async def serialize(body: Any, provider: str) -> bytes:
 def _is_long(body: Any) -> bool:
     values = [(body, DEPTH)]
     count = size = 0
-    while values and size <= LARGE_JSON_BYTES and count <= MOST_VALUES:
+    while values and size <= LONG_JSON_BYTES and count <= MOST_VALUES:
         value, depth = values.pop()
         count += 1
         if isinstance(value, str):

@@ -7,8 +7,8 @@ from jumpseat.wire.framing import (
     MessageReader,
     encode_frame,
 )
-from jumpseat.wire.json import read_json, write_json
-from jumpseat.wire.large_json import LARGE_JSON_BYTES, read_large_json
+from jumpseat.wire.json import has_half, read_json, write_json
+from jumpseat.wire.limits import LONG_JSON_BYTES
 from jumpseat.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -35,7 +35,7 @@ __all__ = [
     "INTERNAL_ERROR",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
-    "LARGE_JSON_BYTES",
+    "LONG_JSON_BYTES",
     "MAX_FRAME_BYTES",
     "MAX_HEADER_BYTES",
     "METHOD_NOT_FOUND",
@@ -58,8 +58,8 @@ __all__ = [
     "claim_stdio",
     "classify",
     "encode_frame",
+    "has_half",
     "open_fds",
     "read_json",
-    "read_large_json",
     "write_json",
 ]

@@ -12,28 +12,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from jumpseat.wire.json import TooLarge, has_escaped_nul, read_json
+from jumpseat.wire.json import has_escaped_nul, read_json
+from jumpseat.wire.limits import LONG_JSON_BYTES, MAX_VALUES, LimitCheck, TooLarge
 from jumpseat.wire.messages import Invalid, RequestId, usable_id
-from jumpseat.wire.outline import MAX_VALUES, TAIL_BYTES, Outline, id_at_the_end
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 """The longest accepted body, in bytes."""
-
-COUNTED_BYTES = 2 * MAX_VALUES
-"""The length above which values are counted: each one takes two bytes, so a shorter body has few enough.
-
-In a longer body, the separators between values are counted as they arrive. If there are many, `outline` scans
-the body before it is parsed. Conversations are mostly text, which is far faster to parse than to scan.
-"""
-
-LONG_BODY_BYTES = 128 * 1024
-"""The length up to which parsing a body and checking its request takes only a few milliseconds."""
-
-SCANNED_BYTES = 64 * 1024
-"""The most bytes that are scanned when a piece arrives. The scan starts late and has to catch up."""
-
-MANY_SEPARATORS = MAX_VALUES // 4
-"""The number of separators that starts a scan; well below the limit, so that the scan catches up quickly."""
 
 MAX_HEADER_BYTES = 16 * 1024
 """The longest accepted header block; real ones have about 25 bytes."""
@@ -46,6 +30,15 @@ _LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _DIGITS = re.compile(rb"[0-9]+")
+
+# These find the id of a rejected message without parsing it. Only short strings, such as the method, may
+# precede or follow the id.
+_ID = rb'"id"\s*:\s*(-?[0-9]{1,20}|"(?:[^"\\]|\\.){0,256}")\s*'
+_STRING_MEMBER = rb'"[^"\\]{0,64}"\s*:\s*"[^"\\]{0,256}"\s*'
+_FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _STRING_MEMBER + rb",\s*)*" + _ID + rb"[,}]", re.DOTALL)
+_LAST_ID = re.compile(rb",\s*" + _ID + rb"(?:,\s*" + _STRING_MEMBER + rb")*\}\s*\Z", re.DOTALL)
+_ENDS_BYTES = 4096
+"""The number of bytes at each end of a rejected message that are searched for its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,7 @@ class MessageReader:
     def feed(self, data: bytes) -> list[Any | Invalid | Malformed]:
         """Decode the next piece of input; return the values and errors that it completes, in order.
 
-        A body beyond a limit of `outline` becomes an `Invalid`.
+        A body beyond a limit of `limits` becomes an `Invalid`.
         """
         self._buffer += data
         while self._step():
@@ -103,7 +96,7 @@ class MessageReader:
 
     def is_long(self, count: int) -> bool:
         """Whether feeding the next `count` bytes takes long, because they complete a long body."""
-        if self._state is not _State.BODY or self._length is None or self._length <= LONG_BODY_BYTES:
+        if self._state is not _State.BODY or self._length is None or self._length <= LONG_JSON_BYTES:
             return False
         return len(self._buffer) + count >= self._at + self._length
 
@@ -128,9 +121,11 @@ class MessageReader:
         self._length_seen = False
         self._fault: str | None = None
         self._charset_fault: str | None = None
-        self._counted = self._separators = self._outlined = 0
-        self._outline: Outline | None = None
-        self._tail = b""
+        self._check = LimitCheck()
+        self._checked = 0
+        # The error of a body beyond a limit, and both ends of the body.
+        self._excess: str | None = None
+        self._head = self._tail = b""
 
     def _read_header_line(self) -> bool:
         end = self._buffer.find(b"\n", self._scanned)
@@ -222,13 +217,11 @@ class MessageReader:
         received = min(end, len(self._buffer))
         if self._find_swallowed_header(received):
             return True
-        if self._outline is None and self._length > COUNTED_BYTES:
-            self._count_separators(received)
-        if self._outline is not None and self._scan(received, end) is not None:
-            self._state = _State.SKIP
-            return True
-        if len(self._buffer) < end:
-            return False
+        if received < end:
+            if self._length <= MAX_VALUES:
+                return False
+            # Reject a long body as soon as it exceeds a limit, before it takes up memory.
+            return self._exceeds_limits(received)
         with memoryview(self._buffer) as view:
             body = bytes(view[self._at : end])
         try:
@@ -236,7 +229,7 @@ class MessageReader:
             if has_escaped_nul(body):
                 value = _with_ids(read_json(body), value)
         except TooLarge as error:
-            value = Invalid(_id_of(error.id), str(error))
+            value = Invalid(_find_id(body[:_ENDS_BYTES], body[-_ENDS_BYTES:]), str(error))
         except ValueError:
             # Scan the body again from its first byte: if its length is too large, it may include the next
             # header or a part of it.
@@ -248,24 +241,16 @@ class MessageReader:
         self._start_header()
         return True
 
-    def _count_separators(self, end: int) -> None:
-        """Count the separators, one of which precedes each value except the outermost.
-
-        Separators in strings are included.
-        """
-        for byte in b",:[{":
-            self._separators += self._buffer.count(byte, self._at + self._counted, end)
-        self._counted = end - self._at
-        if self._separators > MANY_SEPARATORS:
-            self._outline = Outline()
-
-    def _scan(self, received: int, end: int) -> str | None:
-        """Scan the next bytes, or the rest of a complete body; return the error, if any."""
-        assert self._outline is not None  # noqa: S101 - checked by the caller
-        if received < end:
-            received = min(received, self._at + self._outlined + SCANNED_BYTES)
-        self._outlined = received - self._at
-        return self._outline.read(self._buffer, self._at, received)
+    def _exceeds_limits(self, received: int) -> bool:
+        """Check the newly received part of the body; skip the body if it is beyond a limit."""
+        start, self._checked = self._at + self._checked, received - self._at
+        try:
+            self._check.feed(bytes(self._buffer[start:received]))
+        except TooLarge as error:
+            self._excess = str(error)
+            self._head = bytes(self._buffer[self._at : self._at + _ENDS_BYTES])
+            self._state = _State.SKIP
+        return self._excess is not None
 
     def _find_swallowed_header(self, end: int) -> bool:
         """Search the body so far for the next frame's header, which JSON text cannot contain."""
@@ -285,15 +270,15 @@ class MessageReader:
     def _skip_body(self) -> bool:
         assert self._length is not None  # noqa: S101 - the state is only entered with a length
         taken = min(self._length, len(self._buffer) - self._at)
-        if self._outline is not None:
-            self._tail = (self._tail + self._buffer[self._at : self._at + taken][-TAIL_BYTES:])[-TAIL_BYTES:]
+        if self._excess is not None:
+            skipped = self._buffer[self._at : self._at + taken][-_ENDS_BYTES:]
+            self._tail = (self._tail + skipped)[-_ENDS_BYTES:]
         self._at += taken
         self._length -= taken
         if self._length:
             return False
-        if self._outline is not None and self._outline.fault is not None:
-            known = self._outline.id or id_at_the_end(self._tail)
-            self._out.append(Invalid(_id_of(known), self._outline.fault))
+        if self._excess is not None:
+            self._out.append(Invalid(_find_id(self._head, self._tail), self._excess))
         self._reported = False
         self._start_header()
         return True
@@ -322,10 +307,11 @@ class MessageReader:
         return False
 
 
-def _id_of(text: bytes | None) -> RequestId | None:
-    """Parse the JSON text of an id; return None if it is not valid."""
+def _find_id(head: bytes, tail: bytes) -> RequestId | None:
+    """Return the id of a message from the bytes at its beginning or its end; None if it cannot be read."""
+    match = _FIRST_ID.match(head) or _LAST_ID.search(tail)
     try:
-        return None if text is None else usable_id(read_json(text, keep_nul=True))
+        return usable_id(read_json(match[1], keep_nul=True)) if match else None
     except ValueError:
         return None
 

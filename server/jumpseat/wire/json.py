@@ -5,7 +5,8 @@ If an editor or a tokenizer splits a text inside an emoji, it is written as `"\\
 answer read. U+0000 becomes U+FFFD, because Emacs before 30 cannot read it.
 
 pydantic's parser and writer are fast, but fail at a depth of about 200 levels. The standard library handles
-deeper values, up to `MAX_DEPTH`.
+deeper values, up to `MAX_DEPTH`. The functions import pydantic at their first call: a client does so while
+its daemon is starting.
 """
 
 from __future__ import annotations
@@ -15,30 +16,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jumpseat.wire.outline import fault_in
-
-if TYPE_CHECKING:
-    from pydantic_core import PydanticSerializationError, from_json, to_json
-else:
-    # The first message imports pydantic, which replaces these functions. A client thus imports it while its
-    # daemon is starting.
-
-    def from_json(*arguments: Any, **options: Any) -> Any:
-        """Import pydantic's function and call it."""
-        _import_pydantic()
-        return from_json(*arguments, **options)
-
-    def to_json(*arguments: Any, **options: Any) -> bytes:
-        """Import pydantic's function and call it."""
-        _import_pydantic()
-        return to_json(*arguments, **options)
-
-    def _import_pydantic() -> None:
-        global PydanticSerializationError, from_json, to_json
-        from pydantic_core import PydanticSerializationError, from_json, to_json
-
+from jumpseat.wire.limits import MAX_DIGITS, TOO_LONG, TooLarge, check_limits
 
 # Escaped backslashes match first, so that the text `\\ud83d` is unchanged, and then complete pairs.
 _ESCAPES = re.compile(
@@ -48,28 +28,25 @@ _ESCAPES = re.compile(
 )
 _HAS_SURROGATES = re.compile(rb"\\u[dD][89a-fA-F]")
 
-# The parser's errors for a text that may be valid JSON start with these words; a test checks them.
+# pydantic's errors for a text that may be valid JSON start with these words; a test checks them.
 _LIMITS = ("recursion limit exceeded", "number out of range")
 
 
-class TooLarge(ValueError):  # noqa: N818 - a limit, and not a syntax error
-    """The text may be JSON, but is nested too deeply or has a number that is too long.
-
-    The message is one sentence; `id` is the JSON text of the outermost object's id, if any.
-    """
-
-    def __init__(self, reason: str, id_text: bytes | None) -> None:
-        super().__init__(reason)
-        self.id = id_text
-
-
-def has_escaped_nul(text: bytes | str) -> bool:
+def has_escaped_nul(text: bytes) -> bool:
     """Whether a string in the JSON text may contain U+0000."""
-    return (r"\u0000" in text) if isinstance(text, str) else (rb"\u0000" in text)
+    return rb"\u0000" in text
+
+
+def has_half(text: bytes | str) -> bool:
+    """Whether the JSON text contains the escape of half a surrogate pair."""
+    raw = _encode(text)
+    return bool(_HAS_SURROGATES.search(raw)) and any(each["half"] for each in _ESCAPES.finditer(raw))
 
 
 def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool = False) -> Any:
     """Parse JSON in UTF-8; U+0000 and halves of surrogate pairs become U+FFFD.
+
+    Call this in a thread if the text is longer than `LONG_JSON_BYTES`.
 
     Args:
         text: the JSON text.
@@ -80,37 +57,41 @@ def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool 
         TooLarge: the text is beyond a limit.
         ValueError: the text is not JSON, or not valid UTF-8.
     """
-    if not keep_nul and has_escaped_nul(text):
+    from pydantic_core import from_json
+
+    raw = _encode(text)
+    check_limits(raw)
+    if not keep_nul and has_escaped_nul(raw):
         # `jumpseat.chat` is imported only if necessary, because it would delay the start of a client.
         from jumpseat.chat.nul import replace_escaped_nul
 
-        text = replace_escaped_nul(text)
+        raw = replace_escaped_nul(raw)
     try:
-        return from_json(text, allow_inf_nan=allow_inf_nan)
+        return from_json(raw, allow_inf_nan=allow_inf_nan, cache_strings="keys")
     except ValueError as error:
-        is_limit = str(error).startswith(_LIMITS)
-        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         if _HAS_SURROGATES.search(raw):
-            raw = _ESCAPES.sub(_whole, raw)
-        elif not is_limit:
+            raw = _ESCAPES.sub(_replace_half, raw)
+        elif not str(error).startswith(_LIMITS):
             raise
-    if not is_limit:
-        try:
-            return from_json(raw, allow_inf_nan=allow_inf_nan)
-        except ValueError as error:
-            if not str(error).startswith(_LIMITS):
-                raise
-    fault, id_text = fault_in(raw)
-    if fault is not None:
-        raise TooLarge(fault, id_text)
-    return json.loads(raw.decode(), parse_constant=None if allow_inf_nan else _no_constant)
+    constant = None if allow_inf_nan else _refuse_constant
+    return json.loads(raw.decode(), parse_int=_read_int, parse_constant=constant)
 
 
-def _whole(escape: re.Match[bytes]) -> bytes:
+def _encode(text: bytes | str) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def _replace_half(escape: re.Match[bytes]) -> bytes:
     return escape[0] if escape["half"] is None else rb"\ufffd"
 
 
-def _no_constant(name: str) -> Any:
+def _read_int(digits: str) -> int:
+    if len(digits.removeprefix("-")) > MAX_DIGITS:
+        raise TooLarge(TOO_LONG)
+    return int(digits)
+
+
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
@@ -120,6 +101,8 @@ def write_json(value: Any) -> bytes:
     Raises:
         ValueError: the value contains something that JSON cannot represent.
     """
+    from pydantic_core import PydanticSerializationError, to_json
+
     try:
         return to_json(value, inf_nan_mode="null")
     except PydanticSerializationError:

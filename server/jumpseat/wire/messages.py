@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from jumpseat.wire.outline import MAX_BATCH, TOO_LARGE_BATCH
-
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -18,6 +16,9 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 SERVER_NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
+
+MAX_BATCH = 1000
+"""The most messages in one batch."""
 
 RequestId: TypeAlias = str | int
 
@@ -79,7 +80,7 @@ def classify(value: Any) -> Message | Batch:
         if not value:
             return Invalid(None, "A batch must hold at least one message.")
         if len(value) > MAX_BATCH:
-            return Invalid(None, TOO_LARGE_BATCH)
+            return Invalid(None, f"A batch may hold at most {MAX_BATCH} messages.")
         return Batch(tuple(_classify_one(item) for item in value))
     return _classify_one(value)
 

@@ -12,7 +12,7 @@ from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http import HttpCall, HttpClient, answer, exchange, fetch, get_json, stream_events
 from jumpseat.http.packing import STEP_BYTES
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from jumpseat.wire import LARGE_JSON_BYTES
+from jumpseat.wire import LONG_JSON_BYTES
 from tests.unit.http.echo import EchoDecoder
 
 pytestmark = pytest.mark.slow
@@ -144,16 +144,16 @@ async def test_an_answer_in_another_encoding_is_a_protocol_error(http, upstream)
 
 def _body(text):
     choice = {"message": {"content": text}, "finish_reason": "stop"}
-    return Reply.json({"choices": [choice], "more": [[]] * 400_000})
+    return Reply.json({"choices": [choice], "more": [[]] * 200_000})
 
 
 def _event(text):
-    chunk = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}], "more": [[]] * 400_000}
+    chunk = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}], "more": [[]] * 200_000}
     return Reply.events([chunk, "[DONE]"])
 
 
 def _arguments(text):
-    arguments = json.dumps({"text": text, "more": [[]] * 400_000})
+    arguments = json.dumps({"text": text, "more": [[]] * 200_000})
     half = len(arguments) // 2
     calls = [
         {"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments[:half]}},
@@ -168,9 +168,9 @@ def _arguments(text):
 @pytest.mark.parametrize(
     "make", [_event, *(pytest.param(make, marks=pytest.mark.slow) for make in (_body, _arguments))]
 )
-async def test_other_tasks_run_while_a_million_small_values_are_read(http, upstream, turns, make):
+async def test_other_tasks_run_while_many_small_values_are_read(http, upstream, turns, make):
     reply = make("Hello")
-    assert len(reply.body) > LARGE_JSON_BYTES
+    assert len(reply.body) > LONG_JSON_BYTES
     upstream.script(reply)
     seen = []
     text, error = await read(http, upstream, reply, _Watched(turns, seen))
@@ -202,7 +202,7 @@ class _Watched(ChatCompletionsDecoder):
 
 
 async def test_other_tasks_run_while_a_long_list_is_read(http, upstream, turns):
-    rows = [{"id": f"m{number}", "object": "model"} for number in range(100_000)]
+    rows = [{"id": f"m{number}", "object": "model"} for number in range(80_000)]
     upstream.script(Reply.json({"data": rows}))
     call = HttpCall("GET", upstream.origin)
     assert await get_json(http, call, provider="acme") == {"data": rows}

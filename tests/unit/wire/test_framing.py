@@ -97,8 +97,6 @@ CASES = [
     Case("byte order mark", framed(b"\xef\xbb\xbf{}")),
     Case("NaN", framed(b'{"a": NaN}')),
     Case("infinity", framed(b"[-Infinity]")),
-    Case("nested deeply and never closed", framed(b"[" * 100_000)),
-    Case("a long number and no end", framed(b"[" + b"1" * 10_000)),
     Case("empty body", b"Content-Length: 0\r\n\r\n"),
     Case("other charset", b"Content-Length: 7\r\nContent-Type: a/b; charset=latin-1\r\n\r\n" + BODY),
     Case("length not a number", b"Content-Length: seven\r\n\r\n" + BODY),

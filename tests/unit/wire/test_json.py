@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
+from jumpseat.wire import LONG_JSON_BYTES, has_half, read_json
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ NULS = [
 
 @pytest.mark.requirement("1:no-nul")
 @pytest.mark.parametrize(("text", "value"), NULS)
-@pytest.mark.parametrize("size", [0, LARGE_JSON_BYTES], ids=["short", "long"])
+@pytest.mark.parametrize("size", [0, LONG_JSON_BYTES], ids=["short", "long"])
 def test_nul_becomes_a_replacement_character(text: bytes | str, value: Any, size: int) -> None:
     blanks = " " * size if isinstance(text, str) else b" " * size
 
-    assert read_large_json(text + blanks) == value  # type: ignore[operator]
+    assert read_json(text + blanks) == value  # type: ignore[operator]
 
 
 @pytest.mark.requirement("1:no-nul")
@@ -75,3 +75,11 @@ def test_invalid_json_is_refused(text: bytes) -> None:
 
 def test_nan_and_infinity_are_accepted_on_request() -> None:
     assert read_json(b"[-Infinity]", allow_inf_nan=True) == [float("-inf")]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [(rb'"\ud83d"', True), (rb'"\ude00"', True), (r'"\ud83d\ude00"', False), (r'"\\ud83d"', False)],
+)
+def test_half_a_surrogate_pair_is_found(text: bytes | str, value: bool) -> None:
+    assert has_half(text) == value

@@ -18,7 +18,7 @@ from jumpseat.wire import (
     messages,
     write_json,
 )
-from jumpseat.wire.outline import MAX_BATCH
+from jumpseat.wire.messages import MAX_BATCH
 
 
 def test_the_codes_are_those_of_json_rpc_and_lsp() -> None:

@@ -75,7 +75,9 @@ def test_no_arguments_are_an_empty_object_and_raw_stays(raw):
 
 
 @pytest.mark.requirement("chat:finish-length-half-call")
-@pytest.mark.parametrize("raw", ['{"a": [1, 2', "[1]", '{"a": NaN}', '"text"', "{} {}"])
+@pytest.mark.parametrize(
+    "raw", ['{"a": [1, 2', "[1]", '{"a": NaN}', '"text"', "{} {}", r'"\ud83d"', r'{"a": "\ud83d"}']
+)
 def test_broken_arguments_are_never_repaired(raw):
     got = answer(stream(calls(call(0, "c-1", "f", raw)), chunk({}, "length")))
     assert (got.tool_calls[0].arguments, got.tool_calls[0].raw) == (None, raw)
