@@ -2,11 +2,11 @@
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.providers.commands import use_client_commands
-from jumpseat.providers.default_choice import ensure_default_provider, no_default, save_default_provider
-from jumpseat.providers.descriptions import ProviderDescription, describe
+from jumpseat.providers.default_choice import ensure_default_provider, no_default_error, save_default_provider
+from jumpseat.providers.descriptions import ProviderDescription, describe_providers
 from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
 from jumpseat.providers.listing import ProviderFailure, list_all_models
-from jumpseat.providers.mistyped_names import fault_of_model, fault_of_new_default
+from jumpseat.providers.mistyped_names import explain_default_fault, explain_model_fault
 from jumpseat.providers.names import ResolvedModel, resolve_model
 from jumpseat.providers.registry import Registry
 
@@ -22,12 +22,12 @@ __all__ = [
     "ProvidersChanged",
     "Registry",
     "ResolvedModel",
-    "describe",
+    "describe_providers",
     "ensure_default_provider",
-    "fault_of_model",
-    "fault_of_new_default",
+    "explain_default_fault",
+    "explain_model_fault",
     "list_all_models",
-    "no_default",
+    "no_default_error",
     "resolve_model",
     "save_default_provider",
     "use_client_commands",

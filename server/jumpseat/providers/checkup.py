@@ -18,10 +18,10 @@ from jumpseat.config.load import warnings_of
 from jumpseat.config.places import KeyPath, line_of
 from jumpseat.config.reading import read, sound_part
 from jumpseat.config.suggestions import alternatives
-from jumpseat.providers.checkup_values import faults_of_values, located, warnings_of_values
+from jumpseat.providers.checkup_values import find_value_faults, find_value_warnings, split_location
 from jumpseat.providers.kinds import KINDS
-from jumpseat.providers.mistyped_names import fault_of_model
-from jumpseat.providers.names import configured_provider
+from jumpseat.providers.mistyped_names import explain_model_fault
+from jumpseat.providers.names import find_configured_provider
 from jumpseat.providers.registry import Registry
 from jumpseat.system.environment import Environment
 
@@ -55,7 +55,7 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
     warnings = list(warnings_of(config, config, source, KINDS))
     lines = source.lines()
     prompts = source.tables.get("prompts")
-    further = _further_faults(
+    further = _find_further_faults(
         config, [path for path, _ in found], prompts if isinstance(prompts, Mapping) else {}
     )
     async for key, message, is_error in further:
@@ -66,7 +66,7 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
     return Checkup(file, exists=file.exists(), errors=errors, warnings=warnings)
 
 
-async def _further_faults(
+async def _find_further_faults(
     config: Config, found: Collection[KeyPath], prompts: Mapping[str, Any]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
     """Yield the faults that only the providers can find: key, message, and whether it is an error.
@@ -85,43 +85,43 @@ async def _further_faults(
             message = f"there is no such provider{alternatives(named, registry.ids)}"
             yield ("default_provider",), message, True
         model = config.default_model
-        if model is not None and (mistyped := await fault_of_model(registry, model)) is not None:
+        if model is not None and (mistyped := await explain_model_fault(registry, model)) is not None:
             yield ("default_model",), mistyped, True
         for provider in config.providers:
             known = {path[2:] for path in found if path[:2] == ("providers", provider)}
-            async for path, message, is_error in _faults_of_table(registry, provider, known):
+            async for path, message, is_error in _find_table_faults(registry, provider, known):
                 yield ("providers", provider, *path), message, is_error
         if named is not None and named in registry.ids and named not in config.providers:
             # A built-in provider is checked only if the file names it.
             try:
-                _check(registry.adapter(named))
+                _check_adapter(registry.adapter(named))
             except ChatError as error:
-                yield ("default_provider",), _with_hint(error.message.rstrip("."), error), True
+                yield ("default_provider",), _append_hint(error.message.rstrip("."), error), True
         for name, prompt in prompts.items():
             model = prompt.get("model") if isinstance(prompt, Mapping) else None
-            if isinstance(model, str) and (mistyped := await fault_of_model(registry, model)):
+            if isinstance(model, str) and (mistyped := await explain_model_fault(registry, model)):
                 yield ("prompts", name, "model"), mistyped, True
-        for path, message in _settings_faults(registry, incomplete):
+        for path, message in _find_settings_faults(registry, incomplete):
             yield path, message, True
     finally:
         await registry.aclose()
 
 
-async def _faults_of_table(
+async def _find_table_faults(
     registry: Registry, provider: str, known: Collection[KeyPath]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
-    """Yield the faults of one provider as `_further_faults` does, with paths below its table.
+    """Yield the faults of one provider as `_find_further_faults` does, with paths below its table.
 
     An adapter reports one fault at a time, so the table is checked again after each faulty value is removed.
     """
     table: ProviderConfig | None = registry.table(provider)
-    for path, message in warnings_of_values(registry.table(provider)):
+    for path, message in find_value_warnings(registry.table(provider)):
         yield path, message, False
     seen = set(known)
     while table is not None:
-        faults = list(faults_of_values(provider, table))
+        faults = list(find_value_faults(provider, table))
         if not faults:
-            adapter_faults, notes = await _faults_of_adapter(registry.config, provider, table)
+            adapter_faults, notes = await _find_adapter_fault(registry.config, provider, table)
             for path, message in notes:
                 yield path, message, False
             # A fault without a path may be caused by a value that was removed.
@@ -132,25 +132,27 @@ async def _faults_of_table(
         for path, message in new:
             yield path, message, True
             seen.add(path)
-            table = None if table is None else _without_value(table, path)
+            table = None if table is None else _remove_value(table, path)
 
 
-async def _faults_of_adapter(
+async def _find_adapter_fault(
     config: Config, provider: str, table: ProviderConfig
 ) -> tuple[list[tuple[KeyPath, str]], list[tuple[KeyPath, str]]]:
     """Return the fault that prevents the creation of a provider's adapter, if any, and its warnings."""
     registry = Registry(config.model_copy(update={"providers": {provider: table}}))
     try:
         await registry.prepare(provider)
-        return [], [located(provider, sentence) for sentence in _check(registry.adapter(provider))]
+        return [], [
+            split_location(provider, sentence) for sentence in _check_adapter(registry.adapter(provider))
+        ]
     except ChatError as error:
-        path, message = located(provider, error.message)
-        return [(path, _with_hint(message, error))], []
+        path, message = split_location(provider, error.message)
+        return [(path, _append_hint(message, error))], []
     finally:
         await registry.aclose()
 
 
-def _without_value(table: ProviderConfig, path: KeyPath) -> ProviderConfig | None:
+def _remove_value(table: ProviderConfig, path: KeyPath) -> ProviderConfig | None:
     """Return the table without the value at a path; None if there is no such value or it is required."""
     key = str(path[0]) if path else "kind"
     rest = table.model_copy()
@@ -166,19 +168,21 @@ def _without_value(table: ProviderConfig, path: KeyPath) -> ProviderConfig | Non
     return table.model_copy(update={key: default})
 
 
-def _check(adapter: Adapter) -> Sequence[str]:
+def _check_adapter(adapter: Adapter) -> Sequence[str]:
     return adapter.check() if isinstance(adapter, ChecksSetup) else ()
 
 
-def _with_hint(message: str, error: ChatError) -> str:
+def _append_hint(message: str, error: ChatError) -> str:
     return f"{message}. {error.hint.rstrip('.')}" if error.hint else message
 
 
-def _settings_faults(registry: Registry, incomplete: Collection[str | int]) -> Iterator[tuple[KeyPath, str]]:
+def _find_settings_faults(
+    registry: Registry, incomplete: Collection[str | int]
+) -> Iterator[tuple[KeyPath, str]]:
     """Yield values under `settings` that chats would ignore, and prompt settings that would fail."""
     settings = registry.config.settings
     for name, prompt in registry.config.prompts.items():
-        provider = configured_provider(registry, prompt.model)
+        provider = find_configured_provider(registry, prompt.model)
         if provider is not None and provider not in incomplete:
             for problem in check_settings(registry.settings_rows(provider), prompt.settings):
                 key = problem.path.removeprefix("settings.")

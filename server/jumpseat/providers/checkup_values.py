@@ -22,24 +22,24 @@ from jumpseat.providers.kinds import KINDS
 from jumpseat.system.secrets import names_credential
 
 
-def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+def find_value_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
     """Yield each fault: its path below the table, and a message that completes a sentence.
 
     Args:
         provider: the provider's id.
         table: the table from the user's own file.
     """
-    for path, value in sources_of(table):
+    for path, value in list_sources(table):
         if (fault := fault_of_source(value, table)) is not None:
             yield path, fault
-    for path, text in _templates(table):
-        if is_template(text) and (message := _unfillable(text, table)) is not None:
+    for path, text in _list_templates(table):
+        if is_template(text) and (message := _explain_unfillable(text, table)) is not None:
             yield path, message
     for check in (check_proxy, check_certificates):
         try:
             check(provider, table)
         except ConfigError as error:
-            yield located(provider, error.message)
+            yield split_location(provider, error.message)
 
 
 _DOLLAR = re.compile(r"(?<![\w$])\$[A-Za-z_]\w*")
@@ -48,10 +48,10 @@ _FILLED = ("env", "headers")
 """The keys whose values may contain `${name}`, unless they name a source."""
 
 
-def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Yield values that are probably mistakes, in the form of `faults_of_values`."""
+def find_value_warnings(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+    """Yield values that are probably mistakes, in the form of `find_value_faults`."""
     environment = table.origin.environment
-    for path, value in sources_of(table):
+    for path, value in list_sources(table):
         prefix = source_prefix(value)
         name = value.removeprefix("env:")
         if prefix == "env:" and name and not environment.get(name).strip():
@@ -64,7 +64,7 @@ def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
                 "looks like the name of a variable, which is not set here; the name would be sent",
             )
     for key in ("base_url", "url", "query"):
-        for path, text in _texts((key,), getattr(table, key)):
+        for path, text in _list_texts((key,), getattr(table, key)):
             if _is_literal(text, filled=True):
                 yield path, _LITERAL
     secret = (*table.headers, *table.query)
@@ -80,7 +80,7 @@ def _is_literal(text: str, *, filled: bool) -> bool:
     return _DOLLAR.search(text) is not None or (not filled and is_template(text))
 
 
-def located(provider: str, message: str) -> tuple[KeyPath, str]:
+def split_location(provider: str, message: str) -> tuple[KeyPath, str]:
     """Split a message into the path below the provider's table with which it begins, if any, and the rest."""
     key, space, rest = message.rstrip(".").partition(" ")
     key, prefix = key.removesuffix(":"), f"providers.{provider}"
@@ -89,7 +89,7 @@ def located(provider: str, message: str) -> tuple[KeyPath, str]:
     return (), message.rstrip(".")
 
 
-def sources_of(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+def list_sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
     """Yield every value that may name a source, with its path below the table."""
     for key in (*credential_keys(table), "proxy"):
         if isinstance(value := getattr(table, key, None), str):
@@ -107,28 +107,28 @@ def credential_keys(table: ProviderConfig) -> tuple[str, ...]:
     return ("api_key", *(spec.source_keys if spec is not None else ()))
 
 
-def _templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+def _list_templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
     """Yield every value in which `${name}` is replaced."""
     for key in ("base_url", "url", "query", "parameters"):
-        yield from _texts((key,), getattr(table, key))
+        yield from _list_texts((key,), getattr(table, key))
     for key in _FILLED:
         for name, value in getattr(table, key).items():
             if source_prefix(value) is None:  # Names are not replaced in the values of sources.
-                yield from _texts((key, name), value)
+                yield from _list_texts((key, name), value)
 
 
-def _texts(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, str]]:
+def _list_texts(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, str]]:
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
         for name, each in value.items():
-            yield from _texts((*path, name), each)
+            yield from _list_texts((*path, name), each)
     elif isinstance(value, list):
         for place, each in enumerate(value):
-            yield from _texts((*path, place), each)
+            yield from _list_texts((*path, place), each)
 
 
-def _unfillable(text: str, table: ProviderConfig) -> str | None:
+def _explain_unfillable(text: str, table: ProviderConfig) -> str | None:
     try:
         names = [name for _, name in pieces(text) if name is not None]
     except TemplateError as error:

@@ -18,33 +18,33 @@ class HintedCommand:
     """A command of the command line that occurs in hints."""
 
     arguments: str
-    """A pattern for the words after `jumpseat`; its group `of` is the name of the provider or model."""
+    """A pattern for the words after `jumpseat`; its group `name` is the name of the provider or model."""
 
     purpose: str
-    """The imperative clause for clients without such a command; `{of}` is that name."""
+    """The imperative clause for clients without such a command; `{name}` is that name."""
 
     client_key: str | None = None
     """The key in `initializationOptions.commands`; None if clients do not send such a command."""
 
-    def clause(self, of: str | None, commands: Mapping[str, str]) -> str:
+    def format_clause(self, name: str | None, commands: Mapping[str, str]) -> str:
         """Return the clause for a client with these commands, in lower case."""
         command = commands.get(self.client_key) if self.client_key is not None else None
         if command is None:
-            return self.purpose.format(of=of)
-        return f"run `{command}` for {of}" if of is not None else f"run `{command}`"
+            return self.purpose.format(name=name)
+        return f"run `{command}` for {name}" if name is not None else f"run `{command}`"
 
 
 HINTED_COMMANDS = (
     HintedCommand(r"login", "sign in", "signIn"),
-    HintedCommand(r"login (?P<of>\S+)", "sign in to {of}", "signIn"),
+    HintedCommand(r"login (?P<name>\S+)", "sign in to {name}", "signIn"),
     HintedCommand(r"keys set NAME", "store an API key", "setKey"),
-    HintedCommand(r"keys set (?P<of>\S+)", "store the API key of {of}", "setKey"),
+    HintedCommand(r"keys set (?P<name>\S+)", "store the API key of {name}", "setKey"),
     HintedCommand(r"local install", "install the local model", "installLocal"),
     HintedCommand(r"config edit", "open the configuration file", "openConfiguration"),
     HintedCommand(r"doctor", "check the setup", "check"),
-    HintedCommand(r"accept-terms (?P<of>.+)", "accept the terms of {of}"),
-    HintedCommand(r"models --provider (?P<of>\S+) --refresh", "list the models of {of} again"),
-    HintedCommand(r"settings set default_provider (?P<of>\S+)", "make {of} the default provider"),
+    HintedCommand(r"accept-terms (?P<name>.+)", "accept the terms of {name}"),
+    HintedCommand(r"models --provider (?P<name>\S+) --refresh", "list the models of {name} again"),
+    HintedCommand(r"settings set default_provider (?P<name>\S+)", "make {name} the default provider"),
 )
 
 
@@ -58,11 +58,11 @@ def use_client_commands(text: str, commands: Mapping[str, str] | None) -> str:
     if commands is None:
         return text
 
-    def clause(found: re.Match[str]) -> str:
+    def replace_command(found: re.Match[str]) -> str:
         for command in HINTED_COMMANDS:
             if match := re.fullmatch(command.arguments, found["arguments"]):
-                words = command.clause(match.groupdict().get("of"), commands)
+                words = command.format_clause(match.groupdict().get("name"), commands)
                 return words[0].upper() + words[1:] if found["first"] == "R" else words
         return found[0]
 
-    return _PHRASE.sub(clause, text)
+    return _PHRASE.sub(replace_command, text)

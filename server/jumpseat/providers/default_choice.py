@@ -38,7 +38,7 @@ async def ensure_default_provider(registry: Registry) -> str | None:
         return saved
     if saved is not None:
         registry.note_missing_default(saved)
-    chosen = await _choice(registry)
+    chosen = await _choose(registry)
     # Save the choice so that it does not change when providers are added. Do not save a choice among the
     # providers of a client's overlay, because other workspaces have other overlays.
     if chosen is not None and not registry.from_client:
@@ -48,7 +48,7 @@ async def ensure_default_provider(registry: Registry) -> str | None:
     return chosen
 
 
-async def _choice(registry: Registry) -> str | None:
+async def _choose(registry: Registry) -> str | None:
     """Choose a built-in provider with its own sign-in.
 
     If there is none, choose the only user-defined provider, or else a usable built-in one.
@@ -58,7 +58,7 @@ async def _choice(registry: Registry) -> str | None:
             return provider
     if len(registry.user_defined) == 1:
         return registry.user_defined[0]
-    states = {provider: await _state(registry, provider) for provider in BUILT_IN}
+    states = {provider: await _read_state(registry, provider) for provider in BUILT_IN}
     usable = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
     # Choose a sign-in of another program last: it may not work here, and conversations would go to a vendor
     # that the user has not set up.
@@ -73,7 +73,7 @@ async def _is_signed_in(registry: Registry, provider: str) -> bool:
         return False
 
 
-async def _state(registry: Registry, provider: str) -> AuthState:
+async def _read_state(registry: Registry, provider: str) -> AuthState:
     try:
         return (await registry.auth_status(provider)).state
     except ChatError as error:
@@ -96,11 +96,11 @@ async def save_default_provider(registry: Registry, provider: str) -> None:
         logger.warning("%s is not saved as the default provider: %s", provider, error.message)
 
 
-def no_default(registry: Registry) -> ChatError:
+def no_default_error(registry: Registry) -> ChatError:
     """Return the error for a name without a provider if there is no default provider."""
     if registry.user_defined:
         return RequestError(
-            f"No default provider is chosen among {', '.join(registry.user_defined)}.",
+            f"Several providers are configured ({', '.join(registry.user_defined)}) and none is the default.",
             hint="Name the model as provider:model, or run "
             f"`jumpseat settings set default_provider {registry.user_defined[0]}`.",
         )

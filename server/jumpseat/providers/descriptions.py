@@ -40,7 +40,7 @@ class ProviderDescription:
     settings_schema: Mapping[str, SettingRow]
 
 
-async def describe(
+async def describe_providers(
     registry: Registry, default: str | None, *, probe: bool = False
 ) -> list[ProviderDescription]:
     """Describe every provider, usable or not.
@@ -52,15 +52,17 @@ async def describe(
             the provider's `auth.message`.
     """
     await registry.prepare(*registry.ids)
-    statuses = await asyncio.gather(*(_status(registry, provider, probe=probe) for provider in registry.ids))
+    statuses = await asyncio.gather(
+        *(_read_status(registry, provider, probe=probe) for provider in registry.ids)
+    )
     return [
-        _described(registry, status, is_default=status.provider == default)
+        _describe(registry, status, is_default=status.provider == default)
         for status in statuses
         if status.provider in registry.ids  # The configuration may have changed in the meantime.
     ]
 
 
-def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> ProviderDescription:
+def _describe(registry: Registry, auth: AuthStatus, *, is_default: bool) -> ProviderDescription:
     provider = auth.provider
     table = registry.table(provider)
     try:
@@ -85,7 +87,7 @@ def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> Pro
     )
 
 
-async def _status(registry: Registry, provider: str, *, probe: bool) -> AuthStatus:
+async def _read_status(registry: Registry, provider: str, *, probe: bool) -> AuthStatus:
     try:
         status = await registry.auth_status(provider)
     except ChatError as error:
@@ -94,15 +96,15 @@ async def _status(registry: Registry, provider: str, *, probe: bool) -> AuthStat
         return status
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            return await _probed(registry, status)
+            return await _probe(registry, status)
     except TimeoutError:
         message = f"{provider} did not answer within {PROBE_SECONDS:g} s."
-        return _failed(status, ConnectionError(message, provider=provider))
+        return _add_failure(status, ConnectionError(message, provider=provider))
     except ChatError as error:
-        return _failed(status, error)
+        return _add_failure(status, error)
 
 
-async def _probed(registry: Registry, status: AuthStatus) -> AuthStatus:
+async def _probe(registry: Registry, status: AuthStatus) -> AuthStatus:
     if status.state not in ("not_required", "configured"):
         status = await registry.auth_status(status.provider, refresh=True)
     if await registry.probe(status.provider) and status.state == "configured":
@@ -110,7 +112,7 @@ async def _probed(registry: Registry, status: AuthStatus) -> AuthStatus:
     return status
 
 
-def _failed(status: AuthStatus, error: ChatError) -> AuthStatus:
+def _add_failure(status: AuthStatus, error: ChatError) -> AuthStatus:
     logger.info("probing %s failed: %s", status.provider, error.message)
     match error:
         case AuthorizationError():

@@ -12,7 +12,7 @@ from jumpseat.chat import ChatError, Check
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.source_cache import SourceCache
 from jumpseat.config.sources import shown_source, source_prefix
-from jumpseat.providers.checkup_values import credential_keys, sources_of
+from jumpseat.providers.checkup_values import credential_keys, list_sources
 from jumpseat.providers.registry import Registry
 
 PART_SECONDS = 8.0
@@ -42,9 +42,9 @@ async def diagnose(registry: Registry, provider: str) -> list[Check]:
     sound = Check("configuration", True, f"The configuration of {provider} has no errors.")
     ignored = [Check("configuration", None, note) for note in notes]
     credentials, hosts, sign_in = await asyncio.gather(
-        _in_time("credential", _credentials(provider, table)),
-        _in_time("connection", _hosts(adapter)),
-        _in_time("signIn", _sign_in(registry, provider)),
+        _run_in_time("credential", _check_credentials(provider, table)),
+        _run_in_time("connection", _check_hosts(adapter)),
+        _run_in_time("signIn", _check_sign_in(registry, provider)),
     )
     known = {check.message for check in credentials}
     if any(check.ok is False for check in (*credentials, *hosts)):
@@ -54,7 +54,7 @@ async def diagnose(registry: Registry, provider: str) -> list[Check]:
     return [*(ignored or [sound]), *credentials, *hosts, *further]
 
 
-async def _in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:
+async def _run_in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:
     begin = time.monotonic()
     try:
         async with asyncio.timeout(PART_SECONDS):
@@ -66,7 +66,7 @@ async def _in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:
     return [Check(name, False, message, None, round((time.monotonic() - begin) * 1000))]
 
 
-async def _credentials(provider: str, table: ProviderConfig) -> list[Check]:
+async def _check_credentials(provider: str, table: ProviderConfig) -> list[Check]:
     """Check whether each source in the table yields a value."""
     values = Values(provider, table, cache=SourceCache())  # An empty cache makes it read each source.
     variables = table.origin.environment.variables
@@ -91,35 +91,35 @@ async def _credentials(provider: str, table: ProviderConfig) -> list[Check]:
         except ChatError as error:
             return Check("credential", False, error.message, error.hint)
         except TimeoutError:
-            message = f"{place} is {source}, which gave no value within {SOURCE_SECONDS:g} s."
+            message = f"{place} is {source}, which did not return a value within {SOURCE_SECONDS:g} s."
             return Check("credential", False, message)
         return Check("credential", True, f"{place} is {source}, which has a value.")
 
-    found = await asyncio.gather(*(check(path, value) for path, value in sources_of(table)))
+    found = await asyncio.gather(*(check(path, value) for path, value in list_sources(table)))
     return [each for each in found if each is not None]
 
 
-async def _hosts(adapter: Adapter) -> Iterable[Check]:
+async def _check_hosts(adapter: Adapter) -> Iterable[Check]:
     return await adapter.check_hosts() if isinstance(adapter, ChecksHosts) else ()
 
 
-async def _sign_in(registry: Registry, provider: str) -> list[Check]:
+async def _check_sign_in(registry: Registry, provider: str) -> list[Check]:
     begin = time.monotonic()
     status = await registry.auth_status(provider, refresh=True)
-    return [_check_of(status, round((time.monotonic() - begin) * 1000))]
+    return [_to_check(status, round((time.monotonic() - begin) * 1000))]
 
 
-def _check_of(status: AuthStatus, duration_ms: int) -> Check:
+def _to_check(status: AuthStatus, duration_ms: int) -> Check:
     provider = status.provider
     if status.state in ("signed_out", "expired", "not_authorized") or status.chat_enabled is False:
         message = status.message or f"{provider} cannot be used: {status.state.replace('_', ' ')}."
         return Check("signIn", False, message, None, duration_ms)
     if status.state == "not_required":
-        return Check("signIn", True, f"{provider} needs no credential.")
+        return Check("signIn", True, f"{provider} does not need a credential.")
     if status.state == "configured":
         if status.message is not None:
-            return Check("signIn", None, f"The key of {provider} was not tried: {status.message}")
-        return Check("signIn", None, f"The key of {provider} was not tried.")
+            return Check("signIn", None, f"The key of {provider} was not tested: {status.message}")
+        return Check("signIn", None, f"The key of {provider} was not tested.")
     if status.login is None and status.source is None:
         return Check("signIn", True, f"{provider} accepts the key.", None, duration_ms)
     parts = [f"Signed in as {status.login}" if status.login else "Signed in"]

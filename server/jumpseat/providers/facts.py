@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from jumpseat.chat import ModelInfo
 from jumpseat.config import ProviderConfig
-from jumpseat.providers.snapshot import SnapshotRow, catalogue_of, snapshot
-from jumpseat.providers.spellings import candidates
+from jumpseat.providers.snapshot import SnapshotRow, find_catalogue, read_snapshot
+from jumpseat.providers.spellings import find_candidates
 from jumpseat.system.threads import compute
 
 logger = logging.getLogger(__name__)
@@ -41,20 +41,20 @@ class KnownModel:
     """The source of each known fact, by field of `ModelInfo`."""
 
 
-async def prepare(table: ProviderConfig) -> None:
-    """Read the snapshot in a thread if this provider needs it, so that `known` does not block."""
-    if catalogue_of(table) is not None and not snapshot.cache_info().currsize:
-        await compute(True, snapshot)
+async def preload_snapshot(table: ProviderConfig) -> None:
+    """Read the snapshot in a thread if this provider needs it, so that `complete_row` does not block."""
+    if find_catalogue(table) is not None and not read_snapshot.cache_info().currsize:
+        await compute(True, read_snapshot)
 
 
-def offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
+def list_offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
     """Return the models that a provider is known to offer before its list is fetched; may be incomplete."""
-    catalogue = catalogue_of(table)
-    listed = snapshot().get(catalogue, {}) if catalogue is not None else {}
+    catalogue = find_catalogue(table)
+    listed = read_snapshot().get(catalogue, {}) if catalogue is not None else {}
     return list(dict.fromkeys([*table.model_names, *filter(None, more), *listed]))
 
 
-def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> KnownModel:
+def complete_row(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> KnownModel:
     """Complete a row with facts from the configuration and the snapshot.
 
     Args:
@@ -66,8 +66,8 @@ def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> Kno
     values: dict[str, Any] = {}
     sources: dict[str, FactSource] = {fact: "provider" for fact in _FACTS if getattr(info, fact) is not None}
     stated: tuple[tuple[FactSource, Mapping[str, Any]], ...] = (
-        ("config", _configured(table, info.model)),
-        ("snapshot", _of_the_snapshot(table, info.model)),
+        ("config", _read_configured(table, info.model)),
+        ("snapshot", _read_snapshot_facts(table, info.model)),
     )
     for source, facts in stated:
         for fact in _FACTS:
@@ -85,12 +85,12 @@ def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> Kno
     return KnownModel(replace(info, **values) if values else info, sources)
 
 
-def known_rows(models: Sequence[ModelInfo], table: ProviderConfig) -> dict[str, KnownModel]:
+def complete_rows(models: Sequence[ModelInfo], table: ProviderConfig) -> dict[str, KnownModel]:
     """Return the rows of a provider's list by model, with all known facts."""
-    return {model.model: known(model, table) for model in models}
+    return {model.model: complete_row(model, table) for model in models}
 
 
-def known_by_name(
+def find_facts_by_name(
     provider: str, model: str, table: ProviderConfig, max_context_tokens: int | None
 ) -> KnownModel | None:
     """Return the facts of a model that is not in any fetched list; None if there are none.
@@ -109,20 +109,20 @@ def known_by_name(
         version=model,
         max_context_tokens=max_context_tokens,
     )
-    found = known(bare, table, listed=False)
+    found = complete_row(bare, table, listed=False)
     return found if found.sources or found.info is not bare else None
 
 
-def _configured(table: ProviderConfig, model: str) -> Mapping[str, Any]:
+def _read_configured(table: ProviderConfig, model: str) -> Mapping[str, Any]:
     row = next((row for row in table.models if row.id == model), None)
     return {} if row is None else row.model_dump(exclude_none=True)
 
 
-def _of_the_snapshot(table: ProviderConfig, model: str) -> Mapping[str, Any]:
+def _read_snapshot_facts(table: ProviderConfig, model: str) -> Mapping[str, Any]:
     """Return the snapshot's facts of a model, except abilities that the user configured for the provider."""
-    catalogue = catalogue_of(table)
-    rows: Mapping[str, SnapshotRow] = snapshot().get(catalogue, {}) if catalogue is not None else {}
-    names = candidates(model, rows)
+    catalogue = find_catalogue(table)
+    rows: Mapping[str, SnapshotRow] = read_snapshot().get(catalogue, {}) if catalogue is not None else {}
+    names = find_candidates(model, rows)
     if len(names) != 1:  # The facts of several candidates may differ.
         return {}
     row = rows[names[0]]

@@ -53,7 +53,7 @@ SIGN_IN_PROVIDER = "copilot"
 """The provider of a sign-in request that does not name one."""
 
 
-def tables_of(config: Config) -> dict[str, ProviderConfig]:
+def merge_tables(config: Config) -> dict[str, ProviderConfig]:
     """Return every provider's table by id, built-in providers first.
 
     An invalid table is reduced to its kind; creating its adapter raises the error.

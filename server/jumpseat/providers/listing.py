@@ -34,7 +34,7 @@ async def list_all_models(
     If a known list is still being refreshed, the result contains both its models and a failure.
     """
 
-    async def of(provider: str) -> tuple[Sequence[ModelInfo], ChatError | None]:
+    async def list_one(provider: str) -> tuple[Sequence[ModelInfo], ChatError | None]:
         try:
             return await registry.list_models(provider, refresh=refresh, patience=PATIENCE_SECONDS), None
         except StillListingError as error:
@@ -47,7 +47,7 @@ async def list_all_models(
             logger.exception("listing the models of %s failed", provider)
             return (), daemon_failure("listed these models", provider=provider)
 
-    answers = await asyncio.gather(*map(of, providers))
+    answers = await asyncio.gather(*map(list_one, providers))
     models = [model for listed, _ in answers for model in listed]
     failures = [
         ProviderFailure(provider, error)

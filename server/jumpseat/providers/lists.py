@@ -62,9 +62,9 @@ class ModelLists:
         self._table = table
         self._prepare = prepare
         self._on_change = on_change
-        self._listed: dict[str, Rows] = {}
-        self._listed_at: dict[str, Moment] = {}
-        self._heard: dict[str, tuple[Sequence[ModelInfo], Rows]] = {}
+        self._lists: dict[str, Rows] = {}
+        self._list_times: dict[str, Moment] = {}
+        self._received: dict[str, tuple[Sequence[ModelInfo], Rows]] = {}
         self._fetches: dict[str, _Fetch] = {}
         self._failures: dict[str, tuple[Exception, Moment]] = {}
         self._forgotten: set[str] = set()
@@ -80,35 +80,38 @@ class ModelLists:
             provider: the configured provider's id.
             made: its adapter, if it has been created.
         """
-        rows = self._listed.get(provider)
+        rows = self._lists.get(provider)
         if rows is not None or made is None or not isinstance(made, KnowsModels):
             return rows
-        heard = made.heard_models()
-        if not heard:
+        received = made.heard_models()
+        if not received:
             return None
-        before = self._heard.get(provider)
-        if before is None or before[0] is not heard:
-            before = self._heard[provider] = (heard, facts.known_rows(heard, self._table(provider)))
+        before = self._received.get(provider)
+        if before is None or before[0] is not received:
+            before = self._received[provider] = (
+                received,
+                facts.complete_rows(received, self._table(provider)),
+            )
         return before[1]
 
     @property
     def listed(self) -> list[str]:
         """The providers whose lists were fetched."""
-        return list(self._listed)
+        return list(self._lists)
 
     def forget(self, provider: str) -> None:
         """Drop a list and announce the change."""
-        self._listed.pop(provider, None)
-        self._heard.pop(provider, None)
+        self._lists.pop(provider, None)
+        self._received.pop(provider, None)
         self._failures.pop(provider, None)
         self._forgotten.add(provider)
         if provider in self._fetches:
             self._outdated.add(provider)
         self._on_change(provider)
 
-    def outdate(self, provider: str) -> None:
+    def mark_outdated(self, provider: str) -> None:
         """Replace a fetched list, in the background, with the one that another session has received."""
-        if provider in self._listed:
+        if provider in self._lists:
             self._outdated.add(provider)
             self._fetch(provider)
 
@@ -132,12 +135,12 @@ class ModelLists:
             StillListingError: the list did not arrive in time.
             ChatError: the request failed, now or within the last `FAILURE_SECONDS`.
         """
-        known, failure = self._listed.get(provider), self._recent_failure(provider)
+        known, failure = self._lists.get(provider), self._recent_failure(provider)
         if refresh:
             self._forgotten.add(provider)
             self._outdated.add(provider)
         elif known is not None and provider not in self._outdated:
-            if self._listed_at[provider].age() > CURRENT_SECONDS and failure is None:
+            if self._list_times[provider].age() > CURRENT_SECONDS and failure is None:
                 self._fetch(provider)
             return known
         elif failure is not None:
@@ -174,22 +177,22 @@ class ModelLists:
         """Fetch a list, then store and announce the result."""
         result: Rows | Exception
         try:
-            result = await self._current(provider)
+            result = await self._fetch_current(provider)
         except Exception as error:
             logger.info("the models of %s cannot be listed now: %s", provider, error)
             self._failures[provider] = error, Moment.now()
             result, has_changed = error, False
         else:
-            known = self._listed.get(provider)
+            known = self._lists.get(provider)
             has_failed = self._failures.pop(provider, None) is not None
             has_changed = has_failed if known is None else result != known
-            self._listed[provider], self._listed_at[provider] = result, Moment.now()
+            self._lists[provider], self._list_times[provider] = result, Moment.now()
         # After this, a new caller starts its own request.
         if self._fetches.pop(provider).is_late or has_changed:
             self._on_change(provider)
         return result
 
-    async def _current(self, provider: str) -> Rows:
+    async def _fetch_current(self, provider: str) -> Rows:
         """Fetch a list, repeatedly if it is out of date when it arrives."""
         while True:
             # This must precede the request, whose response may lack a change that is reported from now on.
@@ -217,6 +220,6 @@ class ModelLists:
             if is_forgotten:
                 self._forgotten.add(provider)
             raise
-        await facts.prepare(self._table(provider))
+        await facts.preload_snapshot(self._table(provider))
         # Use a thread, because the facts of a long list take seconds.
-        return await compute(True, facts.known_rows, listed, self._table(provider))
+        return await compute(True, facts.complete_rows, listed, self._table(provider))

@@ -8,32 +8,32 @@ import contextlib
 from jumpseat.chat import ChatError, ConfigError, RequestError
 from jumpseat.config.suggestions import nearest
 from jumpseat.providers.default_choice import ensure_default_provider
-from jumpseat.providers.prefixes import fault_of_prefix, nearest_service, split_name
+from jumpseat.providers.prefixes import explain_prefix_fault, find_nearest_service, split_name
 from jumpseat.providers.registry import Registry
-from jumpseat.providers.services import how_to_add
-from jumpseat.providers.spellings import candidates
+from jumpseat.providers.services import explain_how_to_add
+from jumpseat.providers.spellings import find_candidates
 
 LIST_SECONDS = 5.0
 """The time limit for a list that is requested before a default model is rejected."""
 
 
-def listed_models(registry: Registry, provider: str) -> list[str]:
+def list_known_names(registry: Registry, provider: str) -> list[str]:
     """Return the models of the provider's fetched list, else of its configuration."""
     known = registry.known_models(provider)
     return registry.table(provider).model_names if known is None else [row.model for row in known]
 
 
-async def fault_of_model(registry: Registry, name: str) -> str | None:
+async def explain_model_fault(registry: Registry, name: str) -> str | None:
     """Explain why a chat would reject a model name, as the end of a sentence; None if it would not."""
     provider, model = split_name(name, registry.ids)
     if provider is not None or model is None:
         return None
-    if any(model in listed_models(registry, each) for each in registry.ids):
+    if any(model in list_known_names(registry, each) for each in registry.ids):
         return None
-    return await fault_of_prefix(model, {each: registry.table(each) for each in registry.ids})
+    return await explain_prefix_fault(model, {each: registry.table(each) for each in registry.ids})
 
 
-async def fault_of_new_default(registry: Registry, name: str, provider: str | None) -> str | None:
+async def explain_default_fault(registry: Registry, name: str, provider: str | None) -> str | None:
     """Explain why a name cannot become the default model, as the end of a sentence; None if it can.
 
     A chat may use a model that its provider does not list, but a wrong default would break the chats of all
@@ -44,11 +44,13 @@ async def fault_of_new_default(registry: Registry, name: str, provider: str | No
         name: The name of the model.
         provider: The new default provider; None if it does not change.
     """
-    fault = await fault_of_model(registry, name)
+    fault = await explain_model_fault(registry, name)
     named, model = split_name(name, registry.ids)
     if fault is not None or model is None:
         return fault
-    if named is None and any(candidates(model, listed_models(registry, each)) for each in registry.ids):
+    if named is None and any(
+        find_candidates(model, list_known_names(registry, each)) for each in registry.ids
+    ):
         return None
     with contextlib.suppress(ConfigError):
         named = named or provider or await ensure_default_provider(registry)
@@ -61,14 +63,14 @@ async def fault_of_new_default(registry: Registry, name: str, provider: str | No
                 await registry.list_models(named, refresh=True)
     if _offers(registry, named, model):
         return None
-    near = nearest(model, listed_models(registry, named), most=3)
+    near = nearest(model, list_known_names(registry, named), most=3)
     meant = f"; did you mean {' or '.join(f'{named}:{each}' for each in near)}?" if near else ""
     return f"is not a model of {named}{meant}"
 
 
 def _offers(registry: Registry, provider: str, model: str) -> bool:
     table = registry.table(provider)
-    return model == table.default_model or bool(candidates(model, listed_models(registry, provider)))
+    return model == table.default_model or bool(find_candidates(model, list_known_names(registry, provider)))
 
 
 async def check_prefix(registry: Registry, name: str, *, is_default: bool) -> None:
@@ -77,12 +79,14 @@ async def check_prefix(registry: Registry, name: str, *, is_default: bool) -> No
     Raises:
         RequestError: the prefix is misspelled; the message names the nearest providers.
     """
-    fault = await fault_of_model(registry, name)
+    fault = await explain_model_fault(registry, name)
     if fault is None:
         return
     subject = "default model" if is_default else "model"
     prefix = name.partition(":")[0]
-    what_to_do = how_to_add(nearest_service(prefix) or prefix, registry.config.file) or "Correct it."
+    what_to_do = (
+        explain_how_to_add(find_nearest_service(prefix) or prefix, registry.config.file) or "Correct it."
+    )
     raise RequestError(
         f"The {subject} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
         hint=f"{what_to_do} If it is a model's own name, write PROVIDER:{name}.",

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from jumpseat.adapters.base import Adapter, KnowsModels
 from jumpseat.chat import ModelInfo, RequestError
 from jumpseat.config.suggestions import nearest
-from jumpseat.providers.default_choice import ensure_default_provider, no_default
-from jumpseat.providers.facts import FactSource, offline_names, prepare
-from jumpseat.providers.mistyped_names import check_prefix, listed_models
+from jumpseat.providers.default_choice import ensure_default_provider, no_default_error
+from jumpseat.providers.facts import FactSource, list_offline_names, preload_snapshot
+from jumpseat.providers.mistyped_names import check_prefix, list_known_names
 from jumpseat.providers.prefixes import split_name
 from jumpseat.providers.registry import Registry
-from jumpseat.providers.spellings import candidates
+from jumpseat.providers.spellings import find_candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +58,22 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
     if provider is None and model is not None:
         await check_prefix(registry, model, is_default=not name)
     if provider is None:
-        provider = await _provider_of(registry, model)
+        provider = await _find_provider(registry, model)
     await registry.prepare(provider)
     adapter = registry.adapter(provider)
-    await prepare(registry.table(provider))
-    model = model or await _default_model(registry, provider, adapter, offline=offline)
+    await preload_snapshot(registry.table(provider))
+    model = model or await _find_default_model(registry, provider, adapter, offline=offline)
     if not model:
         return ResolvedModel(provider, adapter, "", None)
-    model = _as_listed(registry, provider, adapter, model)
+    model = _find_listed_spelling(registry, provider, adapter, model)
     known = registry.known_model(provider, model)
-    listed = listed_models(registry, provider)
+    listed = list_known_names(registry, provider)
     if known is None:
         return ResolvedModel(provider, adapter, model, None, listed=listed)
     return ResolvedModel(provider, adapter, model, known.info, known.sources, listed)
 
 
-def configured_provider(registry: Registry, name: str | None) -> str | None:
+def find_configured_provider(registry: Registry, name: str | None) -> str | None:
     """Return the provider of a model name if the configuration alone determines it, otherwise None."""
     config = registry.config
     provider, _ = split_name(name or config.default_model, registry.ids)
@@ -81,19 +81,19 @@ def configured_provider(registry: Registry, name: str | None) -> str | None:
     return named if named in registry.ids else None
 
 
-async def _provider_of(registry: Registry, model: str | None) -> str:
+async def _find_provider(registry: Registry, model: str | None) -> str:
     default = await ensure_default_provider(registry)
     if model is None:
         if default is None:
-            raise no_default(registry)
+            raise no_default_error(registry)
         return default
     if default is not None and (
-        registry.known_models(default) is None or candidates(model, listed_models(registry, default))
+        registry.known_models(default) is None or find_candidates(model, list_known_names(registry, default))
     ):
         return default
-    lists = {provider: listed_models(registry, provider) for provider in registry.ids}
+    lists = {provider: list_known_names(registry, provider) for provider in registry.ids}
     owners = [provider for provider, names in lists.items() if model in names]
-    owners = owners or [provider for provider, names in lists.items() if candidates(model, names)]
+    owners = owners or [provider for provider, names in lists.items() if find_candidates(model, names)]
     if len(owners) > 1:
         raise RequestError(
             f"Several providers have a model {model!r}: {', '.join(owners)}.",
@@ -102,13 +102,13 @@ async def _provider_of(registry: Registry, model: str | None) -> str:
     if owners:
         return owners[0]
     if default is None:
-        raise no_default(registry)
+        raise no_default_error(registry)
     return default
 
 
-async def _default_model(registry: Registry, provider: str, adapter: Adapter, *, offline: bool) -> str:
+async def _find_default_model(registry: Registry, provider: str, adapter: Adapter, *, offline: bool) -> str:
     table = registry.table(provider)
-    model = table.default_model or _known_default(adapter) or next(iter(table.model_names), None)
+    model = table.default_model or _find_known_default(adapter) or next(iter(table.model_names), None)
     if model is None and isinstance(adapter, KnowsModels):
         if offline:
             return ""
@@ -122,24 +122,24 @@ async def _default_model(registry: Registry, provider: str, adapter: Adapter, *,
     return model
 
 
-def _known_default(adapter: Adapter) -> str | None:
+def _find_known_default(adapter: Adapter) -> str | None:
     """Return the adapter's own default model, if it is known without a request."""
-    heard = adapter.heard_models() if isinstance(adapter, KnowsModels) else ()
-    return adapter.traits.default_model or next((row.model for row in heard if row.is_default), None)
+    received = adapter.heard_models() if isinstance(adapter, KnowsModels) else ()
+    return adapter.traits.default_model or next((row.model for row in received if row.is_default), None)
 
 
-def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
+def _find_listed_spelling(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
     """Return the provider's spelling of a name, without a request; the name itself if no model matches.
 
     Raises:
         RequestError: several models of the provider's list match equally well.
     """
     if registry.known_models(provider) is None:
-        names = offline_names(registry.table(provider), _known_default(adapter))
-        found = candidates(name, names, complete=False)
+        names = list_offline_names(registry.table(provider), _find_known_default(adapter))
+        found = find_candidates(name, names, complete=False)
         # The names known offline may be incomplete, so leave an ambiguous name to the provider.
         return found[0] if len(found) == 1 else name
-    found = candidates(name, listed_models(registry, provider))
+    found = find_candidates(name, list_known_names(registry, provider))
     if len(found) > 1:
         raise RequestError(
             f"{name!r} matches several models of {provider}: {', '.join(found)}.",

@@ -50,7 +50,7 @@ _QUERIES: Mapping[str, Any] = {
 }
 
 
-def fault_in(adapter: object) -> str | None:
+def find_fault(adapter: object) -> str | None:
     """Explain why an object is not an adapter, as the end of a sentence about the plug-in; None if it is one.
 
     Raises:
@@ -76,7 +76,7 @@ def guard(adapter: Adapter, provider: str, origin: str) -> None:
     """Wrap the methods of a plug-in's adapter and account so that they report its defects.
 
     Args:
-        adapter: an adapter in which `fault_in` found no fault.
+        adapter: an adapter in which `find_fault` found no fault.
         provider: the configured provider's id.
         origin: the plug-in and its distribution, for errors and the log.
     """
@@ -103,7 +103,7 @@ class _Plugin:
             try:
                 return await method(*arguments, **named)
             except DEFECTS as error:
-                raise self._error(name, error) from error.__cause__
+                raise self._convert_error(name, error) from error.__cause__
 
         return guarded
 
@@ -133,7 +133,7 @@ class _Plugin:
                         raise TypeError(f"stream yielded {type(event).__name__}, which is not an event")
                     yield event
             except DEFECTS as error:
-                raise self._error("stream", error) from error.__cause__
+                raise self._convert_error("stream", error) from error.__cause__
             finally:
                 await self._close(events)
 
@@ -151,7 +151,7 @@ class _Plugin:
             # The turn has already ended, so this is only logged.
             self._log("closing the stream", error)
 
-    def _error(self, name: str, error: BaseException) -> BaseException:
+    def _convert_error(self, name: str, error: BaseException) -> BaseException:
         """Return the error itself if the interface allows it, otherwise one that names the plug-in."""
         if isinstance(error, ChatError | Replan) or (
             name == "list_models" and isinstance(error, NotImplementedError)

@@ -14,7 +14,7 @@ from jumpseat.adapters.base import Adapter, ProviderConfig
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config.suggestions import did_you_mean
 from jumpseat.http import HttpClient
-from jumpseat.providers.plugin_guard import DEFECTS, fault_in, guard
+from jumpseat.providers.plugin_guard import DEFECTS, find_fault, guard
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -36,7 +36,7 @@ class Plugin:
     @property
     def origin(self) -> str:
         """The distributions and their versions: `jumpseat-acme 1.2`."""
-        return " and ".join(sorted(map(_distribution, self.entry_points)))
+        return " and ".join(sorted(map(_name_distribution, self.entry_points)))
 
 
 class Plugins:
@@ -53,13 +53,13 @@ class Plugins:
 
     def kinds(self) -> list[str]:
         """Return the kinds that plug-ins add to the built-in ones."""
-        return [kind for kind in self._all() if kind not in self._built_in]
+        return [kind for kind in self._find_all() if kind not in self._built_in]
 
     def load(self, kind: str) -> None:
         """Find and import a kind. Blocks; a failure is raised later by `make`."""
         if kind not in self._loaded:
             try:
-                self._loaded[kind] = self._factory(kind)
+                self._loaded[kind] = self._load_factory(kind)
             except ConfigError as error:
                 self._loaded[kind] = error  # Another import would also fail, and slow down each use.
 
@@ -78,35 +78,35 @@ class Plugins:
         if isinstance(factory, ConfigError):
             message = f"providers.{provider}.kind: {factory.message}"
             raise ConfigError(message, provider=provider, hint=factory.hint)
-        origin = f"plug-in {table.kind} ({self._all()[table.kind].origin})"
+        origin = f"plug-in {table.kind} ({self._find_all()[table.kind].origin})"
         try:
             adapter = factory(provider, table, http)
-            fault = fault_in(adapter)
+            fault = find_fault(adapter)
             if fault is None:
                 guard(adapter, provider, origin)
         except ChatError as error:
             error.provider = error.provider or provider
             raise
         except DEFECTS as error:
-            logger.exception("the %s did not make an adapter for %s", origin, provider)
+            logger.exception("the %s did not create an adapter for %s", origin, provider)
             message = f"providers.{provider}: the {origin} failed to start ({type(error).__name__})."
             raise ConfigError(message, provider=provider, hint=_LOG_HINT) from error
         if fault is not None:
             message = f"providers.{provider}.kind: the {origin} {fault}."
             raise ConfigError(message, provider=provider, hint=_OTHER_VERSION)
-        for key in _undeclared(adapter, table):
+        for key in _find_undeclared(adapter, table):
             logger.warning("unknown key providers.%s.%s is ignored by the %s", provider, key, origin)
         return adapter
 
-    def _all(self) -> Mapping[str, Plugin]:
+    def _find_all(self) -> Mapping[str, Plugin]:
         if self._found is None:
             self._found = _discover()
         return self._found
 
-    def _factory(self, kind: str) -> AdapterFactory:
-        plugin = self._all().get(kind)
+    def _load_factory(self, kind: str) -> AdapterFactory:
+        plugin = self._find_all().get(kind)
         if plugin is None:
-            raise self._unknown(kind)
+            raise self._make_unknown_error(kind)
         if len(plugin.entry_points) > 1:
             raise ConfigError(
                 f"the plug-in {kind} is in {plugin.origin}, so none of them is used.",
@@ -122,16 +122,16 @@ class Plugins:
             ) from error
         if not callable(factory):
             raise ConfigError(
-                f"the plug-in {kind} of {plugin.origin} is not callable, so it cannot make an adapter.",
+                f"the plug-in {kind} of {plugin.origin} is not callable, so it cannot create an adapter.",
                 hint=_OTHER_VERSION,
             )
         callable_factory: AdapterFactory = factory
         return callable_factory
 
-    def _unknown(self, kind: str) -> ConfigError:
+    def _make_unknown_error(self, kind: str) -> ConfigError:
         plugins = self.kinds()
         offered = f"; plug-ins add {', '.join(plugins)}" if plugins else ""
-        hidden = [plugin for name, plugin in self._all().items() if name in self._built_in]
+        hidden = [plugin for name, plugin in self._find_all().items() if name in self._built_in]
         ignored = "".join(
             f" {each.origin} has {each.kind}, which is built in, so it is ignored." for each in hidden
         )
@@ -158,13 +158,13 @@ def _discover() -> dict[str, Plugin]:
     return {kind: Plugin(kind, tuple(each)) for kind, each in found.items()}
 
 
-def _distribution(entry_point: EntryPoint) -> str:
+def _name_distribution(entry_point: EntryPoint) -> str:
     # The metadata of an incomplete distribution on the path lacks its name.
     name = entry_point.dist.name if entry_point.dist is not None else None
     return f"{name} {entry_point.dist.version}" if name and entry_point.dist else entry_point.value
 
 
-def _undeclared(adapter: Adapter, table: ProviderConfig) -> list[str]:
+def _find_undeclared(adapter: Adapter, table: ProviderConfig) -> list[str]:
     """Return the keys of the table that are neither common nor declared by the plug-in."""
     declared: set[str] = set()
     for name, field in (adapter.options.model_fields if adapter.options else {}).items():

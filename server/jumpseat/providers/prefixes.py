@@ -13,8 +13,8 @@ from jumpseat.config import ProviderConfig
 from jumpseat.config.suggestions import nearest
 from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.services import SERVICES
-from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
-from jumpseat.providers.spellings import spelling
+from jumpseat.providers.snapshot import CATALOGUES, find_catalogue, read_snapshot
+from jumpseat.providers.spellings import parse_spelling
 from jumpseat.system.threads import compute
 
 # Ids are short and chosen by the user, so accept one wrong letter of three, or two of six.
@@ -51,7 +51,7 @@ def split_name(name: str | None, ids: Collection[str]) -> tuple[str | None, str 
     return None, name
 
 
-async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> str | None:
+async def explain_prefix_fault(name: str, tables: Mapping[str, ProviderConfig]) -> str | None:
     """Explain why a name is not a bare model name, as the end of a sentence; None if it is accepted as one.
 
     Args:
@@ -64,15 +64,15 @@ async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> st
     if any(name in (*table.model_names, table.default_model) for table in tables.values()):
         return None
     near = nearest(prefix, tables, most=3, close=_NEAR_AN_ID)
-    service = nearest_service(prefix)
-    near_vendor = [service] if service else nearest(prefix, await _vendors(), close=_NEAR_A_VENDOR)
+    service = find_nearest_service(prefix)
+    near_vendor = [service] if service else nearest(prefix, await _load_vendors(), close=_NEAR_A_VENDOR)
     if not near and not near_vendor:
         return None
     near += [
         provider
         for provider, table in tables.items()
         if provider not in near
-        and _serves(table) in near_vendor  # The vendor is configured under another id.
+        and _find_vendor(table) in near_vendor  # The vendor is configured under another id.
     ]
     message = f"begins with {prefix!r}, which is not a provider"
     if not near and service not in (None, prefix):
@@ -82,7 +82,7 @@ async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> st
     return f"{message}; there are: {', '.join(tables)}"
 
 
-def nearest_service(name: str) -> str | None:
+def find_nearest_service(name: str) -> str | None:
     """Return the well-known service whose id is this name or nearly this name; None if there is none."""
     near = nearest(name, SERVICES, close=_NEAR_A_VENDOR)
     near += [each for each in SERVICES if len(name) > 2 and _is_one_slip(name.casefold(), each)]
@@ -98,13 +98,13 @@ def _is_one_slip(one: str, other: str) -> bool:
     return max(len(one), len(other)) < 2 or (len(one) == 2 and one == other[::-1])
 
 
-def _serves(table: ProviderConfig) -> str | None:
+def _find_vendor(table: ProviderConfig) -> str | None:
     """Return the vendor whose models the provider offers; its kind if the kind is not a vendor."""
-    return catalogue_of(table) or (table.kind if table.kind not in CATALOGUES else None)
+    return find_catalogue(table) or (table.kind if table.kind not in CATALOGUES else None)
 
 
-async def _vendors() -> set[str]:
-    if not snapshot.cache_info().currsize:
-        await compute(True, snapshot)
-    of_models = {spelling(name).vendor for models in snapshot().values() for name in models}
+async def _load_vendors() -> set[str]:
+    if not read_snapshot.cache_info().currsize:
+        await compute(True, read_snapshot)
+    of_models = {parse_spelling(name).vendor for models in read_snapshot().values() for name in models}
     return {*KINDS, *CATALOGUES, *of_models} - {""}

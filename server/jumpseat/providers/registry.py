@@ -25,11 +25,11 @@ from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, V
 from jumpseat.config.suggestions import alternatives
 from jumpseat.http import HttpClient
 from jumpseat.providers.changes import AuthChanged, Change, Changes, ModelsChanged, OnChange, ProvidersChanged
-from jumpseat.providers.facts import KnownModel, known_by_name
-from jumpseat.providers.kinds import BUILT_IN, KINDS, tables_of
+from jumpseat.providers.facts import KnownModel, find_facts_by_name
+from jumpseat.providers.kinds import BUILT_IN, KINDS, merge_tables
 from jumpseat.providers.lists import ModelLists
 from jumpseat.providers.plugins import Plugins
-from jumpseat.providers.services import how_to_add
+from jumpseat.providers.services import explain_how_to_add
 from jumpseat.system.threads import run_blocking
 from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 
@@ -51,7 +51,7 @@ class Registry:
         """The attached client, which is passed to adapters when they are created."""
 
         self._missing_default: str | None = None
-        self._tables = tables_of(config)
+        self._tables = merge_tables(config)
         self._http = HttpClient(shared=config.environment.shared)
         self._plugins = Plugins(KINDS)
         self._adapters: dict[str, Adapter] = {}
@@ -73,12 +73,12 @@ class Registry:
             The adapters of changed and removed tables. Running requests may still use them; after that, the
             caller must pass them to `close`.
         """
-        tables, faults, default = self._tables, self.config.faults, _default_of(self.config)
+        tables, faults, default = self._tables, self.config.faults, _read_default(self.config)
         self.config = config
         # Reuse an unchanged table, because it caches the values of its sources, as its adapter does.
         self._tables = {
             provider: tables[provider] if tables.get(provider) == table else table
-            for provider, table in tables_of(config).items()
+            for provider, table in merge_tables(config).items()
         }
         changed = [
             provider
@@ -92,10 +92,10 @@ class Registry:
             self._probed.pop(provider, None)
             self._accounts.pop(provider, None)
             self._lists.forget(provider)
-        if default != _default_of(config):
+        if default != _read_default(config):
             for provider in self._lists.listed:  # Each list marks the default model.
                 self.announce(ModelsChanged(provider))
-        if changed or default != _default_of(config):
+        if changed or default != _read_default(config):
             self.announce(ProvidersChanged())
         return retired
 
@@ -140,7 +140,7 @@ class Registry:
             raise RequestError(
                 f"There is no provider named {provider!r}{alternatives(provider, self.ids)}.",
                 provider=provider,
-                hint=how_to_add(provider, self.config.file)
+                hint=explain_how_to_add(provider, self.config.file)
                 or f"Add a [providers.NAME] table to {self.config.file}.",
             )
         return table
@@ -181,13 +181,13 @@ class Registry:
             if isinstance(adapter, ChangesCapabilities):
                 adapter.on_capabilities_change = lambda: self.announce(ProvidersChanged())
             if isinstance(adapter, SharesModels):
-                adapter.on_models_change = lambda: self._lists.outdate(provider)
+                adapter.on_models_change = lambda: self._lists.mark_outdated(provider)
             if adapter.account is not None:
-                adapter.account.on_auth_change = self._auth_changed
+                adapter.account.on_auth_change = self._handle_auth_change
             self._adapters[provider] = adapter
         return adapter
 
-    def _auth_changed(self, status: AuthStatus) -> None:
+    def _handle_auth_change(self, status: AuthStatus) -> None:
         """Announce a change of a provider's sign-in."""
         # Another account has access to other models.
         account = (status.state, status.login)
@@ -315,7 +315,7 @@ class Registry:
         if row is not None:
             return row
         context = self.adapter(provider).max_context_tokens(model)
-        return known_by_name(provider, model, self.table(provider), context)
+        return find_facts_by_name(provider, model, self.table(provider), context)
 
     def forget_models(self, provider: str) -> None:
         """Drop the provider's list of models, so that it is fetched again when needed."""
@@ -367,7 +367,7 @@ class Registry:
         await self._http.aclose()
 
 
-def _default_of(config: Config) -> tuple[str | None, str | None]:
+def _read_default(config: Config) -> tuple[str | None, str | None]:
     return config.default_provider, config.default_model
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jumpseat.config import ProviderConfig
-from jumpseat.providers.snapshot import catalogue_of
+from jumpseat.providers.snapshot import find_catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Service:
     """The step before the first chat; empty if there is none."""
 
 
-def _compatible(name: str, title: str, base_url: str, default_model: str) -> Service:
+def _compatible_service(name: str, title: str, base_url: str, default_model: str) -> Service:
     table = {"kind": "openai", "base_url": base_url, "default_model": default_model}
     return Service(name, title, table, f"{name.upper()}_API_KEY")
 
@@ -48,17 +48,17 @@ SERVICES: Mapping[str, Service] = {
             {"kind": "openai-responses", "default_model": "gpt-5-mini"},
             "OPENAI_API_KEY",
         ),
-        _compatible(
+        _compatible_service(
             "gemini",
             "Google Gemini",
             "https://generativelanguage.googleapis.com/v1beta/openai",
             "gemini-flash-latest",
         ),
-        _compatible("groq", "Groq", "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"),
-        _compatible("mistral", "Mistral", "https://api.mistral.ai/v1", "mistral-medium-latest"),
-        _compatible("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat"),
-        _compatible("xai", "xAI", "https://api.x.ai/v1", "grok-4.3"),
-        _compatible(
+        _compatible_service("groq", "Groq", "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"),
+        _compatible_service("mistral", "Mistral", "https://api.mistral.ai/v1", "mistral-medium-latest"),
+        _compatible_service("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat"),
+        _compatible_service("xai", "xAI", "https://api.x.ai/v1", "grok-4.3"),
+        _compatible_service(
             "openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6"
         ),
         Service(
@@ -74,7 +74,7 @@ WITH_KEY = tuple(name for name, service in SERVICES.items() if service.variable 
 """The ids of the services with an API key, which `jumpseat keys set` adds."""
 
 
-def how_to_add(name: str, file: Path) -> str | None:
+def explain_how_to_add(name: str, file: Path) -> str | None:
     """Explain in a sentence how to add a well-known provider that has no table; None for other names.
 
     Args:
@@ -82,7 +82,9 @@ def how_to_add(name: str, file: Path) -> str | None:
         file: the configuration file.
     """
     with_table = {key: service for key, service in SERVICES.items() if service.table}
-    named = [service for key, service in with_table.items() if name in (key, _catalogue(service))]
+    named = [
+        service for key, service in with_table.items() if name in (key, _find_service_catalogue(service))
+    ]
     if not named:
         return None
     service = named[0]
@@ -95,6 +97,6 @@ def how_to_add(name: str, file: Path) -> str | None:
     )
 
 
-def _catalogue(service: Service) -> str | None:
+def _find_service_catalogue(service: Service) -> str | None:
     base_url = service.table.get("base_url")
-    return catalogue_of(ProviderConfig(kind=service.table["kind"], base_url=base_url))
+    return find_catalogue(ProviderConfig(kind=service.table["kind"], base_url=base_url))

@@ -58,7 +58,7 @@ class SnapshotRow:
     deprecated: bool
 
 
-def catalogue_of(table: ProviderConfig) -> str | None:
+def find_catalogue(table: ProviderConfig) -> str | None:
     """Return the catalogue of a provider; None unless its address is the vendor's own host."""
     # Another server may run a model of the same name with a different context length.
     address = table.url or table.base_url
@@ -72,16 +72,16 @@ def catalogue_of(table: ProviderConfig) -> str | None:
 
 
 @cache
-def snapshot() -> Mapping[str, Mapping[str, SnapshotRow]]:
+def read_snapshot() -> Mapping[str, Mapping[str, SnapshotRow]]:
     """Return the models of each catalogue by name. The first call reads a file."""
     content = from_json(Path(__file__).with_name(FILE).read_bytes())
     return {
-        catalogue: {name: _row(row) for name, row in models.items()}
+        catalogue: {name: _parse_row(row) for name, row in models.items()}
         for catalogue, models in content["catalogues"].items()
     }
 
 
-def _row(row: Mapping[str, Any]) -> SnapshotRow:
+def _parse_row(row: Mapping[str, Any]) -> SnapshotRow:
     can = row.get("can", "").split()
     return SnapshotRow(
         name=row.get("name"),

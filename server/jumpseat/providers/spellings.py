@@ -42,7 +42,7 @@ class Spelling:
 
     date_form: DateForm = ""
 
-    def may_mean(self, other: Spelling) -> bool:
+    def can_mean(self, other: Spelling) -> bool:
         """Whether a name with this spelling may refer to a listed name with the other spelling."""
         return (
             self.stem == other.stem != ""
@@ -53,7 +53,7 @@ class Spelling:
 
 
 @lru_cache(maxsize=4096)
-def spelling(name: str) -> Spelling:
+def parse_spelling(name: str) -> Spelling:
     """Parse a model name."""
     text = name.strip().casefold()
     # Gemini's own list uses this prefix.
@@ -72,7 +72,7 @@ def spelling(name: str) -> Spelling:
     return Spelling(vendor.strip(), (stem[: found.start()] if found else stem).strip("-"), version, form)
 
 
-def candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> list[str]:
+def find_candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> list[str]:
     """Return the listed names that match a name best: one, none or several.
 
     An exact match excludes all others. Otherwise an equal version is better than a missing one, and then an
@@ -89,21 +89,21 @@ def candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> li
     names = list(listed)
     if name in names:
         return [name]
-    searched = spelling(name)
-    fitting = [(each, listed_as) for each in names if searched.may_mean(listed_as := spelling(each))]
-    if not _drops_the_date(searched, map(spelling, names), complete=complete):
+    searched = parse_spelling(name)
+    fitting = [(each, listed_as) for each in names if searched.can_mean(listed_as := parse_spelling(each))]
+    if not _may_drop_date(searched, map(parse_spelling, names), complete=complete):
         fitting = [(each, listed_as) for each, listed_as in fitting if listed_as.version == searched.version]
     if not fitting:
         return []
-    best = max(_closeness(searched, listed_as) for _, listed_as in fitting)
-    closest = [(each, listed_as) for each, listed_as in fitting if _closeness(searched, listed_as) == best]
+    best = max(_rate(searched, listed_as) for _, listed_as in fitting)
+    closest = [(each, listed_as) for each, listed_as in fitting if _rate(searched, listed_as) == best]
     if searched.version == LATEST:
         newest = max(listed_as.version for _, listed_as in closest)
         closest = [(each, listed_as) for each, listed_as in closest if listed_as.version == newest]
     return [each for each, _ in closest]
 
 
-def _drops_the_date(searched: Spelling, listed: Iterable[Spelling], *, complete: bool) -> bool:
+def _may_drop_date(searched: Spelling, listed: Iterable[Spelling], *, complete: bool) -> bool:
     """Whether the searched name may match an undated name of the list."""
     if not searched.version:
         return True
@@ -116,5 +116,5 @@ def _drops_the_date(searched: Spelling, listed: Iterable[Spelling], *, complete:
     return searched.date_form == "compact" and all(each.date_form != "compact" for each in spelled)
 
 
-def _closeness(searched: Spelling, listed_as: Spelling) -> tuple[bool, bool, bool]:
+def _rate(searched: Spelling, listed_as: Spelling) -> tuple[bool, bool, bool]:
     return searched.version == listed_as.version, not listed_as.version, searched.vendor == listed_as.vendor

@@ -91,7 +91,7 @@ async def test_a_source_that_hangs_is_named_and_what_it_stops_is_not_repeated(
     }
     assert (
         named(found, "credential").message
-        == "providers.acme.api_key is cmd:sleep …, which gave no value within 0.2 s."
+        == "providers.acme.api_key is cmd:sleep …, which did not return a value within 0.2 s."
     )
 
 

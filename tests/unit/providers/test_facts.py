@@ -10,8 +10,8 @@ import pytest
 from jumpseat.chat import ModelInfo
 from jumpseat.config import ProviderConfig
 from jumpseat.providers import resolve_model
-from jumpseat.providers.facts import known, known_by_name
-from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
+from jumpseat.providers.facts import complete_row, find_facts_by_name
+from jumpseat.providers.snapshot import CATALOGUES, find_catalogue, read_snapshot
 from tests.unit.scripted import ScriptedAdapter, model_info, registry_of
 
 pytestmark = pytest.mark.requirement("3:model-facts")
@@ -28,9 +28,9 @@ def bare(model: str = CLAUDE, **facts: Any) -> ModelInfo:
 
 
 def test_a_providers_facts_precede_the_users_and_those_the_snapshots() -> None:
-    vendored = snapshot()["anthropic"][CLAUDE]
+    vendored = read_snapshot()["anthropic"][CLAUDE]
     configured = {"id": CLAUDE, "max_context_tokens": 3, "max_output_tokens": 4, "supports_vision": False}
-    found = known(bare(max_context_tokens=2), table(kind="anthropic", models=[configured]))
+    found = complete_row(bare(max_context_tokens=2), table(kind="anthropic", models=[configured]))
 
     assert (found.info.max_context_tokens, found.info.max_output_tokens) == (2, 4)
     assert (found.info.supports_vision, found.info.supports_tool_use) == (False, vendored.supports_tool_use)
@@ -56,8 +56,8 @@ def test_a_providers_facts_precede_the_users_and_those_the_snapshots() -> None:
 def test_another_vendors_server_inherits_nothing(more: dict[str, Any], model: str) -> None:
     row = bare(model)
 
-    assert known(row, table(**more)).info == row
-    assert known(row, table(**more)).sources == {}
+    assert complete_row(row, table(**more)).info == row
+    assert complete_row(row, table(**more)).sources == {}
 
 
 @pytest.mark.parametrize(
@@ -72,24 +72,24 @@ def test_another_vendors_server_inherits_nothing(more: dict[str, Any], model: st
     ],
 )
 def test_a_vendors_own_host_identifies_the_vendor_of_its_models(more: dict[str, Any], catalogue: str) -> None:
-    assert catalogue_of(table(**more)) == catalogue
+    assert find_catalogue(table(**more)) == catalogue
 
 
 def test_another_spelling_of_the_vendors_own_model_has_its_facts_but_not_its_label() -> None:
-    found = known(bare("models/Claude-Opus-4.6-20260101"), table(kind="anthropic"))
+    found = complete_row(bare("models/Claude-Opus-4.6-20260101"), table(kind="anthropic"))
 
-    assert found.info.max_context_tokens == snapshot()["anthropic"][CLAUDE].max_context_tokens
+    assert found.info.max_context_tokens == read_snapshot()["anthropic"][CLAUDE].max_context_tokens
     assert found.info.name == "models/Claude-Opus-4.6-20260101"
 
 
 def test_a_model_that_the_snapshot_does_not_have_stays_unknown() -> None:
     row = bare("claude-of-the-future")
 
-    assert known(row, table(kind="anthropic")).info == row
+    assert complete_row(row, table(kind="anthropic")).info == row
 
 
 def test_configured_capabilities_of_a_provider_take_precedence_over_the_snapshot() -> None:
-    found = known(bare(), table(kind="anthropic", capabilities={"vision": False}))
+    found = complete_row(bare(), table(kind="anthropic", capabilities={"vision": False}))
 
     assert found.info.supports_vision is None
     assert found.info.supports_tool_use is True
@@ -97,18 +97,18 @@ def test_configured_capabilities_of_a_provider_take_precedence_over_the_snapshot
 
 def test_a_label_from_the_provider_stays() -> None:
     row = model_info("p", CLAUDE, vendor="Acme")
-    found = known(ModelInfo(**{**_fields(row), "name": "Opus"}), table(kind="anthropic"))
+    found = complete_row(ModelInfo(**{**_fields(row), "name": "Opus"}), table(kind="anthropic"))
 
     assert (found.info.name, found.info.vendor) == ("Opus", "Acme")
 
 
 @pytest.mark.requirement("3:model-facts")
 def test_a_family_from_copilot_stays_even_if_it_equals_the_model() -> None:
-    vendored = snapshot()["github-copilot"]["gpt-4.1"]
+    vendored = read_snapshot()["github-copilot"]["gpt-4.1"]
     row = ModelInfo(provider="p", model="gpt-4.1", name="GPT-4.1", family="gpt-4.1", version="1")
 
-    assert known(row, table(kind="copilot")).info.family == "gpt-4.1" != vendored.family
-    assert known_by_name("p", "gpt-4.1", table(kind="copilot"), None).info.name == vendored.name
+    assert complete_row(row, table(kind="copilot")).info.family == "gpt-4.1" != vendored.family
+    assert find_facts_by_name("p", "gpt-4.1", table(kind="copilot"), None).info.name == vendored.name
 
 
 def _fields(row: ModelInfo) -> dict[str, Any]:
@@ -128,7 +128,7 @@ async def test_facts_of_an_unlisted_model_come_from_its_name() -> None:
 
 async def test_the_source_of_a_fact_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "jumpseat.providers.facts")
-    known(bare(), table(kind="anthropic"))
+    complete_row(bare(), table(kind="anthropic"))
 
     assert "p:claude-opus-4-6" in caplog.text
     assert "'max_context_tokens': 'snapshot'" in caplog.text

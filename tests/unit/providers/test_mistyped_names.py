@@ -10,7 +10,7 @@ from jumpseat.chat import ConfigError, InvalidRequestError, RequestError, Unknow
 from jumpseat.config import SavedSettings
 from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.engine import run_turn
-from jumpseat.providers import Registry, ensure_default_provider, fault_of_model, resolve_model
+from jumpseat.providers import Registry, ensure_default_provider, explain_model_fault, resolve_model
 from jumpseat.providers.checkup import check_file
 from jumpseat.system.environment import environment_of_process
 from tests.unit.scripted import RecordingSink, ScriptedAdapter, ask, registry_of
@@ -133,20 +133,20 @@ async def test_a_name_with_a_tag_or_an_unknown_prefix_is_a_bare_name(name: str) 
 
 @pytest.mark.parametrize("name", ["llama3:mine", "codellama:mine", "deepseek-r1:mine", "openchat:mine"])
 async def test_a_models_name_may_resemble_a_service(name: str) -> None:
-    assert await fault_of_model(registry_of(ScriptedAdapter(name="a")), name) is None
+    assert await explain_model_fault(registry_of(ScriptedAdapter(name="a")), name) is None
 
 
 @pytest.mark.parametrize("name", ["mistral:own", "openai:mine"])
 async def test_a_configured_model_may_have_any_prefix(name: str) -> None:
-    assert await fault_of_model(several(), name) is None
+    assert await explain_model_fault(several(), name) is None
 
 
 async def test_a_listed_model_may_have_any_prefix() -> None:
     registry = registry_of(ScriptedAdapter(name="a", models=["openai:x"]), default_provider="a")
-    assert await fault_of_model(registry, "openai:x") is not None
+    assert await explain_model_fault(registry, "openai:x") is not None
 
     await registry.list_models("a")
-    assert await fault_of_model(registry, "openai:x") is None
+    assert await explain_model_fault(registry, "openai:x") is None
 
 
 async def test_a_mistyped_default_model_is_reported_as_such() -> None:

@@ -60,7 +60,7 @@ def test_the_file_is_small_and_has_its_source_and_date() -> None:
 
 
 def test_every_row_is_valid() -> None:
-    rows = [row for models in snapshot.snapshot().values() for row in models.values()]
+    rows = [row for models in snapshot.read_snapshot().values() for row in models.values()]
 
     assert len(rows) > 200
     for row in rows:
@@ -72,7 +72,7 @@ def test_every_row_is_valid() -> None:
 def test_the_daemon_starts_without_reading_it() -> None:
     script = (
         "import jumpseat.connections.connection, jumpseat.providers.snapshot as s; "
-        "print(s.snapshot.cache_info().misses)"
+        "print(s.read_snapshot.cache_info().misses)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True

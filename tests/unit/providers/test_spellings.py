@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jumpseat.providers.spellings import candidates, spelling
+from jumpseat.providers.spellings import find_candidates, parse_spelling
 from tests.recorded.recordings import TRANSCRIPTS
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ ROUTER = ("anthropic/claude-opus-4.6", "openai/gpt-4o", "acme/llama-3", "other/l
 def test_a_name_resolves_to_the_closest_name_of_the_list(
     name: str, listed: list[str], meant: list[str]
 ) -> None:
-    assert candidates(name, listed) == meant
+    assert find_candidates(name, listed) == meant
 
 
 @pytest.mark.requirement("4:upstream-spellings")
@@ -88,7 +88,7 @@ def test_a_name_resolves_to_the_closest_name_of_the_list(
     ],
 )
 def test_in_an_incomplete_list_a_date_matters(name: str, listed: list[str], meant: list[str]) -> None:
-    assert candidates(name, listed, complete=False) == meant
+    assert find_candidates(name, listed, complete=False) == meant
 
 
 ODD = "abc4XİßǅK.-_ /@:\n20250929"
@@ -102,7 +102,7 @@ names = st.text(st.sampled_from(ODD) | st.characters(), max_size=30) | st.from_r
 
 
 def canonical(name: str) -> str:
-    parts = spelling(name)
+    parts = parse_spelling(name)
     vendor = f"{parts.vendor}/" if parts.vendor else ""
     return f"{vendor}{parts.stem}{'-' if parts.version else ''}{parts.version}"
 
@@ -114,23 +114,23 @@ def test_parsing_a_canonical_name_changes_nothing(name: str) -> None:
 
 @given(names)
 def test_a_canonical_name_resolves_to_its_original(name: str) -> None:
-    assume(spelling(name).stem)
-    assert candidates(canonical(name), [name]) == [name]
+    assume(parse_spelling(name).stem)
+    assert find_candidates(canonical(name), [name]) == [name]
 
 
 @given(names, st.lists(names, unique=True), st.booleans())
 def test_an_exact_match_always_wins_and_no_unlisted_name_is_returned(
     name: str, listed: list[str], complete: bool
 ) -> None:
-    assert candidates(name, [*listed, *([] if name in listed else [name])], complete=complete) == [name]
-    assert set(candidates(name, listed, complete=complete)) <= set(listed)
+    assert find_candidates(name, [*listed, *([] if name in listed else [name])], complete=complete) == [name]
+    assert set(find_candidates(name, listed, complete=complete)) <= set(listed)
 
 
 @given(st.lists(names, unique=True), st.data())
 def test_the_order_of_the_list_does_not_matter(listed: list[str], data: st.DataObject) -> None:
     name = data.draw(names)
     other = data.draw(st.permutations(listed))
-    assert sorted(candidates(name, listed)) == sorted(candidates(name, other))
+    assert sorted(find_candidates(name, listed)) == sorted(find_candidates(name, other))
 
 
 RECORDED = sorted(TRANSCRIPTS.glob("copilot/**/models*.json")) if TRANSCRIPTS.is_dir() else []
@@ -143,9 +143,9 @@ def test_no_two_rows_of_a_recorded_list_are_confused() -> None:
         for row in rows:
             dashed = row.replace(".", "-")
             for written in (row, row.upper(), dashed, f"models/{row}", f"vendor/{dashed}", canonical(row)):
-                assert candidates(written, rows) == [row], (path.name, written)
+                assert find_candidates(written, rows) == [row], (path.name, written)
             # Without the row itself, only a name that differs in its date may match.
             others = [each for each in rows if each != row]
-            for meant in candidates(row, others):
-                assert spelling(meant).stem == spelling(row).stem
-                assert not (spelling(meant).version and spelling(row).version)
+            for meant in find_candidates(row, others):
+                assert parse_spelling(meant).stem == parse_spelling(row).stem
+                assert not (parse_spelling(meant).version and parse_spelling(row).version)

@@ -11,7 +11,12 @@ from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.wording import name_commands
-from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_default, save_default_provider
+from jumpseat.providers import (
+    SIGN_IN_PROVIDER,
+    ensure_default_provider,
+    no_default_error,
+    save_default_provider,
+)
 from jumpseat.rpc.encode import object_to_wire, to_wire
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 
@@ -21,7 +26,7 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
     registry = session.registry
     provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
-        why = no_default(registry)
+        why = no_default_error(registry)
         # A sign-in without a provider uses this one; it is not signed in, else it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         unused = replace(unused, message=f"{why.message} {why.hint}")

@@ -8,7 +8,7 @@ from jumpseat.chat import ChatError
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.wording import name_commands
-from jumpseat.providers import describe, ensure_default_provider
+from jumpseat.providers import describe_providers, ensure_default_provider
 from jumpseat.rpc.encode import provider_to_wire, to_wire
 from jumpseat.rpc.params import ProvidersDiagnoseParams, ProvidersListParams
 
@@ -20,7 +20,7 @@ async def providers_list(session: Session, call: MethodCall[ProvidersListParams]
         default = await ensure_default_provider(registry)
     except ChatError:
         default = None  # Only chats fail for a faulty default; the list shows the choices.
-    rows = await describe(registry, default, probe=call.params.probe)
+    rows = await describe_providers(registry, default, probe=call.params.probe)
     return {"providers": name_commands([provider_to_wire(row) for row in rows], session.commands)}
 
 

@@ -9,7 +9,7 @@ from jumpseat.config import Config, overridden
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.param_model import NoParams
 from jumpseat.connections.session import Session
-from jumpseat.providers import fault_of_new_default, resolve_model
+from jumpseat.providers import explain_default_fault, resolve_model
 from jumpseat.rpc.encode import setting_to_wire
 from jumpseat.rpc.params import SettingsSaveParams, SettingsSchemaParams
 from jumpseat.wire import write_json
@@ -39,7 +39,7 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
     fault = None
     if isinstance(model := patch.get("default_model"), str):
         provider = patch.get("default_provider")
-        fault = await fault_of_new_default(registry, model, provider if isinstance(provider, str) else None)
+        fault = await explain_default_fault(registry, model, provider if isinstance(provider, str) else None)
     answer: dict[str, Any] = {"settings": await registry.saved.save(patch, schemas, fault)}
     if messages := list(_describe_overridden(patch, registry.config)):
         answer["warnings"] = [{"code": "overridden", "message": message} for message in messages]
