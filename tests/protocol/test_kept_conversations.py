@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from jumpseat.chat.json_form import to_json_form
-from jumpseat.conversations import ConversationStore, Kept, conversations_directory
+from jumpseat.conversations import ConversationStore, KeptConversation, conversations_directory
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
@@ -35,12 +35,12 @@ async def keeping(home: Path, upstream: FakeUpstream) -> AsyncIterator[Daemon]:
         yield daemon
 
 
-def kept(home: Path, conversation: str) -> Kept:
+def kept(home: Path, conversation: str) -> KeptConversation:
     """Read a kept conversation as another process does."""
     return ConversationStore(conversations_directory(home)).get(conversation)
 
 
-def messages_of(kept: Kept) -> list[dict[str, Any]]:
+def messages_of(kept: KeptConversation) -> list[dict[str, Any]]:
     """The messages as they are on the wire."""
     found: list[dict[str, Any]] = to_json_form(kept.messages)
     return found

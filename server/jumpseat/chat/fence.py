@@ -7,7 +7,7 @@ import re
 SHORTEST_FENCE = 3
 
 
-def fence_for(text: str, *, shortest: int = SHORTEST_FENCE) -> str:
+def make_fence(text: str, *, shortest: int = SHORTEST_FENCE) -> str:
     """Return a fence of backticks that is longer than any run of backticks in the text.
 
     Args:

@@ -40,28 +40,28 @@ _PARTS: Mapping[str, type[Any]] = {
 _BLOCKS = {block.type: block for block in BLOCK_CLASSES}
 
 
-def camel(name: str) -> str:
+def to_camel_case(name: str) -> str:
     """Convert a name such as `max_output_tokens` to `maxOutputTokens`."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
 @cache
-def _plan(cls: type[Any]) -> tuple[str | None, tuple[tuple[str, str, bool], ...]]:
+def _describe_fields(cls: type[Any]) -> tuple[str | None, tuple[tuple[str, str, bool], ...]]:
     """Return a class's discriminator and, for each field, its name, its key, and whether to keep None."""
     keys = tuple(
-        (field.name, camel(field.name), (cls, field.name) in _KEPT_WHEN_NONE)
+        (field.name, to_camel_case(field.name), (cls, field.name) in _KEPT_WHEN_NONE)
         for field in fields(cls)
         if (cls, field.name) not in _LEFT_OUT
     )
     return getattr(cls, "type", None), keys
 
 
-def _no_form(value: Any) -> Any:
+def _raise_no_form(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
+def to_json_form(value: Any, other: Callable[[Any], Any] = _raise_no_form) -> Any:
     """Convert any value of the vocabulary to JSON values.
 
     Args:
@@ -86,7 +86,7 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
             items.append(to_json_form(item, other))  # noqa: PERF401 - for the stack
         return items
     if is_dataclass(value) and not isinstance(value, type):
-        discriminator, keys = _plan(type(value))
+        discriminator, keys = _describe_fields(type(value))
         shaped: dict[str, Any] = {} if discriminator is None else {"type": discriminator}
         for name, key, keep in keys:
             item = getattr(value, name)
@@ -103,7 +103,7 @@ def from_json_form(cls: type[T], form: Mapping[str, Any]) -> T:
         TypeError: a field is missing.
     """
     values: dict[str, Any] = {}
-    for name, key, _ in _plan(cls)[1]:  # type: ignore[arg-type]  # A class is hashable.
+    for name, key, _ in _describe_fields(cls)[1]:  # type: ignore[arg-type]  # A class is hashable.
         if key in form:
             value = form[key]
             if cls is ToolResultBlock and name == "content" and isinstance(value, list):

@@ -9,7 +9,7 @@ from jumpseat.chat.blocks import DocumentBlock, ImageBlock, Message, ResultPart,
 from jumpseat.chat.warning import WarningEvent
 
 
-def media_of(messages: Sequence[Message]) -> Iterator[ImageBlock | DocumentBlock]:
+def list_media(messages: Sequence[Message]) -> Iterator[ImageBlock | DocumentBlock]:
     """Yield every image and document, including those in tool results."""
     for message in messages:
         for block in message.content:
@@ -19,19 +19,19 @@ def media_of(messages: Sequence[Message]) -> Iterator[ImageBlock | DocumentBlock
                 yield from block.media
 
 
-def takes_document(block: DocumentBlock, types: Sequence[str]) -> bool:
+def has_document_type(block: DocumentBlock, types: Sequence[str]) -> bool:
     """Whether a document has one of these MIME types. `text/` matches all types of text."""
-    return document_type(block).startswith(tuple(types))
+    return get_document_type(block).startswith(tuple(types))
 
 
-def document_type(block: DocumentBlock) -> str:
+def get_document_type(block: DocumentBlock) -> str:
     """Return the MIME type of a document: the type in a `data:` URL, else `media_type`, else PDF."""
     if block.source.startswith("data:"):
         return block.source.removeprefix("data:").partition(",")[0].partition(";")[0]
     return block.media_type or "application/pdf"
 
 
-def without_unreadable_results(
+def replace_unreadable_results(
     messages: Sequence[Message], model: str, *, images: bool, documents: Sequence[str]
 ) -> tuple[Sequence[Message], list[WarningEvent]]:
     """Replace each file in a tool result that the model cannot read by a note.
@@ -44,10 +44,10 @@ def without_unreadable_results(
     """
     dropped = {"image": 0, "document": 0}
 
-    def readable(part: ResultPart) -> ResultPart:
+    def replace_if_unreadable(part: ResultPart) -> ResultPart:
         if isinstance(part, TextBlock) or (isinstance(part, ImageBlock) and images):
             return part
-        if isinstance(part, DocumentBlock) and takes_document(part, documents):
+        if isinstance(part, DocumentBlock) and has_document_type(part, documents):
             return part
         dropped[part.type] += 1
         name = f" {part.name!r}" if isinstance(part, DocumentBlock) and part.name else ""
@@ -57,7 +57,7 @@ def without_unreadable_results(
         Message(
             message.role,
             tuple(
-                replace(block, content=result_content([readable(part) for part in block.content]))
+                replace(block, content=join_parts([replace_if_unreadable(part) for part in block.content]))
                 if isinstance(block, ToolResultBlock) and not isinstance(block.content, str)
                 else block
                 for block in message.content
@@ -69,15 +69,17 @@ def without_unreadable_results(
         return messages, []
     warnings: list[WarningEvent] = []
     if dropped["image"]:
-        message = f"{model} takes no images; a note replaces {dropped['image']} of tool results."
+        message = f"{model} does not accept images; a note replaces {dropped['image']} of tool results."
         warnings.append(WarningEvent("images_dropped", message))
     if dropped["document"]:
-        message = f"{model} takes no such documents; a note replaces {dropped['document']} of tool results."
+        message = (
+            f"{model} does not accept such documents; a note replaces {dropped['document']} of tool results."
+        )
         warnings.append(WarningEvent("documents_dropped", message))
     return changed, warnings
 
 
-def result_content(parts: Sequence[ResultPart]) -> str | tuple[ResultPart, ...]:
+def join_parts(parts: Sequence[ResultPart]) -> str | tuple[ResultPart, ...]:
     """Return the content for a tool result: one string if all parts are text."""
     if all(isinstance(part, TextBlock) for part in parts):
         return "".join(part.text for part in parts if isinstance(part, TextBlock))

@@ -63,7 +63,7 @@ class ChatRequest:
     state: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Data from an adapter's set-up hook for the other hooks of the same attempt. It is never sent."""
 
-    def with_room_for_thinking(self) -> ChatRequest:
+    def add_thinking_room(self) -> ChatRequest:
         """Return the request for a model that thinks by default, with room for that in a default limit."""
         if self.thinking is not None or self.max_tokens != self.answer_tokens:
             return self

@@ -16,7 +16,7 @@ exit codes: 0 after shutdown and exit; 1 if the client disconnected without them
 
 DESCRIPTIONS = {
     "serve": "Run the daemon: JSON-RPC 2.0 in LSP frames on stdin and stdout.",
-    "attach": "Use the shared daemon, with the same messages on stdin and stdout as 'jumpseat serve'.",
+    "attach": "Serve a client through the daemon that all clients share, with the same messages.",
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from jumpseat.chat.json_form import camel
+from jumpseat.chat.json_form import to_camel_case
 
 JsonObject = dict[str, Any]
 
@@ -14,7 +14,7 @@ JsonObject = dict[str, Any]
 class Params(BaseModel):
     """The base class of all params models."""
 
-    model_config = ConfigDict(alias_generator=camel, strict=True, extra="ignore", defer_build=True)
+    model_config = ConfigDict(alias_generator=to_camel_case, strict=True, extra="ignore", defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

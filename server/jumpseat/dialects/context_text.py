@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote, urlsplit
 
 from jumpseat.chat import ContextBlock, Range
-from jumpseat.chat.fence import fence_for
+from jumpseat.chat.fence import make_fence
 
 MAX_NAME = 300
 """The most characters of a name: enough for a path, too few for an injected prompt."""
@@ -22,7 +22,7 @@ def render_context(block: ContextBlock) -> str:
     heading = (
         ", ".join(filter(None, (*(f"`{name}`" for name in names), _format_lines(block.range)))) or "Context"
     )
-    fence = fence_for(block.text)
+    fence = make_fence(block.text)
     language = _LANGUAGE.sub("", block.language_id or "")
     end = "" if block.text.endswith("\n") or not block.text else "\n"
     return f"{heading}:\n{fence}{language}\n{block.text}{end}{fence}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jumpseat.chat import ContentBlock, DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
-from jumpseat.chat.media import document_type
+from jumpseat.chat.media import get_document_type
 
 
 def image_url(block: ImageBlock) -> str:
@@ -24,7 +24,7 @@ def document_url(block: DocumentBlock) -> str:
 
 def document_name(block: DocumentBlock) -> str:
     """Return a document's file name, which OpenAI's API requires."""
-    return block.name or f"document.{document_type(block).rpartition('/')[2]}"
+    return block.name or f"document.{get_document_type(block).rpartition('/')[2]}"
 
 
 def result_text(block: ToolResultBlock) -> str:

@@ -11,7 +11,7 @@ import binascii
 from base64 import b64decode
 
 from jumpseat.chat import DocumentBlock, ImageBlock
-from jumpseat.chat.media import takes_document
+from jumpseat.chat.media import has_document_type
 
 PIXELS_PER_TOKEN = 750
 MAX_TOKENS = 1600
@@ -37,7 +37,7 @@ def estimate_image_tokens(block: ImageBlock) -> int:
 
 def estimate_document_tokens(block: DocumentBlock) -> int:
     """Estimate the tokens of a document: text by its size, other types as one page."""
-    if takes_document(block, ("text/",)) and not block.source.startswith("https:"):
+    if has_document_type(block, ("text/",)) and not block.source.startswith("https:"):
         return len(block.source) * 3 // 16  # Four characters of base64 are three bytes.
     return PAGE_TOKENS
 

@@ -20,7 +20,7 @@ from jumpseat.chat import (
     ThinkingLevel,
     WarningEvent,
 )
-from jumpseat.chat.media import document_type, takes_document, without_unreadable_results
+from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
 from jumpseat.config import SettingRow, chat_params, check_settings, mapped
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 from jumpseat.engine.conversation import Conversation
@@ -85,7 +85,7 @@ def plan_turn(
         sees=capabilities.vision and target.info is not None and target.info.supports_vision is True,
         warnings=warnings,
     )
-    readable, dropped = without_unreadable_results(
+    readable, dropped = replace_unreadable_results(
         placed,
         f"The model {target.model} of {target.provider}",
         images=not _lacks_vision(target, capabilities),
@@ -155,10 +155,10 @@ def _refuse_unsupported(
 
     types = target.adapter.traits.document_types
     for document in conversation.documents:
-        if not takes_document(document, types):
+        if not has_document_type(document, types):
             raise RequestError(
                 f"The model {target.model} of {target.provider} does not accept documents of the type "
-                f"{document_type(document)}.",
+                f"{get_document_type(document)}.",
                 provider=target.provider,
                 hint="Attach the document's text, or choose a model of another provider.",
             )

@@ -10,7 +10,7 @@ import os.path
 import re
 from collections.abc import Sequence
 
-from jumpseat.chat.fence import SHORTEST_FENCE, fence_for
+from jumpseat.chat.fence import SHORTEST_FENCE, make_fence
 from jumpseat.engine.fenced_blocks import (
     BARE_FENCE,
     OPENING,
@@ -49,7 +49,7 @@ def choose_fence(target: str, language: str | None) -> str:
     """Return the fence to request, longer than any fence that the replacement is likely to contain."""
     may_get_fences = language is not None and language.lower() in MARKUP | PROSE
     shortest = LONGER_FENCE if "```" in target or may_get_fences else SHORTEST_FENCE
-    return fence_for(target, shortest=shortest)
+    return make_fence(target, shortest=shortest)
 
 
 def find_replacement(answer: str, target: str, language: str | None = None) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import THINKING_ROOM, ChatError, ModelInfo, Response
-from jumpseat.chat.json_form import camel, to_json_form
+from jumpseat.chat.json_form import to_camel_case, to_json_form
 from jumpseat.config import SettingRow
 from jumpseat.connections.faults import to_wire_error
 from jumpseat.providers import ProviderDescription
@@ -105,6 +105,6 @@ def provider_to_wire(row: ProviderDescription) -> dict[str, Any]:
         **({"authMethod": row.auth_method} if row.auth_method is not None else {}),
         "auth": to_wire(row.auth),
         "capabilities": to_wire(row.capabilities),
-        "capabilitySources": {camel(key): source for key, source in row.capability_sources.items()},
+        "capabilitySources": {to_camel_case(key): source for key, source in row.capability_sources.items()},
         "settingsSchema": schema,
     }

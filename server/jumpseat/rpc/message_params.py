@@ -33,7 +33,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.chat.media import result_content
+from jumpseat.chat.media import join_parts
 from jumpseat.connections.param_model import JsonObject, Params
 from jumpseat.wire import read_json, write_json
 
@@ -270,7 +270,7 @@ def _to_block(param: ContentBlockParam) -> ContentBlock:
         case ToolResultParam():
             parts = param.content
             content = (
-                parts if isinstance(parts, str) else result_content([_to_result_part(each) for each in parts])
+                parts if isinstance(parts, str) else join_parts([_to_result_part(each) for each in parts])
             )
             return ToolResultBlock(param.tool_use_id, content, param.is_error, origin=origin, opaque=opaque)
         case ThinkingParam():

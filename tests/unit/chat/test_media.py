@@ -4,7 +4,7 @@ import pytest
 
 from jumpseat.chat import DocumentBlock, ImageBlock, Message, TextBlock, ToolResultBlock
 from jumpseat.chat.json_form import message_from_json_form, to_json_form
-from jumpseat.chat.media import document_type, without_unreadable_results
+from jumpseat.chat.media import get_document_type, replace_unreadable_results
 from jumpseat.chat.transcript import parse, render
 
 PNG = ImageBlock("AAAA", "image/png")
@@ -14,7 +14,7 @@ RESULT = Message("user", (ToolResultBlock("c", (TextBlock("a"), PNG, PDF), is_er
 
 @pytest.mark.requirement("2:result-media")
 def test_files_of_results_that_the_model_cannot_read_become_notes_with_warnings():
-    (message,), warnings = without_unreadable_results([RESULT], "m", images=False, documents=())
+    (message,), warnings = replace_unreadable_results([RESULT], "m", images=False, documents=())
     content = message.content[0].content
     assert content == (
         "a[The tool returned the image, which this model cannot read.]"
@@ -27,7 +27,7 @@ def test_files_of_results_that_the_model_cannot_read_become_notes_with_warnings(
 @pytest.mark.requirement("2:result-media")
 def test_files_of_results_that_the_model_can_read_stay():
     messages = [RESULT]
-    assert without_unreadable_results(messages, "m", images=True, documents=("application/",)) == (
+    assert replace_unreadable_results(messages, "m", images=True, documents=("application/",)) == (
         messages,
         [],
     )
@@ -43,7 +43,7 @@ def test_files_of_results_that_the_model_can_read_stay():
     ],
 )
 def test_the_type_of_a_document_is_that_of_its_data(document, expected):
-    assert document_type(document) == expected
+    assert get_document_type(document) == expected
 
 
 @pytest.mark.requirement("2:result-media", "2:documents")

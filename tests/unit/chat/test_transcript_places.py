@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from jumpseat.chat import Position, Range
-from jumpseat.chat.transcript import FrontMatterError, LinePart, lines_of, parse_front_matter
+from jumpseat.chat.transcript import FrontMatterError, LinePart, parse_front_matter, split_lines
 
 pytestmark = pytest.mark.requirement("5:transcript-check")
 
 
 def marked(text: str) -> dict[str, str]:
     """Return the text at each place."""
-    lines = lines_of(text)
+    lines = split_lines(text)
     places = parse_front_matter(text).places
     return {path: lines[place.line][place.start : place.end] for path, place in places.items()}
 
@@ -47,10 +47,10 @@ def test_a_mapping_on_one_line_has_places_too() -> None:
 def test_a_range_counts_utf_16_and_ends_with_the_line() -> None:
     lines = ["é🙂: 1  \t", ""]
 
-    assert LinePart(0, 0, 2).range_in(lines) == Range(Position(0, 0), Position(0, 3))
-    assert LinePart(0, 1).range_in(lines) == Range(Position(0, 1), Position(0, 6))
-    assert LinePart(1).range_in(lines) == Range(Position(1, 0), Position(1, 0))
-    assert LinePart(7).range_in(lines) == Range(Position(7, 0), Position(7, 0))
+    assert LinePart(0, 0, 2).to_range(lines) == Range(Position(0, 0), Position(0, 3))
+    assert LinePart(0, 1).to_range(lines) == Range(Position(0, 1), Position(0, 6))
+    assert LinePart(1).to_range(lines) == Range(Position(1, 0), Position(1, 0))
+    assert LinePart(7).to_range(lines) == Range(Position(7, 0), Position(7, 0))
 
 
 def test_a_fault_has_its_line_and_its_problem() -> None:

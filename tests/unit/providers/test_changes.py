@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.providers import Change, ModelsChanged, ProvidersChanged, Registry, describe
+from jumpseat.providers import Change, ModelsChanged, ProvidersChanged, Registry, describe_providers
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 pytestmark = pytest.mark.requirement("3:did-change")
@@ -51,9 +51,9 @@ async def test_a_probe_that_finds_something_new_is_a_change() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
     changes = heard(registry)
 
-    await describe(registry, None, probe=True)
+    await describe_providers(registry, None, probe=True)
     assert changes == [ProvidersChanged()]
-    await describe(registry, None, probe=True)
+    await describe_providers(registry, None, probe=True)
     assert changes == [ProvidersChanged()]
 
 

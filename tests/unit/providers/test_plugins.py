@@ -14,7 +14,7 @@ from jumpseat.chat import (
     Message,
 )
 from jumpseat.config import Config
-from jumpseat.providers import KINDS, Registry, describe, list_all_models
+from jumpseat.providers import KINDS, Registry, describe_providers, list_all_models
 from tests.unit.providers.plugged import GOOD, REQUEST, Install, registry
 
 pytestmark = pytest.mark.requirement("7:plugins")
@@ -137,7 +137,7 @@ async def test_a_broken_plug_in_is_listed_with_its_message_and_hides_no_other(
     other = {"kind": "openai", "base_url": "http://127.0.0.1:1/v1"}
     tables = {"mine": {"kind": "acme"}, "other": other}
     there = Registry(Config.model_validate({"providers": tables}))
-    rows = {row.id: row for row in await describe(there, None, probe=True)}
+    rows = {row.id: row for row in await describe_providers(there, None, probe=True)}
 
     assert set(rows) >= {"mine", "other", "local"}
     assert "acme" in (rows["mine"].auth.message or "")

@@ -10,7 +10,7 @@ import pytest
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ConfigError, ConnectionError, RequestError
 from jumpseat.config import Config
-from jumpseat.providers import Registry, describe, list_all_models
+from jumpseat.providers import Registry, describe_providers, list_all_models
 from jumpseat.providers.registry import KINDS
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.unit.scripted import ScriptedAdapter, registry_of
@@ -61,7 +61,7 @@ async def test_a_capability_is_from_a_probe_else_the_configuration_else_the_adap
     assert {name for name, source in sources.items() if source == "config"} == {"json_mode", "vision"}
     assert {source for name, source in sources.items() if name not in ("json_mode", "vision")} == {"static"}
 
-    await describe(registry, None, probe=True)
+    await describe_providers(registry, None, probe=True)
     values, sources = registry.capabilities("a")
     assert values == Capabilities(vision=False)
     assert set(sources.values()) == {"probe"}
@@ -72,7 +72,7 @@ async def test_a_probe_that_fails_changes_nothing() -> None:
         ScriptedAdapter(name="a", probed=ConnectionError("Unreachable.")),
         ScriptedAdapter(name="b", probed=Capabilities(vision=False)),
     )
-    rows = {row.id: row for row in await describe(registry, "a", probe=True)}
+    rows = {row.id: row for row in await describe_providers(registry, "a", probe=True)}
 
     assert set(rows["a"].capability_sources.values()) == {"static"}
     assert set(rows["b"].capability_sources.values()) == {"probe"}
@@ -82,7 +82,9 @@ async def test_a_probe_is_made_on_request_only() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
 
     assert {
-        source for row in await describe(registry, None) for source in row.capability_sources.values()
+        source
+        for row in await describe_providers(registry, None)
+        for source in row.capability_sources.values()
     } == {"static"}
 
 
@@ -93,7 +95,7 @@ async def test_every_provider_is_described() -> None:
         ScriptedAdapter(name="b", state="signed_out"),
         tables={"a": {"name": "Mine"}},
     )
-    rows = await describe(registry, "a")
+    rows = await describe_providers(registry, "a")
 
     assert [(row.id, row.name, row.kind, row.is_default, row.configured) for row in rows] == [
         ("copilot", "GitHub Copilot", "copilot", False, False),
@@ -107,7 +109,7 @@ async def test_a_misconfigured_provider_is_listed_with_the_others() -> None:
     fails = ScriptedAdapter(name="b", state=ConfigError("providers.b.api_key is env:X, which is not set."))
     registry = registry_of(ScriptedAdapter(name="a"), fails, tables={"c": {"kind": "nonsense"}})
 
-    rows = {row.id: row for row in await describe(registry, None)}
+    rows = {row.id: row for row in await describe_providers(registry, None)}
 
     assert [rows[name].configured for name in ("a", "b", "c")] == [True, False, False]
     assert "providers.b.api_key" in (rows["b"].auth.message or "")
@@ -118,7 +120,7 @@ async def test_a_misconfigured_provider_is_listed_with_the_others() -> None:
 async def test_each_provider_says_whether_it_has_a_sign_in_a_key_or_none() -> None:
     registry = configured(**{kind: {"kind": kind} for kind in KINDS}, wrong={"kind": "nonsense"})
 
-    assert {row.kind: row.auth_method for row in await describe(registry, None)} == {
+    assert {row.kind: row.auth_method for row in await describe_providers(registry, None)} == {
         "copilot": "device_code",
         "copilot-language-server": "device_code",
         "openai": "api_key",
@@ -244,7 +246,7 @@ async def test_a_hanging_probe_times_out_and_delays_no_other(monkeypatch: pytest
     registry = registry_of(
         Hanging(name="a", state="configured"), ScriptedAdapter(name="b", probed={"vision": False})
     )
-    rows = {row.id: row for row in await describe(registry, "a", probe=True)}
+    rows = {row.id: row for row in await describe_providers(registry, "a", probe=True)}
 
     assert (rows["a"].auth.state, rows["a"].auth.message) == ("configured", "a did not answer within 0.01 s.")
     assert {name for name, source in rows["b"].capability_sources.items() if source == "probe"} == {"vision"}
@@ -253,7 +255,7 @@ async def test_a_hanging_probe_times_out_and_delays_no_other(monkeypatch: pytest
 @pytest.mark.requirement("5:probe")
 async def test_the_findings_of_a_probe_refuse_no_chat_with_a_later_model() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed={"vision": False}))
-    await describe(registry, None, probe=True)
+    await describe_providers(registry, None, probe=True)
 
     assert not registry.capabilities("a")[0].vision
     assert registry.capabilities("a", probed=False)[0].vision

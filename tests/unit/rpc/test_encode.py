@@ -24,7 +24,14 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.config import SettingRow
-from jumpseat.rpc.encode import camel, model_to_wire, object_to_wire, result_to_wire, setting_to_wire, to_wire
+from jumpseat.rpc.encode import (
+    model_to_wire,
+    object_to_wire,
+    result_to_wire,
+    setting_to_wire,
+    to_camel_case,
+    to_wire,
+)
 from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
 from tests.unit.scripted import model_info
 
@@ -35,7 +42,7 @@ USAGE = {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 0, "cacheCreati
     ("name", "key"), [("a", "a"), ("max_output_tokens", "maxOutputTokens"), ("is_premium", "isPremium")]
 )
 def test_keys_are_camel_case(name: str, key: str) -> None:
-    assert camel(name) == key
+    assert to_camel_case(name) == key
 
 
 @pytest.mark.requirement("2:result")

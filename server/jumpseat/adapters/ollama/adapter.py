@@ -26,7 +26,7 @@ from jumpseat.chat import (
     UnknownModelError,
     WarningEvent,
 )
-from jumpseat.chat.media import without_unreadable_results
+from jumpseat.chat.media import replace_unreadable_results
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.http import HttpClient
@@ -119,7 +119,7 @@ class OllamaAdapter(EndpointAdapter):
         shown = await self._show(request.model)
         request, warnings = self._with_readable_images(request, shown)
         if shown is not None and "thinking" in (shown.capabilities or ()):
-            request = request.with_room_for_thinking()
+            request = request.add_thinking_room()
         prepared = await super()._prepare(request, headers)
         return replace(prepared, warnings=[*warnings, *prepared.warnings]) if warnings else prepared
 
@@ -139,7 +139,7 @@ class OllamaAdapter(EndpointAdapter):
                 hint="Remove the images from the conversation, or choose a model that takes images.",
             )
         model = f"The model {request.model} of {self._provider}"
-        messages, warnings = without_unreadable_results(request.messages, model, images=False, documents=())
+        messages, warnings = replace_unreadable_results(request.messages, model, images=False, documents=())
         return replace(request, messages=messages), warnings
 
     def _explain(self, error: ChatError, model: str | None = None) -> None:

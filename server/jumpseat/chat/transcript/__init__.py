@@ -5,7 +5,7 @@
 
 from jumpseat.chat.transcript.form import LinePart, RoleNames, Section, Transcript
 from jumpseat.chat.transcript.front_matter import FrontMatter, FrontMatterError
-from jumpseat.chat.transcript.parse import lines_of, parse, parse_front_matter
+from jumpseat.chat.transcript.parse import parse, parse_front_matter, split_lines
 from jumpseat.chat.transcript.render import render
 from jumpseat.chat.transcript.stream import TranscriptStream
 
@@ -17,8 +17,8 @@ __all__ = [
     "Section",
     "Transcript",
     "TranscriptStream",
-    "lines_of",
     "parse",
     "parse_front_matter",
     "render",
+    "split_lines",
 ]

@@ -44,7 +44,7 @@ _PAIR = re.compile(r'[ \t]+([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"`]+)')
 _RANGE = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})", re.ASCII)
 
 
-def info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, str | None]:
+def write_info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, str | None]:
     """Return the info string and the content, which is None for a block without text.
 
     Args:
@@ -52,25 +52,29 @@ def info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, s
     """
     match block:
         case ToolUseBlock():
-            return _info(block.type, id=block.id, name=block.name, error=block.error), block.raw
+            return _write_info(block.type, id=block.id, name=block.name, error=block.error), block.raw
         case ToolResultBlock():
             error = "true" if block.is_error else None
-            return _info(block.type, id=block.tool_use_id, is_error=error), block.text
+            return _write_info(block.type, id=block.tool_use_id, is_error=error), block.text
         case ContextBlock():
             span = _write_range(block.range) if block.range else None
-            info = _info(block.type, uri=block.uri, language=block.language_id, range=span, label=block.label)
+            info = _write_info(
+                block.type, uri=block.uri, language=block.language_id, range=span, label=block.label
+            )
             return info, block.text
         case ImageBlock():
             origin = _write_origin(block.origin)
-            return _info(block.type, media_type=block.media_type, origin=origin, result=result), block.source
+            return _write_info(
+                block.type, media_type=block.media_type, origin=origin, result=result
+            ), block.source
         case DocumentBlock():
-            return _info(
+            return _write_info(
                 block.type, media_type=block.media_type, name=block.name, result=result
             ), block.source
         case RedactedThinkingBlock():
-            return _info(block.type, origin=_write_origin(block.origin)), block.data
+            return _write_info(block.type, origin=_write_origin(block.origin)), block.data
         case OtherBlock():
-            return _info(block.type, kind=block.kind, origin=_write_origin(block.origin)), block.text
+            return _write_info(block.type, kind=block.kind, origin=_write_origin(block.origin)), block.text
         case _:
             assert_never(block)
 
@@ -94,7 +98,7 @@ def read_info(info: str) -> dict[str, str] | None:
     return pairs
 
 
-def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: str) -> ContentBlock | None:
+def create_block(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: str) -> ContentBlock | None:
     """Create the block for a fence; None if the pairs lack a required key.
 
     Args:
@@ -107,7 +111,7 @@ def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: st
         # A fence that lacks a required key was written by hand. It stays text, so that nothing is lost.
         case "tool_use" if "id" in pairs and "name" in pairs:
             error = pairs.get("error")
-            arguments = None if error is not None else _arguments(text)
+            arguments = None if error is not None else _parse_arguments(text)
             return ToolUseBlock(pairs["id"], pairs["name"], arguments, text, error)
         case "tool_result" if "id" in pairs:
             return ToolResultBlock(pairs["id"], text, pairs.get("is_error") == "true")
@@ -127,11 +131,13 @@ def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: st
     return None
 
 
-def _info(kind: str, /, **pairs: str | None) -> str:
-    return " ".join([kind, *(f"{key}={_value(value)}" for key, value in pairs.items() if value is not None)])
+def _write_info(kind: str, /, **pairs: str | None) -> str:
+    return " ".join(
+        [kind, *(f"{key}={_quote_value(value)}" for key, value in pairs.items() if value is not None)]
+    )
 
 
-def _value(value: str) -> str:
+def _quote_value(value: str) -> str:
     if _PLAIN.fullmatch(value):
         return value
     quoted = json.dumps(value, ensure_ascii=False)
@@ -141,7 +147,7 @@ def _value(value: str) -> str:
     return escape_settings(quoted, r"\u003a")
 
 
-def _arguments(raw: str) -> dict[str, object] | None:
+def _parse_arguments(raw: str) -> dict[str, object] | None:
     try:
         arguments = from_json(replace_escaped_nul(raw) or "{}", allow_inf_nan=False)
     except ValueError:

@@ -67,13 +67,13 @@ class LinePart:
     end: int | None = None
     """None for the end of the line."""
 
-    def range_in(self, lines: Sequence[str]) -> Range:
+    def to_range(self, lines: Sequence[str]) -> Range:
         """Return the LSP range of the part, in UTF-16 code units. A missing line counts as empty."""
         line = lines[self.line].rstrip(_BLANKS) if self.line < len(lines) else ""
-        return Range(*(Position(self.line, _utf16(line[:at])) for at in (self.start, self.end)))
+        return Range(*(Position(self.line, _count_utf16(line[:at])) for at in (self.start, self.end)))
 
 
-def _utf16(characters: str) -> int:
+def _count_utf16(characters: str) -> int:
     return len(characters.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -117,7 +117,7 @@ class Region:
     """Matches an unfinished line if the next text decides whether it needs an escape."""
 
     @classmethod
-    def of(cls, markers: Sequence[str], beginnings: Sequence[str]) -> Region:
+    def create(cls, markers: Sequence[str], beginnings: Sequence[str]) -> Region:
         """Create a region with these marker lines.
 
         Args:
@@ -178,36 +178,36 @@ class Form:
         # Put longer names first: an alternation uses the first match, and a name may be a prefix of another.
         named = "|".join(re.escape(name) for name in sorted(self._roles, key=len, reverse=True))
         heading = rf"##[ \t]+(?:{named}){_END}"
-        begun_heading = rf"#{{0,2}}|##[ \t]+(?:{_beginnings_of(self._roles)})"
+        begun_heading = rf"#{{0,2}}|##[ \t]+(?:{_match_beginnings(self._roles)})"
         marks = (THINKING, NEXT_TEXT, NO_BLOCKS)
         any_mark = "|".join(map(re.escape, marks))
         self._heading = re.compile(rf"##[ \t]+(?P<name>{named}){_END}")
-        self.in_text = Region.of(
+        self.in_text = Region.create(
             (heading, _FENCE_LINE, rf"(?:{any_mark}){_END}"),
-            (begun_heading, rf"`*|`{{3,}}(?:{_beginnings_of(FENCED_KINDS)})", _beginnings_of(marks)),
+            (begun_heading, rf"`*|`{{3,}}(?:{_match_beginnings(FENCED_KINDS)})", _match_beginnings(marks)),
         )
-        self.in_thinking = Region.of(
-            (heading, rf"{re.escape(THINKING_END)}{_END}"), (begun_heading, _beginnings_of([THINKING_END]))
+        self.in_thinking = Region.create(
+            (heading, rf"{re.escape(THINKING_END)}{_END}"), (begun_heading, _match_beginnings([THINKING_END]))
         )
-        self.in_fence = Region.of((heading,), (begun_heading,))
+        self.in_fence = Region.create((heading,), (begun_heading,))
 
     def heading(self, role: Role) -> str:
         """Return the heading for a message of this role."""
         return f"## {self.names[role]}"
 
-    def role_of(self, line: str) -> Role | None:
+    def read_role(self, line: str) -> Role | None:
         """Return the role of a heading; None if the line is not a heading with a role name."""
         found = self._heading.match(line) if line.startswith("##") else None
         return self._roles[found["name"]] if found else None
 
 
 @lru_cache(maxsize=16)
-def form_of(roles: RoleNames) -> Form:
+def get_form(roles: RoleNames) -> Form:
     """Return the cached form for these names."""
     return Form(roles)
 
 
-def _beginnings_of(words: Iterable[str]) -> str:
+def _match_beginnings(words: Iterable[str]) -> str:
     """Return a pattern that matches prefixes of these words, and the words with trailing blanks."""
     begun = {re.escape(word[:length]) for word in words for length in range(len(word))}
     complete = {rf"{re.escape(word)}[ \t]*" for word in words}

@@ -60,7 +60,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     """
     if not lines or not FRONT_MATTER.match(lines[0]):
         return FrontMatter()
-    end = _closing(lines)
+    end = _find_closing(lines)
     text = "".join([line.removesuffix("\r") + "\n" for line in lines[1:end]])
     if len(text) > LARGEST:
         raise FrontMatterError(0, f"the front matter has more than {LARGEST} characters")
@@ -141,7 +141,7 @@ def write_front_matter(
     return ["---", *text.removesuffix("\n").split("\n"), "---"]
 
 
-def _closing(lines: Sequence[str]) -> int:
+def _find_closing(lines: Sequence[str]) -> int:
     for index in range(1, len(lines)):
         line = lines[index]
         if FRONT_MATTER.match(line):

@@ -17,7 +17,7 @@ from jumpseat.chat.blocks import (
     ThinkingBlock,
     ToolResultBlock,
 )
-from jumpseat.chat.transcript.fences import block_of, read_info
+from jumpseat.chat.transcript.fences import create_block, read_info
 from jumpseat.chat.transcript.form import (
     FENCE,
     FENCE_END,
@@ -30,7 +30,7 @@ from jumpseat.chat.transcript.form import (
     RoleNames,
     Section,
     Transcript,
-    form_of,
+    get_form,
     is_blank,
     is_mark,
 )
@@ -52,8 +52,8 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
     Raises:
         InvalidRequestError: the front matter is invalid; the message names the line.
     """
-    form = form_of(roles or RoleNames())
-    lines = lines_of(text)
+    form = get_form(roles or RoleNames())
+    lines = split_lines(text)
     front = read_front_matter(lines) if front is None else front
     body = _Body(lines, form)
     messages: list[Message] = []
@@ -81,10 +81,10 @@ def parse_front_matter(text: str) -> FrontMatter:
     Raises:
         InvalidRequestError: see `parse`.
     """
-    return read_front_matter(lines_of(text))
+    return read_front_matter(split_lines(text))
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split a text into lines at LF, or at CRLF if all line ends are CRLF."""
     text = text.removeprefix("\ufeff")
     ends = text.count("\n")
@@ -119,10 +119,10 @@ class _Body:
         heads: list[tuple[Role, int, int]] = []
         while first < total and is_blank(self._lines[first]):
             first += 1
-        if first < total and self._form.role_of(self._lines[first]) is None:
+        if first < total and self._form.read_role(self._lines[first]) is None:
             heads.append(("user", first, first))
         for index in range(first, total):
-            role = self._form.role_of(self._lines[index])
+            role = self._form.read_role(self._lines[index])
             if role is not None:
                 heads.append((role, index, index + 1))
         ends = [*(heading for _, heading, _ in heads[1:]), total]
@@ -146,7 +146,7 @@ class _Body:
             line = lines[index]
             index += 1
             if line.startswith("```"):
-                fenced = self._fenced(index - 1, end)
+                fenced = self._parse_fence(index - 1, end)
                 if fenced is not None:
                     flush()
                     block, index = fenced
@@ -154,7 +154,7 @@ class _Body:
                     continue
             elif line.startswith("<"):
                 if is_mark(line, THINKING):
-                    close = _next(self._thinking_ends, index - 1, end)
+                    close = _find_next(self._thinking_ends, index - 1, end)
                     if close is not None:
                         flush()
                         blocks.append(ThinkingBlock(form.in_thinking.read_block(lines[index:close]) or ""))
@@ -171,23 +171,23 @@ class _Body:
         flush()
         return blocks if blocks or marked_empty else None
 
-    def _fenced(self, opening: int, end: int) -> tuple[ContentBlock, int] | None:
+    def _parse_fence(self, opening: int, end: int) -> tuple[ContentBlock, int] | None:
         """Return the block whose fence begins at this line, and the line after it."""
         fence = FENCE.match(self._lines[opening])
         pairs = read_info(fence["info"] or "") if fence else None
         if fence is None or pairs is None:
             return None
         # `render` writes fences of equal length, so a fence of another length is content.
-        close = _next(self._fence_ends[len(fence["ticks"])], opening, end)
+        close = _find_next(self._fence_ends[len(fence["ticks"])], opening, end)
         if close is None:
             return None
         inside = self._lines[opening + 1 : close]
-        block = block_of(fence["kind"], pairs, inside, self._form.in_fence.read(inside))
+        block = create_block(fence["kind"], pairs, inside, self._form.in_fence.read(inside))
         if isinstance(block, ToolResultBlock):
-            return self._with_media(block, close + 1, end)
+            return self._add_media(block, close + 1, end)
         return None if block is None else (block, close + 1)
 
-    def _with_media(self, block: ToolResultBlock, start: int, end: int) -> tuple[ContentBlock, int]:
+    def _add_media(self, block: ToolResultBlock, start: int, end: int) -> tuple[ContentBlock, int]:
         """Add the images and documents in the fences after a result that refer to its call."""
         media: list[ImageBlock | DocumentBlock] = []
         position = start
@@ -198,7 +198,7 @@ class _Body:
             pairs = read_info(fence["info"] or "") if fence else None
             if not pairs or pairs.get("result") != block.tool_use_id:
                 break
-            found = self._fenced(position, end)
+            found = self._parse_fence(position, end)
             if found is None or not isinstance(found[0], ImageBlock | DocumentBlock):
                 break
             media.append(found[0])
@@ -209,7 +209,7 @@ class _Body:
         return replace(block, content=(*text, *media)), start
 
 
-def _next(lines: Sequence[int], after: int, end: int) -> int | None:
+def _find_next(lines: Sequence[int], after: int, end: int) -> int | None:
     """Return the first of these lines between `after` and `end`, both exclusive."""
     at = bisect_right(lines, after)
     return lines[at] if at < len(lines) and lines[at] < end else None

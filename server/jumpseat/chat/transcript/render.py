@@ -20,8 +20,8 @@ from jumpseat.chat.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.chat.fence import fence_for
-from jumpseat.chat.transcript.fences import FencedBlock, info_and_text
+from jumpseat.chat.fence import make_fence
+from jumpseat.chat.transcript.fences import FencedBlock, write_info_and_text
 from jumpseat.chat.transcript.form import (
     NEXT_TEXT,
     NO_BLOCKS,
@@ -29,7 +29,7 @@ from jumpseat.chat.transcript.form import (
     THINKING_END,
     Form,
     RoleNames,
-    form_of,
+    get_form,
 )
 from jumpseat.chat.transcript.front_matter import write_front_matter
 
@@ -60,34 +60,34 @@ def render(
     Raises:
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
     """
-    form = form_of(roles or RoleNames())
+    form = get_form(roles or RoleNames())
     lines = write_front_matter(system=system, model=model, settings=settings or {}, conversation=conversation)
     for message in messages:
         if lines:
             lines.append("")
         content = message.content
         if trim_answers and message.role == "assistant":
-            content = [trimmed for block in content if (trimmed := _trimmed(block)) is not None]
-        lines += [form.heading(message.role), "", *_body(content, form)]
+            content = [trimmed for block in content if (trimmed := _trim(block)) is not None]
+        lines += [form.heading(message.role), "", *_render_body(content, form)]
     return "\n".join([*lines, ""]) if lines else ""
 
 
-def _trimmed(block: ContentBlock) -> ContentBlock | None:
+def _trim(block: ContentBlock) -> ContentBlock | None:
     match block:
         case TextBlock():
-            text = _without_blank_ends(block.text)
+            text = _strip_blank_ends(block.text)
             return replace(block, text=text) if text else None
         case ThinkingBlock():
-            return replace(block, thinking=_without_blank_ends(block.thinking))
+            return replace(block, thinking=_strip_blank_ends(block.thinking))
         case _:
             return block
 
 
-def _without_blank_ends(text: str) -> str:
+def _strip_blank_ends(text: str) -> str:
     return BLANK_LINES.sub("", text.replace("\r", "").rstrip())
 
 
-def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
+def _render_body(content: Sequence[ContentBlock], form: Form) -> list[str]:
     if not content:
         return [NO_BLOCKS]
     lines: list[str] = []
@@ -113,17 +113,17 @@ def _body(content: Sequence[ContentBlock], form: Form) -> list[str]:
                 | ToolResultBlock()
                 | ToolUseBlock()
             ):
-                lines += fenced_lines(block, form)
+                lines += render_fence(block, form)
                 if isinstance(block, ToolResultBlock):
                     for part in block.media:
-                        lines += ["", *fenced_lines(part, form, result=block.tool_use_id)]
+                        lines += ["", *render_fence(part, form, result=block.tool_use_id)]
             case _:
                 assert_never(block)
         after_text = isinstance(block, TextBlock)
     return lines
 
 
-def fenced_lines(
+def render_fence(
     block: FencedBlock, form: Form, *, drop_returns: bool = False, result: str | None = None
 ) -> list[str]:
     """Return the lines of a fenced block.
@@ -131,10 +131,10 @@ def fenced_lines(
     Args:
         form: the form, which determines the escapes.
         drop_returns: whether to omit carriage returns from the block's text.
-        result: see `info_and_text`.
+        result: see `write_info_and_text`.
     """
-    info, text = info_and_text(block, result)
+    info, text = write_info_and_text(block, result)
     if drop_returns and text is not None:
         text = text.replace("\r", "")
-    fence = fence_for(text or "")
+    fence = make_fence(text or "")
     return [f"{fence}{info}", *([] if text is None else form.in_fence.write(text)), fence]

@@ -34,9 +34,9 @@ from jumpseat.chat.transcript.form import (
     Form,
     Region,
     RoleNames,
-    form_of,
+    get_form,
 )
-from jumpseat.chat.transcript.render import BLANK_LINES, fenced_lines
+from jumpseat.chat.transcript.render import BLANK_LINES, render_fence
 
 # Such characters do not decide whether the held text needs an escape. Joining the held text for each of them
 # would take quadratic time for a megabyte of backticks or blanks.
@@ -52,7 +52,7 @@ class TranscriptStream:
     """
 
     def __init__(self, roles: RoleNames) -> None:
-        self._form = form_of(roles)
+        self._form = get_form(roles)
         self._restart()
 
     def _restart(self) -> None:
@@ -166,7 +166,7 @@ class _FencedPart(_Part):
     def __init__(self, block: FencedBlock, form: Form) -> None:
         super().__init__()
         self.is_complete = True
-        self._ready.append("\n".join(fenced_lines(block, form, drop_returns=True)))
+        self._ready.append("\n".join(render_fence(block, form, drop_returns=True)))
 
 
 class EscapedText:

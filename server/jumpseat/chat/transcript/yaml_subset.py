@@ -114,10 +114,10 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         event: Event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
             # A few aliases can expand to gigabytes.
-            raise YamlFault(_line(event.start_mark), "anchors and aliases are not supported")
+            raise YamlFault(_find_line(event.start_mark), "anchors and aliases are not supported")
         self._depth += 1
         if self._depth > DEEPEST:
-            raise YamlFault(_line(event.start_mark), "this is nested too deep")
+            raise YamlFault(_find_line(event.start_mark), "this is nested too deep")
         node = super().compose_node(parent, index)
         self._depth -= 1
         if isinstance(node, ScalarNode):
@@ -135,7 +135,7 @@ def read_yaml(text: str) -> dict[str, YamlPair]:
         root = _Loader(text).get_single_node()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlFault(_line(mark), error.problem or "this is not valid YAML") from None
+        raise YamlFault(_find_line(mark), error.problem or "this is not valid YAML") from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position)
         raise YamlFault(line, "control characters are not allowed") from None
@@ -146,28 +146,32 @@ def read_yaml(text: str) -> dict[str, YamlPair]:
     if root is None:
         return {}
     if not isinstance(root, MappingNode):
-        raise YamlFault(_line(root.start_mark), "front matter must be keys with values, such as model: NAME")
+        raise YamlFault(
+            _find_line(root.start_mark), "front matter must be keys with values, such as model: NAME"
+        )
     pairs = {}
-    for key, node in _pairs(root):
-        below = _pairs(node) if isinstance(node, MappingNode) and node.tag == _MAP else []
-        parts = {each.value: _placed(each, inner) for each, inner in below}
-        pairs[key.value] = replace(_placed(key, node), parts=parts)
+    for key, node in _construct_pairs(root):
+        below = _construct_pairs(node) if isinstance(node, MappingNode) and node.tag == _MAP else []
+        parts = {each.value: _place(each, inner) for each, inner in below}
+        pairs[key.value] = replace(_place(key, node), parts=parts)
     return pairs
 
 
-def _placed(key: ScalarNode, node: Node) -> YamlPair:
-    line, end = _line(key.start_mark), node.end_mark
-    return YamlPair(_value(node), line, key.start_mark.column, end.column if end.line == line else None)
+def _place(key: ScalarNode, node: Node) -> YamlPair:
+    line, end = _find_line(key.start_mark), node.end_mark
+    return YamlPair(
+        _construct_value(node), line, key.start_mark.column, end.column if end.line == line else None
+    )
 
 
-def _line(mark: _Mark | None) -> int:
+def _find_line(mark: _Mark | None) -> int:
     return mark.line if mark else 0
 
 
-def _pairs(mapping: MappingNode) -> list[tuple[ScalarNode, Node]]:
+def _construct_pairs(mapping: MappingNode) -> list[tuple[ScalarNode, Node]]:
     found: dict[str, tuple[ScalarNode, Node]] = {}
     for key, value in mapping.value:
-        line = _line(key.start_mark)
+        line = _find_line(key.start_mark)
         if not isinstance(key, ScalarNode) or key.tag not in (_STR, _INT, _FLOAT, _BOOL, _NULL):
             raise YamlFault(line, "a key must be a plain word or a string")
         if key.value in found:
@@ -176,12 +180,12 @@ def _pairs(mapping: MappingNode) -> list[tuple[ScalarNode, Node]]:
     return list(found.values())
 
 
-def _value(node: Node) -> Any:
+def _construct_value(node: Node) -> Any:
     if isinstance(node, MappingNode) and node.tag == _MAP:
-        return {key.value: _value(value) for key, value in _pairs(node)}
+        return {key.value: _construct_value(value) for key, value in _construct_pairs(node)}
     if isinstance(node, SequenceNode) and node.tag == _SEQ:
-        return [_value(item) for item in node.value]
-    line, text = _line(node.start_mark), node.value
+        return [_construct_value(item) for item in node.value]
+    line, text = _find_line(node.start_mark), node.value
     if node.tag in (_INT, _FLOAT) and len(text) > _LONGEST_NUMBER:
         raise YamlFault(line, "this number is too long")
     match node.tag:
@@ -222,25 +226,27 @@ def write_yaml(value: Mapping[str, Any]) -> str:
     stream = StringIO()
     dumper = _Dumper(stream)
     dumper.open()
-    pairs = [(_word(key), _node(item, DEEPEST - 1)) for key, item in value.items()]
+    pairs = [(_build_scalar(key), _build_node(item, DEEPEST - 1)) for key, item in value.items()]
     dumper.serialize(MappingNode(_MAP, pairs, flow_style=False))
     dumper.close()
-    # `_word` has quoted every string with such a colon.
+    # `_build_scalar` has quoted every string with such a colon.
     return escape_settings(stream.getvalue(), r"\x3A")
 
 
-def _node(value: Any, levels: int) -> Node:
+def _build_node(value: Any, levels: int) -> Node:
     if levels == 0:
         raise TooDeep("nested too deep")
     if isinstance(value, Mapping):
         # Sort the keys: the text must be stable, and some clients do not preserve their order.
-        pairs = [(_word(str(key)), _node(item, levels - 1)) for key, item in sorted(value.items())]
+        pairs = [
+            (_build_scalar(str(key)), _build_node(item, levels - 1)) for key, item in sorted(value.items())
+        ]
         return MappingNode(_MAP, pairs, flow_style=not pairs)
     if isinstance(value, list | tuple):
-        items = [_node(item, levels - 1) for item in value]
+        items = [_build_node(item, levels - 1) for item in value]
         return SequenceNode(_SEQ, items, flow_style=not items)
     if isinstance(value, str):
-        return _word(value)
+        return _build_scalar(value)
     if value is None:
         return ScalarNode(_NULL, "null")
     if isinstance(value, bool):
@@ -248,7 +254,7 @@ def _node(value: Any, levels: int) -> Node:
     return ScalarNode(_INT if isinstance(value, int) else _FLOAT, repr(value))
 
 
-def _word(text: str) -> ScalarNode:
+def _build_scalar(text: str) -> ScalarNode:
     # Add a colon, which follows the string if it is a key.
     if has_settings(f"{text}:"):
         return ScalarNode(_STR, text, style='"')

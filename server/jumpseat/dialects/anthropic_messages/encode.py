@@ -32,7 +32,7 @@ from jumpseat.chat import (
     ToolUseBlock,
     WarningEvent,
 )
-from jumpseat.chat.media import takes_document
+from jumpseat.chat.media import has_document_type
 from jumpseat.dialects import cache_marks
 from jumpseat.dialects.anthropic_messages.blocks import (
     drop_cut_off_calls,
@@ -267,7 +267,7 @@ def _encode_user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, 
 
 
 def _encode_document(block: DocumentBlock) -> dict[str, Any]:
-    if takes_document(block, ("text/",)) and not block.source.startswith("https:"):
+    if has_document_type(block, ("text/",)) and not block.source.startswith("https:"):
         # The API accepts plain text unencoded, and no other text type.
         text = base64.b64decode(block.source.rpartition(",")[2]).decode("utf-8", "replace")
         return {"type": "text", "media_type": "text/plain", "data": text}

@@ -12,9 +12,9 @@ from jumpseat.chat.transcript import (
     FrontMatterError,
     LinePart,
     Transcript,
-    lines_of,
     parse,
     parse_front_matter,
+    split_lines,
 )
 from jumpseat.connections.faults import to_wire_error
 from jumpseat.connections.keeping import ID_RULE, can_be_kept
@@ -99,10 +99,10 @@ def _find_place(path: str, front: FrontMatter, read: Transcript) -> LinePart:
 
 
 def _encode_diagnostics(placed: list[tuple[Finding, LinePart]], text: str) -> list[dict[str, Any]]:
-    lines = lines_of(text)
+    lines = split_lines(text)
     return [
         {
-            "range": to_wire(place.range_in(lines)),
+            "range": to_wire(place.to_range(lines)),
             "severity": ERROR if finding.is_error else WARNING,
             "message": redact(finding.message),
             "code": finding.code,

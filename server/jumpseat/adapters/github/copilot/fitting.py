@@ -19,7 +19,7 @@ from jumpseat.chat import (
     TextBlock,
     WarningEvent,
 )
-from jumpseat.chat.media import document_type, takes_document, without_unreadable_results
+from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 
 NOTE = "[An image was here, which is no longer sent.]"
@@ -45,7 +45,7 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
             warnings.append(WarningEvent("thinking_dropped", message))
         request = replace(request, thinking=None)
     elif thinks_by_default(info.model, info.supports_thinking):
-        request = request.with_room_for_thinking()
+        request = request.add_thinking_room()
     if info.max_output_tokens is not None and request.max_tokens > info.max_output_tokens:
         request = replace(request, max_tokens=info.max_output_tokens)
     if request.stream and not info.supports_streaming:
@@ -68,13 +68,13 @@ def readable(
     """
     for message in request.messages:
         for block in message.content:
-            if isinstance(block, DocumentBlock) and not takes_document(block, documents):
+            if isinstance(block, DocumentBlock) and not has_document_type(block, documents):
                 raise RequestError(
-                    f"{request.model} does not accept documents of the type {document_type(block)}.",
+                    f"{request.model} does not accept documents of the type {get_document_type(block)}.",
                     hint="Attach the document's text, or choose a Claude model.",
                 )
     images = info is None or info.supports_vision is not False
-    messages, warnings = without_unreadable_results(
+    messages, warnings = replace_unreadable_results(
         request.messages, request.model, images=images, documents=documents
     )
     return replace(request, messages=messages), warnings

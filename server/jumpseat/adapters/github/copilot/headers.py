@@ -17,7 +17,7 @@ from jumpseat.adapters.base import ClientInfo
 from jumpseat.adapters.github.copilot.bearer import Bearer
 from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.chat import ChatRequest
-from jumpseat.chat.media import media_of
+from jumpseat.chat.media import list_media
 from jumpseat.dialects.anthropic_messages.models import family_and_version
 
 API_VERSION = "2026-08-01"
@@ -84,7 +84,7 @@ def chat_headers(request: ChatRequest) -> dict[str, str]:
     if request.conversation_id:
         # The id is constant for the whole conversation and reveals nothing about it.
         headers["x-interaction-id"] = str(uuid.uuid5(_CONVERSATIONS, request.conversation_id))
-    if any(block.type == "image" for block in media_of(request.messages)):
+    if any(block.type == "image" for block in list_media(request.messages)):
         # The service requires this as long as an image is anywhere in the history.
         headers["copilot-vision-request"] = "true"
     return headers
