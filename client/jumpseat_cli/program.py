@@ -101,7 +101,7 @@ MODULES = {
 @click.group(cls=CommandsOrQuestion, modules=MODULES, context_settings=HELP, no_args_is_help=True)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def jumpseat() -> None:
-    """Chat with any model provider; the same daemon serves editors.
+    """Chat with any model provider, through the same daemon as editors.
 
     \b
     Examples:

@@ -108,7 +108,9 @@ class Client(Requests):
         """
         _check_types(command, env, config)
         if shared and command is not None:
-            raise ValueError("shared is for the default command; for another, name its `attach` yourself")
+            raise ValueError(
+                "shared selects the default command; to share another one, pass its `attach` as the command"
+            )
         options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
         if config:
             options["config"] = dict(config)

@@ -279,7 +279,7 @@ async def test_a_logout_reports_a_sign_in_that_is_still_configured(env, emulator
     code, _, said = await run(env, "logout")
 
     assert code == 0
-    assert "is still used, from config, which jumpseat logout does not change." in said
+    assert "is still used, from config, which `jumpseat logout` does not change." in said
     assert "Signed out" not in said
 
 

@@ -145,7 +145,7 @@ def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_p
     assert run("conversations", "show", sky).returncode == 1
     nothing = run("conversations")
     assert (nothing.returncode, nothing.stdout) == (0, "")
-    assert "No conversation is kept." in nothing.stderr
+    assert "There are no kept conversations." in nothing.stderr
 
 
 @pytest.mark.requirement("10:cli-list")
@@ -183,7 +183,7 @@ def test_an_id_may_be_its_beginning_or_its_end_if_that_fits_only_one() -> None:
     assert chat("--conversation", "blue", "More")["conversationId"] == "blue-one"
     several = run("conversations", "remove", "two", "red")
     assert (several.returncode, sorted(listed())) == (1, sorted(ids))
-    assert several.stderr.startswith("jumpseat: 'red' fits 2 kept conversations: red-two, red-one.\n")
+    assert several.stderr.startswith("jumpseat: 'red' matches 2 kept conversations: red-two, red-one.\n")
     assert run("conversations", "remove", "").returncode == 1
     assert run("conversations", "remove", "two").stdout == "Deleted: red-two  About red-two?\n"
 
@@ -201,11 +201,11 @@ def test_a_search_is_whole_in_a_pipe_and_so_is_its_removal() -> None:
     cut = run("conversations", "search", "secret", "--limit", "3")
     assert (len(cut.stdout.splitlines()), cut.stderr) == (
         3,
-        "These are the last 3. There are more; --limit N shows more.\n",
+        "These are the last 3 conversations. To list more, add --limit N.\n",
     )
     code, screen = Terminal([*COMMAND, "conversations", "search", "secret"]).finish()
     assert code == 0
-    assert f"These are the last {LIMIT}." in screen
+    assert f"These are the last {LIMIT} conversations." in screen
 
     removed = run("conversations", "remove", "--search", "secret")
     assert (removed.returncode, len(removed.stdout.splitlines())) == (0, LIMIT + 2)

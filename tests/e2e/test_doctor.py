@@ -83,7 +83,7 @@ def test_a_file_that_is_not_toml_is_one_problem(home: Path) -> None:
 
     assert problems(done)["Configuration"] == {"error"}
     assert problems(done)["Providers"] == set()
-    assert "They are not checked" in done.stdout
+    assert "The providers were not checked" in done.stdout
 
 
 def test_a_machine_that_works_has_no_problems(home: Path, upstream: ThreadedUpstream) -> None:
@@ -93,7 +93,7 @@ def test_a_machine_that_works_has_no_problems(home: Path, upstream: ThreadedUpst
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\nNo problems.\n")
     assert "  ✓ good lists 1 model.\n" in done.stdout
-    assert "answers a short chat (15 tokens)" in done.stdout
+    assert "answered a short chat (15 tokens)" in done.stdout
     paths = [(request.method, request.path) for request in upstream.requests]
     assert paths.count(("POST", "/v1/chat/completions")) == 1
 

@@ -179,7 +179,7 @@ def test_an_answer_that_changes_nothing_is_reported(
     before = file.stat()
     answers(upstream, "```\na = 1\n```")
     done = run(environment, f"{file}:1", "-y", "Shorten it.")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"The model changed nothing.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"The model did not change anything.\n")
     assert file.stat().st_ino == before.st_ino
 
 
@@ -204,7 +204,7 @@ def test_a_character_that_the_encoding_lacks_changes_nothing(
     done = run(environment, file, "-y", "--encoding", "latin-1", "Change it.")
 
     assert (done.returncode, done.stdout) == (1, b"")
-    assert "which iso8859-1 lacks" in done.stderr.decode()
+    assert "which iso8859-1 cannot encode" in done.stderr.decode()
     assert file.read_bytes() == "ä\n".encode("latin-1")
 
 
@@ -250,7 +250,7 @@ def test_a_file_that_was_changed_in_the_meantime_is_not_changed(
         message = process.stderr.read()
 
     assert (process.returncode, file.read_bytes()) == (1, b"mine")
-    assert b"changed in the meantime" in message
+    assert b"in the meantime" in message
 
 
 @pytest.mark.parametrize("more", [[], ["--yes"]])

@@ -87,7 +87,7 @@ async def ask(
             kept = {} if find_continued is None else await find_continued(client)
             if prompt is not None and question.lacks_input and await needs_input(client, prompt):
                 hint = f"Add it as words, or pipe it: git diff | jumpseat chat -p {prompt}"
-                print_failure(f"The prompt {prompt} has a place for an input, and there is none.", hint)
+                print_failure(f"The prompt {prompt} needs an input.", hint)
                 return USAGE
             filled = {} if prompt is None else await client.get_prompt(prompt, question.as_input)
             of_kept = options_from_conversation(kept) if kept else {}
@@ -275,7 +275,9 @@ def notes_of(result: ChatResult) -> list[str]:
 
 
 def _note_of_block(block: Mapping[str, Any]) -> str | None:
-    return "note: the answer has an image, which --json prints." if block.get("type") == "image" else None
+    return (
+        "note: the answer contains an image, which --json prints." if block.get("type") == "image" else None
+    )
 
 
 def _format_warning(warning: Mapping[str, Any]) -> str:

@@ -36,7 +36,7 @@ def fault_of_answer(output_mode: Any, result: Mapping[str, Any]) -> str | None:
         return None
     reason = result.get("stopReason")
     if reason not in ("end_turn", "stop_sequence"):
-        return f"The answer is not complete ({reason})."
+        return f"The answer is incomplete ({reason})."
     try:
         value = json.loads(result["text"], parse_constant=_refuse_constant)
         schema = output_mode.get("schema") if isinstance(output_mode, Mapping) else None
@@ -63,7 +63,7 @@ def _fault_by_schema(value: Any, schema: Mapping[str, Any]) -> str | None:
         error = best_match(validator.iter_errors(value))
     except Unresolvable as unresolvable:
         return f"The answer cannot be checked: the schema has no {clean_line(unresolvable.ref)}."
-    return None if error is None else f"The answer breaks the schema: {_sentence(error)}"
+    return None if error is None else f"The answer does not match the schema: {_sentence(error)}"
 
 
 def _sentence(error: Any) -> str:

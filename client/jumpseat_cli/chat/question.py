@@ -106,7 +106,7 @@ def read_question(
         piped = b""
     _check_size(blocks, piped)
     if b"\0" in piped:
-        raise CannotUse("stdin is not text. For an image: jumpseat chat -a -")
+        raise CannotUse("stdin is not text. To send an image: jumpseat chat -a -")
     try:
         return AskedQuestion(typed, piped.decode("utf-8"), blocks)
     except UnicodeDecodeError:
@@ -116,14 +116,14 @@ def read_question(
 def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
     texts = [str(block.get("text", block.get("source"))) for block in blocks]
     if len(piped) + sum(len(text.encode("utf-8", "replace")) for text in texts) > LARGEST_TOTAL:
-        raise CannotUse(f"Files, images and stdin are larger than {LARGEST_TOTAL >> 20} MiB together.")
+        raise CannotUse(f"Files, images and stdin together are larger than {LARGEST_TOTAL >> 20} MiB.")
 
 
 def _warn_about_files_in(words: Sequence[str]) -> None:
     """Warn if the shell expanded a pattern after `-f`: then every file but the first became a word."""
     for word in words:
         if "." in word and " " not in word and os.path.isfile(word):  # noqa: PTH113 - pathlib refuses some words
-            say(f"warning: {word} is part of the question; repeat -f, or put the pattern in quotation marks.")
+            say(f"warning: {word} is part of the question; repeat -f for each file, or quote the pattern.")
             return
 
 
@@ -136,7 +136,7 @@ def _read_stdin(*, optional: bool, named: bool) -> bytes:
     # A script's stdin may be a socket or a device, which may never end.
     if not named and (os.isatty(0) or (optional and not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)))):
         return b""
-    end = "Ctrl-D ends it" if os.isatty(0) else "--no-stdin leaves it out"
+    end = "Ctrl-D ends it" if os.isatty(0) else "--no-stdin ignores it"
     notice = threading.Timer(SILENT_SECONDS, say, [f"Waiting for stdin; {end}."])
     notice.daemon = True
     if not stat.S_ISREG(mode):

@@ -15,7 +15,7 @@ class _Reason:
     """The hint after an edit."""
 
 
-_GO_ON = "the message `Go on.` continues it."
+_GO_ON = "to continue it, send `Go on.`"
 _REPHRASE = "rephrase the question, or choose another model with --model."
 _CHANGE = "Change the instruction, or choose another model with --model."
 _REASONS = {
@@ -24,7 +24,7 @@ _REASONS = {
     "tool_use": _Reason("the model called a tool"),
     "max_tokens": _Reason(
         "the answer reached the output limit",
-        "--max-tokens sets a higher one.",
+        "raise it with --max-tokens.",
         "Try again with a higher --max-tokens, or with fewer lines.",
     ),
     "content_filter": _Reason("the provider's content filter cut the answer off", _REPHRASE, _CHANGE),

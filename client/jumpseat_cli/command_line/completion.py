@@ -104,9 +104,9 @@ async def _find_conversations(client: Client, incomplete: str) -> list[Completio
 
 async def _find_saved_keys(client: Client, incomplete: str) -> list[CompletionItem]:
     keys = [
-        ("default_provider", "The provider of chats that name none"),
-        ("default_model", "The model of chats that name none"),
-        ("max_tokens", "The limit for all answers"),
+        ("default_provider", "The provider of chats that do not name one"),
+        ("default_model", "The model of chats that do not name one"),
+        ("max_tokens", "The limit for all answers, in tokens"),
     ]
     keys += [(key, row["description"]) for key, row in await _list_setting_rows(client)]
     return match_prefix(incomplete, keys)

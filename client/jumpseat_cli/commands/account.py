@@ -32,10 +32,10 @@ async def login(
     """Sign in to GitHub Copilot, or to PROVIDER, with a code.
 
     Shows a code and the address of a page, and waits until you have entered the code there. The token is
-    stored in the keyring, or in a file that only you can read. Running editors use it at once. GitHub's
-    language server stores its own sign-in.
+    stored in the keyring, or in a file that only you can read. Running editors use it
+    immediately. GitHub's language server stores its own sign-in.
 
-    If an account is signed in already, shows which one; on a terminal, asks whether to sign in again.
+    If an account is already signed in, shows which one and, on a terminal, asks whether to sign in again.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ async def logout(provider: str | None, daemon_command: list[str], as_json: bool)
     elif status.get("state") in USABLE:
         # The daemon still finds another program's sign-in, which must not be removed here.
         source = clean_line(str(status.get("source")))
-        say(f"{account_of(status)} is still used, from {source}, which jumpseat logout does not change.")
+        say(f"{account_of(status)} is still used, from {source}, which `jumpseat logout` does not change.")
     else:
         say(f"Signed out of {status.get('provider')}.")
     return FAILED if nobody else OK
@@ -100,7 +100,7 @@ async def logout(provider: str | None, daemon_command: list[str], as_json: bool)
 async def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json: bool) -> int:
     """Accept a model's terms for your account.
 
-    Shows the terms and asks. Without a terminal --yes is required.
+    Shows the terms and asks whether you accept them. Without a terminal, --yes is required.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ async def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json
     """
     provider, colon, name = model.partition(":")
     if not colon:
-        raise click.UsageError(f"Name the provider too: copilot:{model}")
+        raise click.UsageError(f"Name the provider too, as in copilot:{model}.")
     async with daemon(daemon_command) as client:
         rows = (await client.list_models(provider=provider, refresh=True))["models"]
         named = (each for each in rows if name in (each.get("model"), each.get("name")))
@@ -125,7 +125,7 @@ async def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json
         if not yes and row:
             if not sys.stdin.isatty():
                 print_failure(
-                    "The terms cannot be confirmed without a terminal.",
+                    "Without a terminal, jumpseat cannot ask whether you accept the terms.",
                     "Add --yes if you accept the terms above.",
                 )
                 return USAGE
@@ -136,5 +136,5 @@ async def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json
     if as_json:
         print_json(answer["model"])
     else:
-        say(f"{clean_line(str(answer['model']['id']))} is enabled now.")
+        say(f"{clean_line(str(answer['model']['id']))} is now enabled.")
     return OK

@@ -64,7 +64,7 @@ def read_schema(
         return None
     schema = _read_json(file)
     if not isinstance(schema, dict):
-        raise click.BadParameter(f"{file} must have a JSON object.")
+        raise click.BadParameter(f"{file} must contain a JSON object.")
     from jumpseat_cli.chat.json_answers import fault_of_schema
 
     if (fault := fault_of_schema(schema)) is not None:
@@ -82,7 +82,7 @@ def read_tools(
         found = content if isinstance(content, list) else [content]
         if not all(isinstance(tool, dict) and isinstance(tool.get("name"), str) for tool in found):
             raise click.BadParameter(
-                f"{file} must have a tool, with name, description and parameters, or a list of tools."
+                f"{file} must contain a tool with name, description and parameters, or a list of tools."
             )
         tools += found
     return tools
@@ -104,7 +104,7 @@ def _read_json(file: Path) -> Any:
     "--model",
     metavar="NAME",
     shell_complete=complete_model,
-    help="The model; 'jumpseat models' lists them.",
+    help="The model to ask; 'jumpseat models' lists them.",
 )
 @click.option("-s", "--system", metavar="TEXT", help="The system prompt.")
 @click.option(
@@ -112,7 +112,7 @@ def _read_json(file: Path) -> Any:
     "--prompt",
     metavar="NAME",
     shell_complete=complete_prompt,
-    help="A prompt of the configuration; the question and stdin are its input.",
+    help="A prompt from the configuration; the question and stdin are its input.",
 )
 @click.option(
     "-f",
@@ -121,7 +121,7 @@ def _read_json(file: Path) -> Any:
     multiple=True,
     metavar="PATH[:A-B]",
     shell_complete=complete_file,
-    help="Add a file, some of its lines, or the files of a pattern in quotation marks. Repeatable.",
+    help="Add a file, some of its lines, or all files that match a quoted pattern. Repeatable.",
 )
 @click.option(
     "-a",
@@ -130,11 +130,13 @@ def _read_json(file: Path) -> Any:
     multiple=True,
     metavar="FILE",
     shell_complete=complete_file,
-    help="Add an image or a PDF: a file, or an image's URL. Repeatable.",
+    help="Add an image or a PDF from a file, or an image from a URL. Repeatable.",
 )
 @click.option("--no-stdin", is_flag=True, help="Do not read stdin.")
-@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer.")
-@click.option("--thinking", type=click.Choice(THINKING_LEVELS), help="How much to think.")
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
+)
+@click.option("--thinking", type=click.Choice(THINKING_LEVELS), help="How much the model thinks.")
 @click.option(
     "-o",
     "--option",
@@ -143,16 +145,16 @@ def _read_json(file: Path) -> Any:
     metavar="KEY=VALUE",
     callback=parse_settings,
     shell_complete=complete_setting,
-    help="A setting of the model's provider. Repeatable.",
+    help="Change a setting of the model's provider. Repeatable.",
 )
 @click.option(
     "--schema",
     type=JSON_FILE,
     callback=read_schema,
     metavar="FILE",
-    help="Answer in JSON by this JSON schema; exit code 1 if it is broken.",
+    help="Answer in JSON that matches this JSON schema; exit with 1 if it does not.",
 )
-@click.option("--json-mode", is_flag=True, help="Answer in JSON; exit code 1 if it is not.")
+@click.option("--json-mode", is_flag=True, help="Answer in JSON; exit with 1 if it is not valid.")
 @click.option(
     "--tool",
     "tools",
@@ -160,15 +162,19 @@ def _read_json(file: Path) -> Any:
     type=JSON_FILE,
     callback=read_tools,
     metavar="FILE",
-    help="Offer the tools that this file defines; needs --json. Repeatable.",
+    help="Offer the tools that this file defines; requires --json. Repeatable.",
 )
-@click.option("-c", "--continue", "is_continued", is_flag=True, help="Continue this directory's last chat.")
-@click.option("--conversation", metavar="ID", shell_complete=complete_conversation, help="Continue this one.")
+@click.option(
+    "-c", "--continue", "is_continued", is_flag=True, help="Continue this directory's last conversation."
+)
+@click.option(
+    "--conversation", metavar="ID", shell_complete=complete_conversation, help="Continue this conversation."
+)
 @click.option("--no-keep", is_flag=True, help="Do not keep the question and the answer.")
 @click.option(
     "--show-thinking",
     is_flag=True,
-    help="Print the thinking too: on stderr, or in a conversation instead of one line about it.",
+    help="Also print the thinking: on stderr, or in a conversation in place of its number of lines.",
 )
 @click.option("--raw", is_flag=True, help="Do not render Markdown.")
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is complete.")
@@ -199,14 +205,15 @@ def chat(
 ) -> int:
     """Ask a question and stream the answer; without a question, have a conversation.
 
-    Piped input is added to the question as context; without a question it is the question. '-' reads stdin
-    wherever it comes from, --no-stdin leaves it alone. On a terminal the answer is rendered as Markdown; in a
-    pipe it is plain text. Ctrl-C cancels the turn and keeps the text so far.
+    Piped input is added to the question as context; without a question, it is the question. '-' reads stdin
+    even if it is a terminal, and --no-stdin ignores it. On a terminal the answer is rendered as Markdown; in
+    a pipe it is plain text. Ctrl-C cancels the turn and keeps the text so far.
 
-    On a terminal, 'jumpseat chat' alone begins a conversation; in it, /help shows the commands and the keys.
+    On a terminal, 'jumpseat chat' without a question starts a conversation, in which /help shows the commands
+    and the keys.
 
-    The conversation is kept on this machine; 'jumpseat conversations' lists those that are kept. A continued
-    one goes on with its messages, system prompt, settings and model.
+    Conversations are kept on this machine; 'jumpseat conversations' lists them. A conversation continues with
+    its messages, system prompt, settings and model.
 
     \b
     Examples:
@@ -226,10 +233,13 @@ def chat(
     from jumpseat_cli.chat.question import read_question
     from jumpseat_cli.daemon.conversations import choose_continued
 
-    _refuse(is_continued and conversation is not None, "--continue and --conversation exclude each other.")
-    _refuse(schema is not None and json_mode, "--schema and --json-mode exclude each other.")
-    _refuse(bool(tools) and not as_json, "--tool needs --json, which prints the calls of the tools.")
-    _refuse(no_stdin and "-" in (*question, *files, *images), "- reads stdin, and --no-stdin does not.")
+    _refuse(is_continued and conversation is not None, "--continue and --conversation cannot be combined.")
+    _refuse(schema is not None and json_mode, "--schema and --json-mode cannot be combined.")
+    _refuse(bool(tools) and not as_json, "--tool requires --json, which prints the tool calls.")
+    _refuse(
+        no_stdin and "-" in (*question, *files, *images),
+        "- reads stdin, so it cannot be combined with --no-stdin.",
+    )
     asked = read_question(question, files, images, has_prompt=prompt is not None, with_stdin=not no_stdin)
     if schema is not None or json_mode:
         options["output_mode"] = "json" if schema is None else {"schema": schema}

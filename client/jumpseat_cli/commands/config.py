@@ -15,7 +15,7 @@ new_config_option = click.option(
     "--config",
     type=click.Path(dir_okay=False, resolve_path=True, path_type=Path),
     metavar="FILE",
-    help="Use this configuration file, which need not exist, instead of the default one.",
+    help="Use this configuration file, which may not exist yet, instead of the default one.",
 )
 
 
@@ -44,14 +44,14 @@ def _complete_service(context: click.Context, parameter: click.Parameter, incomp
     multiple=True,
     metavar="NAME",
     shell_complete=_complete_service,
-    help="Write the table of this provider without asking; repeatable.",
+    help="Write the table of this provider without asking. Repeatable.",
 )
 @new_config_option
 @json_option
 def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
     """Ask which providers you use, and write a commented configuration file.
 
-    An existing file is never changed. Without a terminal, and without --provider, the file has only comments.
+    An existing file is never changed. Without a terminal or --provider, the file contains only comments.
 
     \b
     Examples:
@@ -59,7 +59,7 @@ def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
       jumpseat config init --provider groq --provider ollama
       jumpseat config init --config other.toml
 
-    Exit codes: 0 written; 1 there is a file, or it cannot be written; 2 wrong usage.
+    Exit codes: 0 written; 1 the file exists, or cannot be written; 2 wrong usage.
     """
     from jumpseat_cli.configuration.editing import create_file
 
@@ -70,7 +70,7 @@ def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
 @config_option
 @json_option
 def show(config: Path | None, as_json: bool) -> int:
-    """Print the configuration file without secrets, so that it can be pasted; comments are left out.
+    """Print the configuration file without secrets and comments.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def edit(config: Path | None, as_json: bool) -> int:
 @config_group.command()
 @json_option
 def path(as_json: bool) -> int:
-    """Print the path of the configuration file; it need not exist yet.
+    """Print the path of the configuration file, which may not exist yet.
 
     \b
     Examples:
@@ -127,8 +127,8 @@ def path(as_json: bool) -> int:
 def check(config: Path | None, as_json: bool) -> int:
     """Report every mistake in the configuration file, one per line.
 
-    Also reports programs and models that its providers need and that are not on this machine. Sends no
-    requests and reads no credentials: 'jumpseat doctor' checks those.
+    Also reports programs and models that its providers need and that are missing on this machine. Does not
+    send requests or read credentials; 'jumpseat doctor' does.
 
     \b
     Examples:

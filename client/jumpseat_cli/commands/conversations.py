@@ -36,24 +36,24 @@ _limit_option = click.option(
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"At most this many conversations; on a terminal {LIMIT} by default, in a pipe all.",
+    help=f"List at most N conversations; by default {LIMIT} on a terminal, and all in a pipe.",
 )
 _directory_option = click.option(
     "-d",
     "--directory",
     type=click.Path(file_okay=False, resolve_path=True, path_type=Path),
     metavar="DIR",
-    help="Only conversations from this directory and below.",
+    help="List only conversations from this directory and below.",
 )
 
 
 @click.group("conversations", cls=ListByDefault, context_settings=HELP)
 def conversations() -> None:
-    """List, show, search, export and remove the conversations that are kept on this machine.
+    """List, show, search, export and remove the conversations kept on this machine.
 
-    Without a command it is 'jumpseat conversations list', with its options. An ID may be shortened to its
-    beginning or its end if that fits only one conversation. 'keep = false' in the table
-    [conversations] of the configuration file switches keeping off.
+    Without a command, this is 'jumpseat conversations list'. An ID can be shortened to its beginning or its
+    end if only one conversation matches. To keep no conversations, set 'keep = false' in the table
+    [conversations] of the configuration file.
 
     \b
     Examples:
@@ -77,7 +77,7 @@ async def list_conversations(
 ) -> int:
     """List conversations, most recently changed first.
 
-    In a pipe each line is a conversation: id, time of the last change, title, turns and directory, separated
+    In a pipe, each line is a conversation: id, time of the last change, title, turns and directory, separated
     by tabs.
 
     \b
@@ -103,7 +103,7 @@ async def search(
     daemon_command: list[str],
     as_json: bool,
 ) -> int:
-    """List the conversations that have all these WORDS, in any case, in their titles and texts.
+    """List the conversations whose titles and texts contain all WORDS, ignoring case.
 
     \b
     Examples:
@@ -131,9 +131,9 @@ async def _show_list(
         titles = ("Id", "Changed", "Title", "Turns", "Directory")
         print_rows(titles, [_cells(row) for row in rows], stacks=True)
     else:
-        say("There is no such conversation." if query or cwd else "No conversation is kept.")
+        say("No kept conversation matches." if query or cwd else "There are no kept conversations.")
     if has_more:
-        say(f"These are the last {len(rows)}. There are more; --limit N shows more.")
+        say(f"These are the last {len(rows)} conversations. To list more, add --limit N.")
     return OK
 
 
@@ -178,7 +178,7 @@ async def show(conversation: str, daemon_command: list[str], as_json: bool) -> i
 @json_option
 @run_async
 async def export(conversation: str, daemon_command: list[str], as_json: bool) -> int:
-    """Print one conversation unchanged: as a transcript, which editors can read back, or as JSON.
+    """Print one conversation as a transcript, which editors can open, or as JSON.
 
     \b
     Examples:
@@ -196,7 +196,7 @@ async def export(conversation: str, daemon_command: list[str], as_json: bool) ->
 
 @conversations.command("remove")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_conversation)
-@click.option("--search", "query", metavar="WORDS", help="Delete all conversations with these words.")
+@click.option("--search", "query", metavar="WORDS", help="Delete all conversations that contain these words.")
 @click.option("-y", "--yes", is_flag=True, help="Delete without asking.")
 @daemon_options
 @json_option
@@ -206,8 +206,8 @@ async def remove(
 ) -> int:
     """Delete conversations from this machine. This cannot be undone.
 
-    Nothing is deleted if one of the IDs fits no conversation, or several. On a terminal the command asks
-    first. It prints what it deleted.
+    If an ID matches no conversation, or several, nothing is deleted. On a terminal, the command asks first.
+    It prints the conversations that it deleted.
 
     \b
     Examples:
@@ -218,16 +218,16 @@ async def remove(
     Exit codes: 0 deleted; 1 there is no such conversation, a failure, or you answered no; 2 wrong usage.
     """
     if query is not None and not query.strip():
-        raise click.UsageError("--search needs words.")
+        raise click.UsageError("--search requires words.")
     if bool(ids) == (query is not None):
-        raise click.UsageError("Name the conversations either by ID or by --search WORDS.")
+        raise click.UsageError("Choose the conversations either by ID or with --search WORDS.")
     async with daemon(daemon_command) as client:
         if query is None:
             rows = await find_conversations(client, ids)
         else:
             rows = (await list_rows(client, query=query)).rows
         if not rows:
-            return print_failure(f"No kept conversation has all these words: {query}.")
+            return print_failure(f"No kept conversation contains all these words: {query}.")
         if not yes and sys.stdin.isatty() and await _confirm_removal(rows) != OK:
             say("Nothing was deleted.")
             return FAILED

@@ -65,7 +65,7 @@ serve = ParsedByTheDaemon(
 )
 attach = ParsedByTheDaemon(
     "attach",
-    text="Use the daemon that all your clients share, as 'jumpseat serve' ('jumpseat attach --help').",
+    text="Connect stdin and stdout to the daemon that all your clients share ('jumpseat attach --help').",
 )
 
 
@@ -83,7 +83,7 @@ def daemon_group() -> None:
 @daemon_group.command("status")
 @json_option
 def daemon_status(as_json: bool) -> int:
-    """Show whether the daemon runs, and for which clients, without starting it.
+    """Show whether the daemon is running, and for which clients, without starting it.
 
     After an upgrade, an older daemon keeps serving its clients; it is listed too.
 
@@ -92,7 +92,7 @@ def daemon_status(as_json: bool) -> int:
       jumpseat daemon status
       jumpseat daemon status --json | jq '.clients[].pid'
 
-    Exit codes: 0 it runs; 1 it does not.
+    Exit codes: 0 it is running; 1 it is not.
     """
     from jumpseat.hub import command
 
@@ -136,7 +136,7 @@ def stop(as_json: bool) -> int:
     Examples:
       jumpseat daemon stop
 
-    Exit codes: 0 it has ended; 1 there was none.
+    Exit codes: 0 it was stopped; 1 it was not running.
     """
     from jumpseat.hub import command
 

@@ -18,19 +18,19 @@ from jumpseat_cli.terminal.running import run_work
 
 @click.command()
 @click.argument("provider", required=False, shell_complete=complete_provider)
-@click.option("--no-chat", is_flag=True, help="Do not send chats, only free requests.")
+@click.option("--no-chat", is_flag=True, help="Send only free requests, not chats.")
 @config_option
 @own_option
 @json_option
 def doctor(provider: str | None, no_chat: bool, config: Path | None, own: bool, as_json: bool) -> int:
     """Find problems and suggest fixes.
 
-    Checks installation, configuration and daemon, and each provider that is set up, or only PROVIDER:
-    its key, the network, its models, and one short chat. The chat goes to the default model; of another
-    provider never to a model that costs premium requests. Commands in the configuration run, and a keyring
-    may prompt.
+    Checks the installation, the configuration, the daemon, and each provider that is set up, or only
+    PROVIDER: its key, the network, its models, and one short chat. The chat goes to the default model; for
+    other providers, it never goes to a model that costs premium requests. The checks run commands from the
+    configuration, and a keyring may prompt.
 
-    The report has no secrets: it can be pasted into a bug report.
+    The report does not contain secrets, so you can paste it into a bug report.
 
     \b
     Examples:

@@ -30,15 +30,21 @@ def _validate_encoding(context: click.Context, parameter: click.Parameter, value
     try:
         return None if value is None else codecs.lookup(value).name
     except LookupError:
-        raise click.BadParameter(f"There is no encoding {value!r}.") from None
+        raise click.BadParameter(f"There is no encoding named {value!r}.") from None
 
 
 @click.command()
 @click.argument("file", metavar="FILE[:A-B]", shell_complete=complete_file)
 @click.argument("instruction", nargs=-1, required=True)
-@click.option("-y", "--yes", is_flag=True, help="Change the file without a question.")
+@click.option("-y", "--yes", is_flag=True, help="Change the file without asking.")
 @click.option("--stdout", "prints", is_flag=True, help="Print the new text instead of changing the file.")
-@click.option("-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="The model to ask; 'jumpseat models' lists them.",
+)
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
 )
@@ -62,8 +68,8 @@ def edit(
     Shows the change as a diff, and asks before the file is changed. A range of lines follows the name:
     main.py:10-24, main.py:10 or main.py:10-. FILE may be - for piped input; then the new text is printed.
 
-    The file keeps its owner, access rights, links, line ends and encoding. It is left alone if the answer is
-    incomplete, or if another program changes it in the meantime. A read-only file is refused before the
+    The file keeps its owner, access rights, links, line endings and encoding. It is not changed if the answer
+    is incomplete, or if another program changes it in the meantime. A read-only file is refused before the
     model is asked.
 
     \b
@@ -74,11 +80,13 @@ def edit(
       cat note.txt | jumpseat edit - "Translate to English"
       jumpseat edit --json README.md "Correct the spelling" | jq -r .replacement
 
-    Exit codes: 0 changed, printed, or nothing to change; 1 a failure, or no; 2 wrong usage; 130 interrupted;
-    143 ended by SIGTERM.
+    Exit codes: 0 changed, printed, or nothing to change; 1 a failure, or you answered no; 2 wrong usage; 130
+    interrupted; 143 ended by SIGTERM.
     """
     if yes and (prints or file == STDIN):
-        raise click.UsageError("--yes changes a file, but here the new text is printed.")
+        raise click.UsageError(
+            "--yes cannot be combined with --stdout or piped input, which print the new text."
+        )
     writes = True if yes else False if prints or as_json or file == STDIN else None
     # Check everything before the request, which costs money.
     piece = read_piece(file, encoding)
@@ -86,7 +94,8 @@ def edit(
         piece.check_writable()
     if writes is None and not sys.stdin.isatty():
         raise click.UsageError(
-            "Without a terminal there is no question. Add --yes to change the file, or --stdout."
+            "Without a terminal, jumpseat cannot ask. "
+            "Add --yes to change the file, or --stdout to print the new text."
         )
     work = _edit_piece(
         piece,
@@ -160,7 +169,7 @@ async def _edit_piece(
 
 async def _change(piece: Piece, replacement: str, *, asks: bool) -> int:
     if replacement == piece.text:
-        say("The model changed nothing.")
+        say("The model did not change anything.")
         return OK
     # Do not ask about text that cannot be written in the file's encoding.
     piece.encode(replacement)

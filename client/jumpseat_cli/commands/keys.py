@@ -27,8 +27,8 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 def keys() -> None:
     """Store providers' keys outside the configuration file.
 
-    A key goes to the system's keyring, or where there is none to a file that only you can read. The
-    configuration file then only names the place.
+    Keys are stored in the system's keyring or, if there is none, in files that only you can read. The
+    configuration file then only refers to them.
 
     \b
     Examples:
@@ -48,8 +48,8 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
     """Ask for PROVIDER's key, store it, and refer to it in the configuration file.
 
     The key is typed without being shown, or read from a pipe; it is never an argument. The table of a
-    well-known provider is added if it is missing. A key that the table has from elsewhere is not
-    replaced. Comments and layout of the file stay.
+    well-known provider is added if it is missing. A key that jumpseat has not stored is not replaced. The
+    file keeps its comments and its layout.
 
     \b
     Examples:
@@ -57,14 +57,14 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
       pass show groq | jumpseat keys set groq
       jumpseat keys set --file groq
 
-    Exit codes: 0 stored; 1 it cannot be stored, or there is a key already; 2 wrong usage, or no key.
+    Exit codes: 0 stored; 1 it cannot be stored, or there is already a key; 2 wrong usage, or no key.
     """
     from jumpseat_cli.configuration import keys as work
 
     if more:
         # Do not print the argument: it may be the key.
         raise click.UsageError(
-            "A key is never an argument: other users can see those. Leave it out; the command asks for it."
+            "Other users can see arguments, so leave out the key. The command asks for it."
         )
     return work.set_key(provider, config, in_file=in_file, as_json=as_json)
 
@@ -90,13 +90,13 @@ def list_keys(config: Path | None, as_json: bool) -> int:
 @config_option
 @json_option
 def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
-    """Delete the stored key of PROVIDER, and restore what the configuration file named before.
+    """Delete PROVIDER's stored key, and restore the source that it replaced in the configuration file.
 
     \b
     Examples:
       jumpseat keys remove groq
 
-    Exit codes: 0 deleted; 1 there is none that jumpseat has stored; 2 wrong usage.
+    Exit codes: 0 deleted; 1 jumpseat has not stored a key for it; 2 wrong usage.
     """
     from jumpseat_cli.configuration import keys as work
 

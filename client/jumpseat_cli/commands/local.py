@@ -26,9 +26,9 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 def local() -> None:
     """Manage models that run on this machine, without an account or a network.
 
-    llama.cpp runs any GGUF file. jumpseat fetches one small model, to try things out; a model that is of use
-    is a file that you download yourself. One of 1 to 5 GB suits most machines: it needs its size and about
-    1 GB more of free memory, and a larger one answers better, but more slowly.
+    llama.cpp runs any GGUF file. jumpseat can install one small model for trying things out; for real use,
+    download a model yourself. A file of 1 to 5 GB suits most machines: it needs its size plus about 1 GB of
+    free memory. A larger model answers better, but more slowly.
 
     \b
     Examples:
@@ -43,7 +43,7 @@ def local() -> None:
 @config_option
 @json_option
 def list_models(config: Path | None, as_json: bool) -> int:
-    """Show the model that can be installed, and the files that the configuration names.
+    """List the model that can be installed, and the model files in the configuration.
 
     \b
     Examples:
@@ -62,8 +62,8 @@ def list_models(config: Path | None, as_json: bool) -> int:
 def install(model: str | None, config: Path | None, as_json: bool) -> int:
     """Install llama.cpp and a small model, or use your own GGUF file.
 
-    MODEL is a name of 'jumpseat local list', or the path of a GGUF file, which stays where it is: the
-    configuration file then names it.
+    MODEL is a name from 'jumpseat local list', or the path of a GGUF file. The file stays where it is, and
+    the configuration file refers to it.
 
     \b
     Examples:
@@ -87,7 +87,7 @@ def uninstall(model: str | None, config: Path | None, as_json: bool) -> int:
       jumpseat local uninstall
       jumpseat local uninstall qwen3-4b
 
-    Exit codes: 0 deleted; 1 there is none; 2 wrong usage.
+    Exit codes: 0 deleted, or no longer used; 1 there is no such model; 2 wrong usage.
     """
     from jumpseat_cli.configuration import local as work
 

@@ -35,15 +35,14 @@ POLL_SECONDS = 0.5
 _CONNECTION = 1008
 """The error code for a provider that cannot be reached or, with `retryAfter`, is still listing its models."""
 
-_STATUS_HINT = "'jumpseat status' shows what to do next."
+_STATUS_HINT = "Run `jumpseat status` to see what to do next."
 
 
 @click.group("models", cls=ListByDefault, context_settings=HELP)
 def models() -> None:
     """List the available models, or show and set the default model.
 
-    WORDS are searched in the names. Without a command it is 'jumpseat models list', with its options
-    (--provider, --refresh, --json, --own, --config).
+    Without a command, this is 'jumpseat models list', which also takes WORDS to search for in the names.
 
     \b
     Examples:
@@ -58,7 +57,7 @@ def models() -> None:
 @models.command("list")
 @click.argument("words", nargs=-1)
 @click.option(
-    "--provider", metavar="ID", shell_complete=complete_provider, help="Only this provider's models."
+    "--provider", metavar="ID", shell_complete=complete_provider, help="List only this provider's models."
 )
 @click.option("--refresh", is_flag=True, help="Request the lists again instead of using cached ones.")
 @daemon_options
@@ -67,10 +66,10 @@ def models() -> None:
 async def list_models(
     words: tuple[str, ...], provider: str | None, refresh: bool, daemon_command: list[str], as_json: bool
 ) -> int:
-    """List the models, or those that have all WORDS in their names.
+    """List the models, or those whose names contain all WORDS.
 
-    The cost is in premium requests, or in the provider's unit for input and output. In a pipe each line is a
-    model: id, name, context length, output limit, abilities, cost and notes, separated by tabs.
+    The cost is in premium requests, or in the provider's unit for input and output. In a pipe, each line is
+    a model: id, name, context length, output limit, abilities, cost and notes, separated by tabs.
 
     \b
     Examples:
@@ -123,7 +122,7 @@ async def default(model: str | None, unset: bool, daemon_command: list[str], as_
     Exit codes: 0 success; 1 there is none, or the name is rejected; 2 wrong usage.
     """
     if unset and model is not None:
-        raise click.UsageError("--unset takes no model.")
+        raise click.UsageError("--unset does not take a model.")
     async with daemon(daemon_command) as client:
         if unset or model is not None:
             saved = await _save_default(client, model)

@@ -7,6 +7,7 @@ import click
 from jumpseat_cli.command_line.completion import complete_prompt
 from jumpseat_cli.command_line.groups import ListByDefault
 from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
+from jumpseat_cli.daemon.rows import NO_PROMPTS
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import OK, print_json, say
 from jumpseat_cli.terminal.output import print_text
@@ -15,10 +16,10 @@ from jumpseat_cli.terminal.tables import print_rows
 
 @click.group("prompts", cls=ListByDefault, context_settings=HELP)
 def prompts() -> None:
-    """List and show the prompts of the configuration, the tables [prompts.NAME].
+    """List and show the prompts from the configuration.
 
-    Without a command it is 'jumpseat prompts list'. 'jumpseat chat -p NAME' asks one; editors offer the same
-    ones.
+    Each table [prompts.NAME] of the configuration file is a prompt. 'jumpseat chat -p NAME' asks it, and
+    editors offer it too. Without a command, this is 'jumpseat prompts list'.
 
     \b
     Examples:
@@ -35,7 +36,7 @@ def prompts() -> None:
 async def list_prompts(daemon_command: list[str], as_json: bool) -> int:
     """List the prompts.
 
-    In a pipe each line is a prompt: name, description and model, separated by tabs.
+    In a pipe, each line is a prompt: name, description and model, separated by tabs.
 
     \b
     Examples:
@@ -50,7 +51,7 @@ async def list_prompts(daemon_command: list[str], as_json: bool) -> int:
         cells = [(row["name"], row.get("description", ""), row.get("model", "")) for row in rows]
         print_rows(("Name", "Description", "Model"), cells)
     else:
-        say("There are no prompts. A table [prompts.NAME] in the configuration file adds one.")
+        say(NO_PROMPTS)
     return OK
 
 
@@ -61,7 +62,7 @@ async def list_prompts(daemon_command: list[str], as_json: bool) -> int:
 @json_option
 @run_async
 async def show_prompt(name: str, words: tuple[str, ...], daemon_command: list[str], as_json: bool) -> int:
-    """Show what a chat with the prompt would ask, with INPUT in its text.
+    """Show the question that a chat with this prompt and INPUT would ask.
 
     \b
     Examples:

@@ -35,7 +35,7 @@ def settings() -> None:
       jumpseat settings get default_model
       jumpseat settings unset max_tokens
 
-    Exit codes: 0 success; 1 rejected, or nothing is saved under that key; 2 wrong usage.
+    Exit codes: 0 success; 1 the value is rejected, or nothing is saved under that key; 2 wrong usage.
     """
 
 
@@ -46,7 +46,7 @@ def settings() -> None:
 async def list_settings(daemon_command: list[str], as_json: bool) -> int:
     """List all saved settings.
 
-    In a pipe each line is a key and its value, separated by a tab.
+    In a pipe, each line is a key and its value, separated by a tab.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ async def list_settings(daemon_command: list[str], as_json: bool) -> int:
     for name, value in _flatten(saved):
         print(f"{clean_line(name)}\t{_format_value(value)}")
     if not any(_flatten(saved)):
-        say("Nothing is saved. To save a value: jumpseat settings set KEY VALUE")
+        say("There are no saved settings. To save one: jumpseat settings set KEY VALUE")
     return OK
 
 
@@ -107,7 +107,7 @@ async def set_setting(key: str, value: str, daemon_command: list[str], as_json: 
     """
     parsed = parse_value(key, value)
     if parsed is None:
-        raise click.UsageError(f"To remove it: jumpseat settings unset {key}")
+        raise click.UsageError(f"null is not a value. To remove the setting: jumpseat settings unset {key}")
     return await _change(key, parsed, daemon_command, as_json=as_json)
 
 
@@ -150,7 +150,7 @@ def _look_up(settings: Mapping[str, Any], key: str) -> Any:
 
 
 def _report_missing(key: str) -> int:
-    return print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
+    return print_failure(f"Nothing is saved as {key}.", "Run `jumpseat settings` to list the saved settings.")
 
 
 def split_key(key: str) -> list[str]:

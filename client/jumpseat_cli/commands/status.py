@@ -44,7 +44,7 @@ async def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
     Exit codes: 0 success; 1 the daemon cannot be used, or the configured default provider does not exist;
     2 wrong usage.
     """
-    spinner = make_spinner("Looking")
+    spinner = make_spinner("Checking the providers")
     try:
         async with daemon(daemon_command) as client:
             rows = await client.list_providers(probe=probe)
@@ -130,9 +130,9 @@ def format_quota(quota: Mapping[str, Any]) -> str:
         parts = [f"{quota['remaining']:g} of {quota['entitlement']:g} left"]
     if quota.get("resetAt"):
         reset = datetime.fromisoformat(str(quota["resetAt"])).astimezone()
-        parts.append(f"starts again on {reset:%Y-%m-%d}")
+        parts.append(f"resets on {reset:%Y-%m-%d}")
     if percent <= 0 and quota.get("overagePermitted"):
-        parts.append("more is billed")
+        parts.append("further use is billed")
     return f"{_draw_bar(percent)} {', '.join(parts)}"
 
 
@@ -157,7 +157,7 @@ def _describe_next_step(providers: Sequence[Mapping[str, Any]]) -> str:
         if default.get("authMethod") == "api_key" and _is_signed_out(default):
             return f"Next: jumpseat keys set {default.get('id')}   (its API key)"
         message = (default.get("auth") or {}).get("message")
-        return f"Next: the default provider {default.get('id')} is not ready. {message or ''}"
+        return f"The default provider {default.get('id')} is not ready. {message or ''}"
     if usable:
         first = usable[0].get("id")
         return f"Next: jumpseat settings set default_provider {first}   (there is no default yet)"

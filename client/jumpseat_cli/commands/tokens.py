@@ -29,10 +29,16 @@ HOW = {"provider": "counted by the provider", "estimate": "estimated"}
     multiple=True,
     metavar="PATH[:A-B]",
     shell_complete=complete_file,
-    help="Count this file or some of its lines, a pattern's files, or - for piped input. Repeatable.",
+    help="Count a file, some of its lines, all files of a quoted pattern, or - for piped input. Repeatable.",
 )
-@click.option("-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model that counts.")
-@click.option("-s", "--system", metavar="TEXT", help="Count this system prompt too.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="The model to count for; 'jumpseat models' lists them.",
+)
+@click.option("-s", "--system", metavar="TEXT", help="Also count this system prompt.")
 @click.option("--exact", is_flag=True, help="Fail instead of estimating if the provider cannot count.")
 @daemon_options
 @json_option
@@ -47,7 +53,7 @@ def tokens(
 ) -> int:
     """Count the tokens that a chat with TEXT, files and piped input would use.
 
-    The provider counts if it can; otherwise the number is estimated. In a pipe only the number is printed.
+    The provider counts if it can; otherwise the number is estimated. In a pipe, only the number is printed.
 
     \b
     Examples:
@@ -56,7 +62,7 @@ def tokens(
       jumpseat tokens -f main.py -f README.md -m copilot:gpt-4.1
       jumpseat tokens --json -f main.py | jq .tokens
 
-    Exit codes: 0 success; 1 a failure, or with --exact no count; 2 wrong usage.
+    Exit codes: 0 success; 1 a failure, or --exact and the provider cannot count; 2 wrong usage.
     """
     from jumpseat_cli.chat.question import STDIN, read_question
 
@@ -99,7 +105,7 @@ async def _show_tokens(
     if as_json:
         print_json(counted)
     elif tokens < 0:
-        print_failure("The provider does not count tokens.", "Leave out --exact for an estimate.")
+        print_failure("The provider cannot count tokens.", "Leave out --exact for an estimate.")
     elif shows_limit:
         how = HOW.get(str(counted.get("method")), "")
         share = f", {tokens / limit:.1%} of {short_count(limit)}" if limit else ""

@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from jumpseat.providers.checkup import Checkup
 
 HEAD = """\
-# The configuration of jumpseat. Running editors and commands use a change at once.
-# `jumpseat config check` reports mistakes, `jumpseat doctor` tries everything.
+# The configuration of jumpseat. Running editors and commands use changes immediately.
+# `jumpseat config check` reports mistakes, `jumpseat doctor` also tries the providers.
 """
 MORE = """
 # A limit for all answers, in tokens:
 # [settings]
 # max_tokens = 4000
 
-# A prompt for `jumpseat chat -p review` and for the pickers of editors:
+# A prompt, for `jumpseat chat -p review` and for editors:
 # [prompts.review]
 # text = "Review this change for mistakes.\\n\\n{{input}}"
 
-# Conversations are kept on this machine; to keep none:
+# Conversations are kept on this machine. To turn that off:
 # [conversations]
 # keep = false
 """
@@ -63,10 +63,12 @@ def create_file(names: Sequence[str], config: Path | None, *, as_json: bool) -> 
     environment = environment_of_process()
     path = config or environment.places.config_file
     if path.exists() or path.is_symlink():
-        return print_failure(f"{path} exists; it is left as it is.", "'jumpseat config edit' changes it.")
+        return print_failure(f"{path} already exists.", "Run `jumpseat config edit` to change it.")
     unknown = [name for name in names if name not in SERVICES]
     if unknown:
-        raise click.UsageError(f"There is no {unknown[0]!r} to choose. There are: {', '.join(SERVICES)}.")
+        raise click.UsageError(
+            f"There is no provider named {unknown[0]!r}; there are: {', '.join(SERVICES)}."
+        )
     asks = not names and sys.stdin.isatty()
     chosen = [SERVICES[name] for name in dict.fromkeys(names)]
     default = chosen[0].id if chosen else None
@@ -87,7 +89,7 @@ def create_file(names: Sequence[str], config: Path | None, *, as_json: bool) -> 
     if as_json:
         print_json({"file": str(path), "providers": [service.id for service in chosen]})
         return OK
-    say(f"{path} is written.")
+    say(f"Wrote {path}.")
     for service in chosen:
         if service.next_step:
             say(f"Next: {service.next_step}   ({service.title})")
@@ -104,18 +106,18 @@ def _ask_for_providers() -> list[Service]:
     for number, service in enumerate(services, 1):
         say(f"  {number:2}  {service.title}")
     while True:
-        answer = click.prompt("Numbers, with spaces between", default="", show_default=False, err=True)
+        answer = click.prompt("Numbers, separated by spaces", default="", show_default=False, err=True)
         words = answer.replace(",", " ").split()
         if all(word.isdecimal() and 1 <= int(word) <= len(services) for word in words):
             return [services[int(word) - 1] for word in dict.fromkeys(words)]
-        say(f"Please give numbers from 1 to {len(services)}.")
+        say(f"Type numbers from 1 to {len(services)}.")
 
 
 def _ask_for_default(chosen: Sequence[Service]) -> str | None:
     if len(chosen) < 2:
         return chosen[0].id if chosen else None
     choice = click.Choice([service.id for service in chosen])
-    answer = click.prompt("Which one by default", type=choice, default=chosen[0].id, err=True)
+    answer = click.prompt("Which one is the default", type=choice, default=chosen[0].id, err=True)
     return str(answer)
 
 
@@ -129,7 +131,7 @@ def _ask_for_key(service: Service, environment: Environment) -> str:
     """Ask for a service's key. Return an empty string if none is typed or its usual variable is set."""
     if environment.get(service.variable or "").strip():
         return ""
-    question = f"Key of {service.title} (not shown; empty: read {service.variable})"
+    question = f"Key for {service.title} (not shown; leave empty to use {service.variable})"
     while True:
         key = ask_hidden(question, default="", show_default=False).strip()
         fault = fault_of_key(key)
@@ -166,7 +168,7 @@ def render_file(chosen: Sequence[Service], sources: Mapping[str, str], default: 
     for service in chosen:
         if not service.table:
             first = f" First: {service.next_step}" if service.next_step else ""
-            text += f"\n# {service.title} needs no table.{first}\n"
+            text += f"\n# {service.title} does not need a table.{first}\n"
             continue
         table = dict(service.table)
         if service.id in sources:
@@ -192,7 +194,11 @@ def show(config: Path | None, *, as_json: bool) -> int:
 
         print(clean(tomlkit.dumps(redacted)), end="")
     else:
-        say(f"{file.path} has no keys." if file.path.exists() else f"{file.path} does not exist yet.")
+        say(
+            f"{file.path} does not set anything."
+            if file.path.exists()
+            else f"{file.path} does not exist yet."
+        )
     return OK
 
 
@@ -229,7 +235,7 @@ def edit(config: Path | None, *, as_json: bool) -> int:
     except OSError as error:
         return print_failure(f"{path} cannot be edited with {command[0]}: {error.strerror or error}.")
     if code != 0:
-        return print_failure(f"{command[0]} ended with the code {code}.")
+        return print_failure(f"{command[0]} exited with code {code}.")
     if unchanged:
         say("Nothing was changed.")
         return OK

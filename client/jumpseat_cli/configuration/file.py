@@ -100,7 +100,7 @@ class ConfigurationFile:
                 table[key] = value
         text = self._edit_text(provider, values)
         if _parse_or_none(text) != expected:
-            raise CannotChange(f"{self.path} has a form that cannot be changed here; change it by hand.")
+            raise CannotChange(f"jumpseat cannot edit this layout of {self.path}. Edit the file by hand.")
         self._write(text)
         self.tables, self._text = expected, text
 
@@ -128,7 +128,7 @@ class ConfigurationFile:
                     del tables[provider][key]
             return document.as_string()
         except TOMLKitError as error:
-            raise CannotChange(f"{self.path} cannot be changed here: {error}.") from None
+            raise CannotChange(f"jumpseat cannot edit {self.path}: {error}. Edit the file by hand.") from None
 
     def _write(self, text: str) -> None:
         mark = MARK if self._raw.startswith(MARK) else b""
@@ -136,7 +136,9 @@ class ConfigurationFile:
         try:
             now = self.path.read_bytes() if self.path.exists() else b""
             if now != self._raw:
-                raise CannotChange(f"{self.path} was changed in the meantime; it is left as it is.")
+                raise CannotChange(
+                    f"Another program changed {self.path} in the meantime, so it was not written."
+                )
             self.path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self.path, content)
         except OSError as error:

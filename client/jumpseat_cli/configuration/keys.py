@@ -22,7 +22,7 @@ MOST_CHARACTERS = 64 * 1024
 NO_KEY = {
     "copilot": "Sign in instead: jumpseat login.",
     "copilot-language-server": "Sign in instead: jumpseat login {provider}.",
-    "local": "A local model needs no key.",
+    "local": "A local model does not need a key.",
 }
 """The kinds of providers that have no API key, each with a hint."""
 
@@ -47,14 +47,14 @@ def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool)
     try:
         file.set(provider, {**(table if new else {}), "api_key": stored.source})
     except CannotChange as error:
-        hint = f'The key is stored. In the table [providers.{provider}], write: api_key = "{stored.source}"'
+        hint = f'The key is stored. Add to the table [providers.{provider}]: api_key = "{stored.source}"'
         return print_failure(str(error), hint)
     if before is not None and is_stored(before, environment):
         _delete_stored_key(before, environment)
     if as_json:
         print_json({"provider": provider, "source": stored.source, "file": str(file.path)})
         return OK
-    say(f"The key of {provider} is in {stored.place}; {file.path} names it.")
+    say(f"The key for {provider} is in {stored.place}, and {file.path} refers to it.")
     say(f"To try it: jumpseat doctor {provider}")
     return OK
 
@@ -75,7 +75,7 @@ def _find_replaceable_source(provider: str, file: ConfigurationFile, environment
     place = "in the table itself" if row["source"] in ("", HIDDEN) else f"from {row['source']}"
     raise CannotChange(
         f"{provider} already has a key, {place}: api_key in [providers.{provider}] of {file.path}.",
-        "To store another one, remove that line first: jumpseat config edit",
+        "To store another key, first remove that line with `jumpseat config edit`.",
     )
 
 
@@ -104,7 +104,7 @@ def _find_table(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | N
     table = file.providers.get(provider)
     kind = str((table or {}).get("kind") or provider)
     if kind in NO_KEY and (table is not None or provider in NO_KEY):
-        print_failure(f"{provider} has no API key.", NO_KEY[kind].format(provider=provider))
+        print_failure(f"{provider} does not use an API key.", NO_KEY[kind].format(provider=provider))
         return None
     if table is not None:
         return table
@@ -117,7 +117,7 @@ def _find_table(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | N
     hint = f"Did you mean {near[0]}? " if near else ""
     hint += f"jumpseat knows {', '.join(WITH_KEY)}. "
     hint += f"For another provider, add a table [providers.{provider}] to {file.path}."
-    print_failure(f"There is no provider {provider!r} in the configuration.", hint)
+    print_failure(f"There is no provider named {provider!r} in the configuration.", hint)
     return None
 
 
@@ -127,13 +127,14 @@ def _read_key(provider: str) -> str | None:
     Prints a message and returns None if there is no valid key.
     """
     if sys.stdin.isatty():
-        text = ask_hidden(f"Key of {clean_line(provider)} (not shown)")
+        text = ask_hidden(f"Key for {clean_line(provider)} (not shown)")
     else:
         text = sys.stdin.buffer.read(MOST_CHARACTERS + 1).decode("utf-8", "replace")
     key = text.strip()
     if not key:
         print_failure(
-            "There is no key.", f"Type it, or pipe it: pass show {provider} | jumpseat keys set {provider}"
+            "No key was entered.",
+            f"Type the key, or pipe it: pass show {provider} | jumpseat keys set {provider}",
         )
         return None
     if (fault := fault_of_key(key)) is not None:
@@ -170,13 +171,13 @@ def list_keys(config: Path | None, *, as_json: bool) -> int:
             stacks=True,
         )
     else:
-        say(f"{file.path} names no key. To store one: jumpseat keys set groq")
+        say(f"{file.path} has no keys. To store one: jumpseat keys set groq")
     return OK
 
 
 def _make_row(provider: str, value: Any, environment: Environment) -> dict[str, str]:
     if not isinstance(value, str):
-        return {"provider": provider, "source": "", "note": "not a text"}
+        return {"provider": provider, "source": "", "note": "not a string"}
     shown = shown_value(("providers", provider, "api_key"), value, environment)
     return {"provider": provider, "source": shown, "note": _describe_source(value, environment)}
 
@@ -204,12 +205,12 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
     source = file.providers.get(provider, {}).get("api_key")
     if source is None:
         return print_failure(
-            f"{file.path} names no key of {provider}.", "'jumpseat keys list' shows those it names."
+            f"{file.path} has no key for {provider}.", "Run `jumpseat keys list` to list its keys."
         )
     if not is_stored(source, environment):
         place = shown_value(("providers", provider, "api_key"), str(source), environment)
-        hint = "'jumpseat config edit' changes the file."
-        return print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
+        hint = "To remove it, run `jumpseat config edit`."
+        return print_failure(f"The key for {provider} is {place}, which jumpseat has not stored.", hint)
     # Delete the key first. If that fails, the file still says where the key is.
     replaced = _delete_stored_key(source, environment)
     file.set(provider, {"api_key": replaced})
@@ -217,9 +218,9 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
     if as_json:
         print_json({"provider": provider, "removed": True} | ({"source": shown} if shown else {}))
     else:
-        say(f"The key of {provider} is deleted.")
+        say(f"The key for {provider} was deleted.")
         if shown:
-            say(f"{file.path} names {shown} again.")
+            say(f"{file.path} refers to {shown} again.")
     return OK
 
 

@@ -38,9 +38,9 @@ def list_models(config: Path | None, *, as_json: bool) -> int:
         stacks=True,
     )
     if find_spec(ENGINE) is None:
-        say("llama.cpp, which runs the models, is not installed: jumpseat local install")
+        say("llama.cpp, which runs the models, is not installed. To install it: jumpseat local install")
     elif sys.stdout.isatty():
-        say("To use another model, give its GGUF file: jumpseat local install FILE.gguf")
+        say("To use another model: jumpseat local install FILE.gguf")
     return OK
 
 
@@ -87,8 +87,8 @@ def install_model(name: str | None, config: Path | None, *, as_json: bool) -> in
             print_json({"model": SMOLLM2.name, "file": str(file)})
         return OK
     if not (Path(name).suffix == ".gguf" or environment.absolute_path(name).is_file()):
-        hint = f"There is {SMOLLM2.name}. To use another model, give the path of its GGUF file."
-        return print_failure(f"There is no model {name!r} to install.", hint)
+        hint = f"Choose {SMOLLM2.name}, or give the path of a GGUF file."
+        return print_failure(f"There is no model named {name!r} to install.", hint)
     file = environment.absolute_path(name)
     if (fault := fault_of_file(file)) is not None:
         return print_failure(f"{file} {fault}.")
@@ -98,7 +98,7 @@ def install_model(name: str | None, config: Path | None, *, as_json: bool) -> in
     if as_json:
         print_json({"model": identify(name).name, "file": str(file)})
         return OK
-    say(f"{configuration.path} names {file}; the file stays where it is.")
+    say(f"{configuration.path} now refers to {file}, which stays where it is.")
     say(f'To try it: jumpseat chat -m {PROVIDER}: "Hello"')
     return OK
 
@@ -111,18 +111,18 @@ def uninstall_model(name: str | None, config: Path | None, *, as_json: bool) -> 
     used = configuration.providers.get(PROVIDER, {}).get("model_path")
     if isinstance(used, str) and name in (identify(used).name, used):
         configuration.set(PROVIDER, {"model_path": None})
-        message = f"{configuration.path} does not name {used} any more; the file stays where it is."
+        message = f"{configuration.path} no longer refers to {used}, which stays where it is."
         return _report_uninstall(identify(used).name, None, message, as_json=as_json)
     if name not in (None, SMOLLM2.name):
         return print_failure(
-            f"There is no local model {name!r}.", "'jumpseat local list' shows those that are there."
+            f"There is no local model named {name!r}.", "Run `jumpseat local list` to list the models."
         )
     deleted = uninstall(environment=environment)
     if deleted is None:
         return print_failure(
             f"{SMOLLM2.name} is not installed in {installed_file(environment.places).parent}.", None
         )
-    return _report_uninstall(SMOLLM2.name, deleted, f"{deleted} is deleted. {ENGINE_HINT}", as_json=as_json)
+    return _report_uninstall(SMOLLM2.name, deleted, f"{deleted} was deleted. {ENGINE_HINT}", as_json=as_json)
 
 
 def _report_uninstall(model: str, deleted: Path | None, message: str, *, as_json: bool) -> int:

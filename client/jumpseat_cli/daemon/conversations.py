@@ -10,7 +10,7 @@ from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError, RequestFailed
 
 LARGEST_PAGE = 200
-LIST_HINT = "'jumpseat conversations' lists those that are kept."
+LIST_HINT = "Run `jumpseat conversations` to list the kept conversations."
 MOST_NAMED = 5
 """Number of conversations that the error for an ambiguous id lists."""
 
@@ -111,7 +111,7 @@ def _describe_fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
         return f"There is no kept conversation {name!r}."
     ids = [row["id"] for row in fitting[:MOST_NAMED]]
     more = f" and {len(fitting) - len(ids)} more" if len(fitting) > len(ids) else ""
-    return f"{name!r} fits {len(fitting)} kept conversations: {', '.join(ids)}{more}."
+    return f"{name!r} matches {len(fitting)} kept conversations: {', '.join(ids)}{more}."
 
 
 def choose_continued(conversation_id: str | None, *, last: bool) -> FindContinued | None:

@@ -33,7 +33,7 @@ class _Attempt:
         self._spinner.pause()
         say(f"First copy this code: {clean_line(str(params.get('userCode', '')))}")
         say(f"Then open this page and enter it: {clean_line(str(params.get('verificationUri', '')))}")
-        self._spinner.show("Waiting for you to finish there")
+        self._spinner.show("Waiting for the sign-in")
 
     async def answer_request(self, method: str, params: Any) -> Any:
         """Open the page in a browser if the daemon sends `window/showDocument`."""
@@ -89,7 +89,7 @@ async def log_in(
     Raises:
         ClientError: the user or the provider declined, or the daemon cannot be used.
     """
-    spinner = make_spinner("Asking for a code")
+    spinner = make_spinner("Requesting a code")
     attempt = _Attempt(spinner)
     try:
         async with daemon(
@@ -107,7 +107,7 @@ async def log_in(
                     return OK
                 if await confirm("Sign in again?") != OK:
                     return OK
-                spinner.show("Asking for a code")
+                spinner.show("Requesting a code")
             status = await client.sign_in(provider=provider, open_browser=browser)
     finally:
         spinner.stop()
@@ -129,7 +129,7 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
     if as_json:
         print_json(status)
     elif not ready:
-        print_failure(str(status.get("message") or "The sign-in did not succeed."))
+        print_failure(str(status.get("message") or "The sign-in failed."))
     elif status.get("state") == "not_required":
         say(f"{status.get('provider')} needs no sign-in.")
     else:

@@ -59,7 +59,7 @@ async def _check_program() -> Check:
     found = programs_on_path(os.environ.get("PATH", ""))
     if not found:
         here = Path(sys.executable).parent
-        hint = f"Editors do not find it by its name. Put its directory on the PATH: {here}"
+        hint = f"Editors cannot find it by name. Add its directory to the PATH: {here}"
         return Check("program", None, "jumpseat is not on the PATH.", hint)
     if len(found) == 1:
         return Check("program", True, f"The program is {found[0]}.")
@@ -67,7 +67,9 @@ async def _check_program() -> Check:
     listed = ", ".join(f"{path} ({version})" for path, version in zip(found, versions, strict=True))
     is_one = len(set(versions)) == 1
     hint = "Editors start the first one. Uninstall those that you do not use."
-    return Check("program", None if is_one else False, f"Several programs are on the PATH: {listed}.", hint)
+    return Check(
+        "program", None if is_one else False, f"Several jumpseat programs are on the PATH: {listed}.", hint
+    )
 
 
 def programs_on_path(path: str) -> list[Path]:
@@ -104,7 +106,7 @@ async def _ask_version(program: Path) -> str:
         await process.wait()
         return "does not answer"
     words = output.decode("utf-8", "replace").split()
-    return words[1] if len(words) > 1 and process.returncode == 0 else "of an unknown version"
+    return words[1] if len(words) > 1 and process.returncode == 0 else "unknown version"
 
 
 def _check_directories(places: Places) -> list[Check]:
@@ -120,10 +122,10 @@ def _check_directories(places: Places) -> list[Check]:
             checks.append(Check(name, False, f"The {name} directory {directory} cannot be written.", hint))
         elif directory.exists() and name == "state" and _is_open_to_others(directory):
             message = f"Other users can open {directory}, so no secrets are stored in it."
-            checks.append(Check(name, False, message, f"Run: chmod 700 {directory}"))
+            checks.append(Check(name, False, message, f"Run `chmod 700 {directory}`."))
         elif (free := shutil.disk_usage(existing).free) < LITTLE_BYTES:
             message = f"The disk of {directory} has only {free // 1_000_000} MB left."
-            checks.append(Check(name, False, message, "Free some space there."))
+            checks.append(Check(name, False, message, "Free some space on it."))
         else:
             checks.append(Check(name, True, f"The {name} directory is {directory}."))
     return checks
@@ -185,7 +187,7 @@ def check_shared_daemon() -> Subject:
     try:
         status = command.daemon_status()
     except command.NoAnswerError as error:
-        hint = "End it with: jumpseat daemon stop"
+        hint = "Run `jumpseat daemon stop`."
         return Subject("Daemon", [Check("daemon", False, str(error), hint)])
     checks = [Check("daemon", None, "The shared daemon was not running.")]
     if status["running"]:
@@ -193,6 +195,6 @@ def check_shared_daemon() -> Subject:
         checks = [Check("daemon", True, f"The shared daemon {status['version']} is running: {where}.")]
     for other in status.get("others", ()):
         text = f"Another daemon serves clients: jumpseat {other['version']}, process {other['pid']}."
-        hint = "Restart the editors that use it, or end all daemons: jumpseat daemon stop"
+        hint = "Restart the editors that use it, or stop all daemons with `jumpseat daemon stop`."
         checks.append(Check("daemon", None, text, hint))
     return Subject("Daemon", checks)

@@ -152,7 +152,7 @@ async def _try_chat(
 ) -> Check:
     model = choose_model(models, provider, default)
     if model is None:
-        return Check("chat", None, "No chat was tried: each model costs more than the plan includes.")
+        return Check("chat", None, "No chat was sent: every model costs more than the plan includes.")
     begin = time.monotonic()
     try:
         async with asyncio.timeout(CHAT_SECONDS):
@@ -162,11 +162,11 @@ async def _try_chat(
         return Check("chat", False, message, None, _since(begin))
     except ClientError as error:
         if str(model["id"]).endswith(":") and getattr(error, "code", None) == 1004:
-            hint = f"Set providers.{provider}.default_model to try it."
-            return Check("chat", None, f"No chat was tried: {provider} has no default model.", hint)
+            hint = f"Set providers.{provider}.default_model to send one."
+            return Check("chat", None, f"No chat was sent: {provider} has no default model.", hint)
         return Check("chat", False, str(error), error.hint, _since(begin))
     name = f"{result.get('provider', provider)}:{result.get('model', '')}"
-    message = f"{name} answers a short chat ({_format_cost(result, model)})."
+    message = f"{name} answered a short chat ({_format_cost(result, model)})."
     return Check("chat", True, message, None, _since(begin))
 
 
@@ -182,7 +182,7 @@ def _format_cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
         parts.append("included in the plan")
     elif multiplier is not None:
         parts.append(f"{multiplier:g} premium requests")
-    return ", ".join(parts) or "the provider reports no cost"
+    return ", ".join(parts) or "the provider does not report the cost"
 
 
 def _since(begin: float) -> int:

@@ -81,7 +81,7 @@ async def _check_sections(
                 yield section
     except ClientError as error:
         if str(error) in {check.message for check in configuration.checks}:
-            message = "They are not checked, because the configuration file cannot be read."
+            message = "The providers were not checked, because the configuration file cannot be read."
             yield Subject("Providers", [Check("daemon", None, message)])
         else:
             yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])

@@ -54,7 +54,7 @@ def read_files(argument: str) -> list[Block]:
         CannotUse: a file cannot be read, is not text, or does not have these lines.
     """
     if re.match(r"https?://", argument):
-        raise CannotUse(f"{argument} is an address, and -f takes files. Download it, and give the file.")
+        raise CannotUse(f"{argument} is an address, not a file. Download it, and give the file.")
     path = _path(argument)
     name, lines = (argument, None) if _exists(path) else split_range(argument)
     return [_read_context(each, lines) for each in _expand_pattern(name)]
@@ -69,7 +69,7 @@ def read_image(argument: str) -> Block:
     if _IMAGE_ADDRESS.match(argument):
         return {"type": "image", "source": argument}
     if re.match(r"https?://|data:", argument):
-        reason = "is not the https:// address of an image, or a data: URL with an image in base64"
+        reason = "is neither the https:// address of an image nor a data: URL with an image in base64"
         raise CannotUse(f"{argument[:80]} {reason}. Download it, and give the file.")
     path = _path(argument)
     return make_image_block(_read(path, LARGEST_IMAGE), str(path))
@@ -87,7 +87,7 @@ def make_image_block(data: bytes, name: str) -> Block:
     for start, media_type in _IMAGES:
         if start.match(data):
             return {"type": "image", "source": source, "mediaType": media_type}
-    raise CannotUse(f"{name} is neither an image that models take (PNG, JPEG, GIF or WebP) nor a PDF.")
+    raise CannotUse(f"{name} is neither an image that models accept (PNG, JPEG, GIF or WebP) nor a PDF.")
 
 
 def _expand_pattern(argument: str) -> list[Path]:

@@ -84,7 +84,9 @@ class Piece:
         content = self.mark + self.encode(f"{self.before}{replacement}{self.after}")
         try:
             if self.path.read_bytes() != self.raw:
-                raise CannotUse(f"{self.path} was changed in the meantime; it is left as it is.")
+                raise CannotUse(
+                    f"Another program changed {self.path} in the meantime, so it was not written."
+                )
             replace_file(self.path, content)
         except OSError as error:
             raise CannotUse(f"{self.path} cannot be written: {error.strerror or error}.") from None
@@ -112,7 +114,9 @@ class Piece:
             return text.encode(self.encoding, "replace" if self.encoding.startswith("utf") else "strict")
         except UnicodeEncodeError as error:
             character = error.object[error.start]
-            raise CannotUse(f"The new text has {character!r}, which {self.encoding} lacks.") from None
+            raise CannotUse(
+                f"The new text contains {character!r}, which {self.encoding} cannot encode."
+            ) from None
 
 
 def read_piece(argument: str, encoding: str | None) -> Piece:
@@ -149,7 +153,7 @@ def _make_piece(path: Path | None, raw: bytes, name: str, encoding: str | None, 
     try:
         text = raw.removeprefix(mark).decode(found)
     except UnicodeDecodeError:
-        named = f"{found} text" if encoding else "UTF-8 text; --encoding names another encoding"
+        named = f"{found} text" if encoding else "UTF-8 text. If it has another encoding, add --encoding NAME"
         raise CannotUse(f"{name} is not {named}.") from None
     if lines is None:
         return Piece(path, raw, mark, found, "", text, "")

@@ -37,8 +37,8 @@ def cut_range(text: str, lines: Range, name: object) -> tuple[list[str], list[st
     count = len(rows)
     first, last = lines[0], count if lines[1] is None else lines[1]
     if not 1 <= first <= last <= count:
-        part = f"line {first}" if first == last else f"part {first}-{'' if lines[1] is None else last}"
-        raise CannotUse(f"{name} has {count} line{'' if count == 1 else 's'}; there is no {part}.")
+        missing = f"line {first} does" if first == last else f"lines {first}-{lines[1] or ''} do"
+        raise CannotUse(f"{name} has {count} line{'' if count == 1 else 's'}; {missing} not exist.")
     return rows[: first - 1], rows[first - 1 : last], rows[last:]
 
 

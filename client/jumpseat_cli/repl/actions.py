@@ -17,7 +17,7 @@ from jumpseat_cli.files.replacing import replace_file
 from jumpseat_cli.repl.commands import COMMANDS
 from jumpseat_cli.repl.conversation import TerminalConversation, Totals
 from jumpseat_cli.repl.link import Link
-from jumpseat_cli.repl.notes import format_totals, note
+from jumpseat_cli.repl.notes import format_totals, note, note_kept
 from jumpseat_cli.repl.reader import Reader
 from jumpseat_cli.repl.thinking import print_thinking
 from jumpseat_cli.repl.transcript import choose_path, render_conversation
@@ -29,11 +29,10 @@ from jumpseat_client.client import Client
 from jumpseat_client.errors import RequestFailed
 
 KEYS = (
-    "Enter sends. Alt-Enter, or a backslash at the end of the line, begins a new line; pasted lines stay "
-    "together.",
-    "Up and Down: earlier input. Ctrl-R: search it. Tab: complete. Ctrl-X Ctrl-E: finish it in your editor.",
+    "Enter: send. Alt-Enter, or a backslash at the end of the line: new line. Pasted lines stay together.",
+    "Up and Down: earlier input. Ctrl-R: search it. Tab: complete. Ctrl-X Ctrl-E: write in your editor.",
     "Ctrl-C: stop the answer, or clear the line. Ctrl-D: leave.",
-    "A question that begins with a slash: put a space before it.",
+    "To begin a question with a slash, put a space before it.",
 )
 INDENT = "    "
 
@@ -74,7 +73,7 @@ class Actions:
             print(wrap(f"{f'/{command.name} {command.argument}':28} {command.help}", INDENT))
         prompts = await self._link.try_request(lambda client: client.list_prompts())
         for row in prompts or ():
-            about = row.get("description") or "A prompt of the configuration."
+            about = row.get("description") or "A prompt from the configuration."
             print(wrap(clean_line(f"/{row['name']}: {about}"), INDENT))
         print()
         for line in KEYS:
@@ -96,7 +95,7 @@ class Actions:
     async def _find_default_model(self) -> str:
         answer = await self._link.try_request(lambda client: client.list_models()) or {}
         name = next((row["id"] for row in answer.get("models") or () if row.get("isDefault")), None)
-        return f"{clean_line(name)}, the default one" if name else "the default one"
+        return f"{clean_line(name)}, the default" if name else "the default"
 
     async def _set_system(self, text: str) -> None:
         options = self._conversation.options
@@ -104,7 +103,7 @@ class Actions:
             say(options.get("system") or "There is no system prompt.")
             return
         options["system"] = None if text == "-" else text
-        note("The system prompt is removed." if text == "-" else "The next answers follow it.")
+        note("The system prompt is removed." if text == "-" else "The system prompt is set.")
 
     async def _add_files(self, argument: str) -> None:
         await self._add(argument, read_files)
@@ -123,20 +122,22 @@ class Actions:
                 print_failure(str(error))
                 return
         if not attachments:
-            note("Nothing goes with the next question.")
+            note("Nothing is attached to the next question.")
             return
-        note(f"With the next question: {', '.join(map(_name_of, attachments))}.")
+        note(f"Attached to the next question: {', '.join(map(_name_of, attachments))}.")
 
     async def _set_thinking(self, argument: str) -> None:
         if argument in ("show", "hide"):
             self._conversation.shows_thinking = argument == "show"
-            note("Thinking is shown." if argument == "show" else "Thinking is one line.")
+            note(
+                "Thinking is shown from now on." if argument == "show" else "Thinking is hidden from now on."
+            )
         elif argument in THINKING_LEVELS:
             self._conversation.options["thinking"] = argument
-            note(f"The next answers are made with thinking {argument}.")
+            note(f"The next answers use the thinking level {argument}.")
         elif argument:
             levels = ", ".join(THINKING_LEVELS)
-            print_failure(f"{argument} is neither show nor hide nor a level: {levels}.")
+            print_failure(f"{argument} is not show, hide or a level ({levels}).")
         elif self._conversation.thinking:
             print_thinking(self._conversation.thinking)
         else:
@@ -155,7 +156,9 @@ class Actions:
             return
         if not equals or key not in {row["key"] for row in rows} | values.keys():
             known = ", ".join(str(row["key"]) for row in rows)
-            print_failure(f"{argument} sets no setting of this model.", f"KEY=VALUE, with one of: {known}")
+            print_failure(
+                f"{argument} does not set a setting of this model.", f"Type KEY=VALUE with one of: {known}"
+            )
             return
         values.pop(key, None)
         changed = convert_settings({key: text}, rows) if text else {}
@@ -165,7 +168,7 @@ class Actions:
                 print_failure(found["message"])
                 return
         options["settings"] = {**values, **changed}
-        note(f"The next answers are made with {key} {text}." if text else f"{key} is no longer set.")
+        note(f"The next answers use {key}={text}." if text else f"{key} is no longer set.")
 
     async def _show_history(self, _: str) -> None:
         if not self._conversation.messages:
@@ -207,8 +210,8 @@ class Actions:
     async def _clear(self, _: str) -> None:
         conversation = self._conversation
         if conversation.id is not None:
-            note(f"The conversation is kept: jumpseat chat --conversation {conversation.id}")
-        note("A new conversation begins.")
+            note_kept(conversation.id)
+        note("This is a new conversation.")
         conversation.id = self._saved = None
         conversation.messages, conversation.attachments, conversation.question = [], [], []
         conversation.before, conversation.thinking, conversation.totals = 0, "", Totals()

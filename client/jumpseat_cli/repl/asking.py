@@ -11,7 +11,7 @@ import click
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import needs_input
 from jumpseat_cli.chat.usage import format_usage
-from jumpseat_cli.daemon.rows import has_sign_in
+from jumpseat_cli.daemon.rows import NO_PROMPTS, has_sign_in
 from jumpseat_cli.repl.commands import find_near_name
 from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.history import InputHistory
@@ -80,7 +80,7 @@ class Asker:
             print_failure(error.message, "Set $EDITOR to the command of your editor.")
             return
         if not text or text == before:
-            note("The question is unchanged; it is not asked again.")
+            note("The question is unchanged, so it was not asked again.")
             return
         _echo(text, LONGEST_ECHO)
         await self._run_turn(self._conversation.ask_again(text))
@@ -95,7 +95,7 @@ class Asker:
         for row in rows:
             note(f"/{row['name']}: {row.get('description') or 'no description'}")
         if not rows:
-            note("There are no prompts. A table [prompts.NAME] of the configuration file adds one.")
+            note(NO_PROMPTS)
 
     async def ask_named_prompt(self, name: str, argument: str) -> None:
         """Ask the prompt with this name, or report that there is no such command."""
@@ -107,13 +107,13 @@ class Asker:
         near = find_near_name(name, names)
         print_failure(
             f"There is no command /{name}." + (f" Did you mean /{near}?" if near else ""),
-            "/help lists the commands. With a space before the slash it is a question.",
+            "/help lists the commands. To send a question, put a space before the slash.",
         )
 
     async def _ask_prompt(self, name: str, text: str) -> None:
         lacks_input = not text.strip() and not self._conversation.attachments
         if lacks_input and await self._link.request(lambda client: needs_input(client, name)):
-            print_failure(f"The prompt {name} needs an input.", f"Type it behind the name: /{name} TEXT")
+            print_failure(f"The prompt {name} needs an input.", f"Type it after the name: /{name} TEXT")
             return
         found = await self._link.request(lambda client: client.get_prompt(name, text))
         options = self._conversation.options
@@ -131,7 +131,7 @@ class Asker:
         self._apply(outcome, await self._find_sign_in(outcome.error))
         if isinstance(outcome.error, DaemonDied):
             await self._link.connect()
-            note("Another daemon was started. The conversation goes on; /retry asks again.")
+            note("Another daemon was started. The conversation continues; /retry asks again.")
 
     async def _chat(self, messages: Sequence[dict[str, Any]], overrides: dict[str, Any]) -> TurnOutcome:
         client = await self._link.connect()
@@ -199,7 +199,7 @@ class Asker:
         elif outcome.error is not None:
             print_client_error(outcome.error, as_json=False)
             if sign_in is not None:
-                note(clean_line(f"{sign_in} signs in from here."))
+                note(clean_line(f"To sign in, type {sign_in}."))
         elif not outcome.content:
             note("The answer is empty.")
         if outcome.usage or outcome.content:

@@ -33,17 +33,19 @@ COMMANDS = (
     Command("system", "[TEXT]", "Show or set the system prompt; - removes it."),
     Command("file", "[PATH[:10-40]]", "Send a file, or these lines of it, with the next question.", "path"),
     Command("attach", "[FILE]", "Send an image or PDF with the next question; - removes all files.", "path"),
-    Command("prompt", "[NAME [INPUT]]", "List the prompts of the configuration, or ask one.", "prompt"),
+    Command("prompt", "[NAME [INPUT]]", "List the prompts from the configuration, or ask one.", "prompt"),
     Command("retry", "[MODEL]", "Ask the last question again; the new answer replaces the old one.", "model"),
     Command("edit", "", "Change the last question in your editor and ask it again."),
-    Command("thinking", "[show|hide|LEVEL]", "Show the last thinking, or change what is shown.", "thinking"),
-    Command("option", "[KEY=VALUE]", "Show or change a setting of the model; KEY= drops it.", "option"),
+    Command(
+        "thinking", "[show|hide|LEVEL]", "Show the last thinking; set its level, show or hide it.", "thinking"
+    ),
+    Command("option", "[KEY=VALUE]", "Show or change a setting of the model; KEY= resets it.", "option"),
     Command("history", "", "Show the conversation so far."),
-    Command("save", "[PATH]", "Write the conversation to a file, as a transcript.", "path"),
-    Command("usage", "", "Show the tokens, the time and the cost so far."),
-    Command("clear", "", "Begin a new conversation."),
-    Command("login", "[PROVIDER]", "Sign in to GitHub Copilot.", "sign_in"),
-    Command("quit", "", "Leave; so does Ctrl-D."),
+    Command("save", "[PATH]", "Save the conversation to a file, as a transcript.", "path"),
+    Command("usage", "", "Show the tokens, time and cost so far."),
+    Command("clear", "", "Start a new conversation."),
+    Command("login", "[PROVIDER]", "Sign in to GitHub Copilot, or to PROVIDER.", "sign_in"),
+    Command("quit", "", "Leave, like Ctrl-D."),
 )
 OTHER_NAMES = {"exit": "quit", "new": "clear", "?": "help", "image": "attach", "set": "option"}
 

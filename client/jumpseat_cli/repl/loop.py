@@ -22,7 +22,7 @@ from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.history import FILE_NAME, InputHistory
 from jumpseat_cli.repl.interrupts import Interrupts
 from jumpseat_cli.repl.link import Link
-from jumpseat_cli.repl.notes import note
+from jumpseat_cli.repl.notes import note, note_kept
 from jumpseat_cli.repl.reader import PlainReader, Reader
 from jumpseat_cli.repl.terminal_modes import QuietTerminal
 from jumpseat_cli.terminal.failures import OK, print_client_error, say
@@ -84,7 +84,7 @@ async def converse(
         spinner.stop()
         await link.close()
     if conversation.id is not None:
-        note(f"Kept. To go on with it: jumpseat chat --conversation {conversation.id}")
+        note_kept(conversation.id)
     return OK
 
 
@@ -129,7 +129,7 @@ def _greet(conversation: TerminalConversation, providers: Sequence[Mapping[str, 
         turns = sum(message["role"] == "user" for message in conversation.messages)
         note(
             clean_line(
-                f"Going on with “{conversation.title}” ({turns} question{'' if turns == 1 else 's'}). "
+                f"Continuing “{conversation.title}” ({turns} question{'' if turns == 1 else 's'}). "
                 "/history shows it."
             )
         )

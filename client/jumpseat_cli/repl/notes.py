@@ -28,3 +28,8 @@ def format_totals(totals: Totals) -> str:
     turns = f"{totals.turns} turn{'' if totals.turns == 1 else 's'}"
     costs = [format_money(amount, currency) for currency, amount in totals.cost.items()]
     return " · ".join([turns, *format_tokens(totals.tokens), format_duration(totals.seconds), *costs])
+
+
+def note_kept(conversation_id: str) -> None:
+    """Print how to continue the conversation later."""
+    note(f"Kept. To continue it: jumpseat chat --conversation {conversation_id}")

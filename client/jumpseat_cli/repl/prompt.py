@@ -16,7 +16,7 @@ from prompt_toolkit.styles import Style
 
 from jumpseat_cli.repl.history import InputHistory
 
-HINT = "Ask something, or /help"
+HINT = "Ask something, or type /help"
 HOW_TO_LEAVE = "Ctrl-D leaves."
 MENU_ROWS = 6
 

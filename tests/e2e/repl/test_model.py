@@ -12,5 +12,5 @@ Start = Callable[..., Typist]
 def test_the_default_model_is_shown_by_its_name(typist: Start) -> None:
     person = typist()
     person.enter("/model")
-    person.see("The model is fake:m, the default one.")
+    person.see("The model is fake:m, the default.")
     person.leave()

@@ -39,7 +39,7 @@ def test_a_conversation_goes_on_with_what_was_said(typist: Start, upstream: Thre
     assert rows[1:3] == ["> Hi", "Hello"]
     assert rows[3].startswith("10 tokens in · 5 out · ")
     assert rows[-2] == ">"
-    assert rows[-1].startswith("Kept. To go on with it: jumpseat chat --conversation ")
+    assert rows[-1].startswith("Kept. To continue it: jumpseat chat --conversation ")
 
 
 @pytest.mark.requirement("5:auth-method")
@@ -51,7 +51,7 @@ def test_after_a_refused_key_no_sign_in_is_offered(typist: Start, upstream: Thre
 
     shown = person.leave()
     assert "Wrong key" in shown
-    assert "signs in from here" not in shown
+    assert "To sign in, type" not in shown
 
 
 def test_ctrl_c_before_the_first_token_gives_the_question_back(

@@ -67,7 +67,7 @@ def test_an_image_in_place_of_text_is_not_sent(tmp_path: Path, words: str) -> No
     (tmp_path / "i.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
     done = in_shell(f"{words} <{tmp_path}/i.png")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("Error: stdin is not text. For an image: jumpseat chat -a -\n")
+    assert done.stderr.endswith("Error: stdin is not text. To send an image: jumpseat chat -a -\n")
 
 
 @pytest.mark.slow

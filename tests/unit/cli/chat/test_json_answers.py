@@ -31,15 +31,18 @@ def test_prose_and_cut_off_text_are_not_json(text: str) -> None:
 
 
 def test_json_that_ends_at_a_limit_is_not_complete() -> None:
-    assert fault("12", stopReason="max_tokens") == "The answer is not complete (max_tokens)."
+    assert fault("12", stopReason="max_tokens") == "The answer is incomplete (max_tokens)."
 
 
 def test_an_answer_must_keep_the_schema() -> None:
     mode = {"schema": PERSON}
 
     assert fault('{"name": "Ada", "more": 1}', mode) is None
-    assert fault('{"name": 1}', mode) == "The answer breaks the schema: $.name: 1 is not of type 'string'."
-    assert fault("{}", mode) == "The answer breaks the schema: $: 'name' is a required property."
+    assert (
+        fault('{"name": 1}', mode)
+        == "The answer does not match the schema: $.name: 1 is not of type 'string'."
+    )
+    assert fault("{}", mode) == "The answer does not match the schema: $: 'name' is a required property."
     long = str(fault(f'{{"name": ["{"x" * 1000}"]}}', mode))
     assert len(long) < LONGEST_REASON + 60
 

@@ -133,7 +133,7 @@ def test_options_of_a_group_are_those_of_its_list(arguments: tuple[str, ...], me
 def test_an_empty_list_of_settings_says_so(tmp_path: Path) -> None:
     done = run(Scenario(tmp_path, answers={"settings/get": {"settings": {"providers": {}}}}), "settings")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith("Nothing is saved.")
+    assert done.stderr.startswith("There are no saved settings.")
 
 
 def test_forgetting_what_is_not_saved_is_a_failure(tmp_path: Path) -> None:

@@ -150,11 +150,11 @@ def test_wrong_inputs_are_wrong_usage(jumpseat: CommandLine, arguments: tuple[st
 @pytest.mark.parametrize(
     ("arguments", "text", "message"),
     [
-        (("--json-mode", "--schema"), "{}", "--schema and --json-mode exclude each other"),
-        (("--schema",), "[]", "must have a JSON object"),
+        (("--json-mode", "--schema"), "{}", "--schema and --json-mode cannot be combined"),
+        (("--schema",), "[]", "must contain a JSON object"),
         (("--schema",), '{"type": "text"}', "is not a JSON schema: $.type: 'text' is not valid"),
-        (("--tool",), '{"name": "f"}', "--tool needs --json"),
-        (("--json", "--tool"), '{"type": "function"}', "must have a tool, with name, description and"),
+        (("--tool",), '{"name": "f"}', "--tool requires --json"),
+        (("--json", "--tool"), '{"type": "function"}', "must contain a tool with name, description and"),
         (("--json", "--tool"), "[1]", "or a list of tools"),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_pipe_that_sends_nothing_is_reported_and_waited_for(tmp_path: Path) ->
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stderr.readline() == b"Waiting for stdin; --no-stdin leaves it out.\n"
+        assert process.stderr.readline() == b"Waiting for stdin; --no-stdin ignores it.\n"
         process.stdin.write(b"late")
         process.stdin.close()
         assert (process.stdout.read(), process.stderr.read()) == (b"ok\n", b"")
@@ -259,7 +259,7 @@ def test_files_and_stdin_have_one_limit_together(tmp_path: Path) -> None:
     assert len(scenario.received("chat/start")) == 1
     for done in (more, piped):
         assert done.returncode == 2
-        assert done.stderr == "Error: Files, images and stdin are larger than 32 MiB together.\n"
+        assert done.stderr == "Error: Files, images and stdin together are larger than 32 MiB.\n"
 
 
 @pytest.mark.parametrize("arguments", [("chat", "-f", "none.py", "x"), ("edit", "none.py", "x")])

@@ -63,7 +63,7 @@ def test_a_generated_image_is_mentioned(jumpseat: CommandLine, options: tuple[st
     code, out, error = jumpseat("chat", *options, "x")
 
     assert (code, out) == (0, "Here.\n")
-    assert error == "note: the answer has an image, which --json prints.\n"
+    assert error == "note: the answer contains an image, which --json prints.\n"
 
 
 @pytest.mark.parametrize("option", ["--raw", "--json-mode"])

@@ -20,7 +20,7 @@ __all__ = ["jumpseat"]
 def test_a_prompt_with_a_place_for_an_input_needs_one(jumpseat: CommandLine) -> None:
     code, out, error = jumpseat("chat", "-p", "review")
     assert (code, out) == (2, "")
-    assert error.startswith("jumpseat: The prompt review has a place for an input, and there is none.\n")
+    assert error.startswith("jumpseat: The prompt review needs an input.\n")
     assert jumpseat.scenario.received("chat/start") == []
 
     assert jumpseat("chat", "-p", "explain")[0] == 0

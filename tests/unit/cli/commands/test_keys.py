@@ -131,7 +131,7 @@ def test_removing_a_key_restores_the_source_that_it_replaced(home: Path) -> None
     done = keys("remove", "groq")
 
     assert done.returncode == 0
-    assert "names env:NOT_SET_KEY again" in done.stderr
+    assert "refers to env:NOT_SET_KEY again" in done.stderr
     assert not stored.exists()
     assert file.read_text("utf-8") == CONFIG
     assert keys("remove", "groq").returncode == 1
@@ -210,8 +210,8 @@ def test_a_key_that_the_user_keeps_elsewhere_is_not_removed(home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "piped", "code", "words"),
     [
-        (("set", "groq", KEY), "", 2, "never an argument"),
-        (("set", "groq"), "", 2, "There is no key"),
+        (("set", "groq", KEY), "", 2, "leave out the key"),
+        (("set", "groq"), "", 2, "No key was entered"),
         (("set", "groq"), "two words", 2, "white space"),
         (("set", "groq"), "x" * 70_000, 2, "too long"),
         (("set", "copilot"), KEY, 1, "jumpseat login"),
@@ -244,9 +244,9 @@ def test_a_key_typed_on_a_terminal_is_not_shown(home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "question", "ending", "code"),
     [
-        (("keys", "set", "groq"), b"Key of groq", signal.SIGTERM, 143),
-        (("keys", "set", "groq"), b"Key of groq", signal.SIGINT, 130),
-        (("config", "init"), b"Key of Mistral", signal.SIGTERM, 143),
+        (("keys", "set", "groq"), b"Key for groq", signal.SIGTERM, 143),
+        (("keys", "set", "groq"), b"Key for groq", signal.SIGINT, 130),
+        (("config", "init"), b"Key for Mistral", signal.SIGTERM, 143),
     ],
 )
 def test_a_command_that_is_ended_at_a_hidden_question_turns_the_echo_on_again(
@@ -262,9 +262,9 @@ def test_a_command_that_is_ended_at_a_hidden_question_turns_the_echo_on_again(
     terminal = Terminal([sys.executable, "-m", "tests.fakes.cli", "[]", *arguments])
     before = termios.tcgetattr(terminal.screen)
     if arguments == ("config", "init"):
-        terminal.read_until(lambda output: b"spaces between" in output)
+        terminal.read_until(lambda output: b"separated by spaces" in output)
         terminal.type(b"6 7\n")
-        for asked, answer in ((b"by default", b"groq"), (b"Key of Groq", KEY.encode())):
+        for asked, answer in ((b"is the default", b"groq"), (b"Key for Groq", KEY.encode())):
             terminal.read_until(lambda output, asked=asked: asked in output)
             terminal.type(answer + b"\n")
     terminal.read_until(lambda output: question in output)

@@ -62,7 +62,7 @@ def test_a_file_is_used_where_it_is_and_named_in_the_configuration(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("qwen3", "give the path of its GGUF file"),
+        ("qwen3", "give the path of a GGUF file"),
         ("missing.gguf", "cannot be read"),
         ("config.toml", "not a GGUF"),
     ],

@@ -150,11 +150,10 @@ def test_a_quota_is_a_bar_with_its_numbers() -> None:
     bar = f"{'█' * 5}{'░' * 15}"
     assert format_quota(quota) == f"{bar} 25 % left"
     assert (
-        format_quota({**quota, **numbers})
-        == f"{bar} 75 of 300 left, starts again on {reset.astimezone():%Y-%m-%d}"
+        format_quota({**quota, **numbers}) == f"{bar} 75 of 300 left, resets on {reset.astimezone():%Y-%m-%d}"
     )
     assert format_quota({"unlimited": True}) == "unlimited"
-    assert "more is billed" in format_quota({**quota, "percentRemaining": 0, "overagePermitted": True})
+    assert "further use is billed" in format_quota({**quota, "percentRemaining": 0, "overagePermitted": True})
 
 
 def test_status_shows_the_quotas_of_an_account(tmp_path: Path) -> None:

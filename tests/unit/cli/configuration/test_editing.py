@@ -103,7 +103,7 @@ def test_an_existing_file_is_never_changed(home: Path) -> None:
     done = config("init", "--provider", "groq")
 
     assert done.returncode == 1
-    assert "is left as it is" in done.stderr
+    assert "already exists" in done.stderr
     assert (home / "config.toml").read_text("utf-8") == "# mine\n"
     assert config("init", "--provider", "nope").returncode == 1
 
@@ -111,7 +111,7 @@ def test_an_existing_file_is_never_changed(home: Path) -> None:
 def test_an_unknown_provider_is_wrong_usage(home: Path) -> None:
     done = config("init", "--provider", "nope")
     assert done.returncode == 2
-    assert "There are: copilot, local, anthropic" in done.stderr
+    assert "there are: copilot, local, anthropic" in done.stderr
     assert not (home / "config.toml").exists()
 
 
@@ -122,13 +122,13 @@ def test_questions_are_asked_on_a_terminal_and_a_key_is_stored(
         monkeypatch.delenv(name, raising=False)
     terminal = Terminal([*COMMAND, "init"])
     for question, answer in (
-        (b"spaces between", b"99"),
+        (b"separated by spaces", b"99"),
         (b"from 1 to", b"6, 7"),
-        (b"by default", b"mistral"),
-        (b"Key of Groq", b"canary with spaces"),
+        (b"is the default", b"mistral"),
+        (b"Key for Groq", b"canary with spaces"),
         # Wait for the question, not just the message: keys typed before the question reappears are lost.
-        (b"contains white space.*Key of Groq", b"canary-of-a-key"),
-        (b"Key of Mistral", b""),
+        (b"contains white space.*Key for Groq", b"canary-of-a-key"),
+        (b"Key for Mistral", b""),
     ):
         terminal.read_until(
             lambda output, question=question: re.search(question, output, re.DOTALL) is not None
@@ -202,7 +202,7 @@ def test_an_edited_file_is_checked(home: Path, tmp_path: Path, editor: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("command", "words"), [("no-such-editor", "cannot be edited"), ("false", "the code 1")]
+    ("command", "words"), [("no-such-editor", "cannot be edited"), ("false", "exited with code 1")]
 )
 def test_an_editor_that_fails_is_reported(home: Path, command: str, words: str) -> None:
     done = config("edit", VISUAL=command)

@@ -144,7 +144,7 @@ def test_a_state_directory_that_others_can_open_is_a_problem(home: Path) -> None
     checks = {check.name: check for check in asyncio.run(check_installation()).checks}
 
     assert checks["state"].ok is False
-    assert checks["state"].hint == f"Run: chmod 700 {home}"
+    assert checks["state"].hint == f"Run `chmod 700 {home}`."
 
 
 async def test_a_question_of_a_warning_has_no_full_stop(home: Path, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_pattern_names_files_in_their_order_without_hidden_ones(directory: Pat
         ("none.py:3", "There is no file none.py."),
         ("*.none", "No file matches *.none."),
         ("sub", "sub is not a file."),
-        ("a.txt:3", "a.txt has 2 lines; there is no line 3."),
+        ("a.txt:3", "a.txt has 2 lines; line 3 does not exist."),
         ("binary", "binary is not UTF-8 text."),
         ("x" * 5000, None),
         ("a\0b", None),
@@ -135,11 +135,11 @@ def test_the_address_of_an_image_is_passed_on(address: str) -> None:
 def test_an_address_that_the_daemon_refuses_is_reported_as_typed(address: str) -> None:
     with pytest.raises(CannotUse) as failed:
         read_image(address)
-    assert str(failed.value).startswith(f"{address} is not the https:// address of an image")
+    assert str(failed.value).startswith(f"{address} is neither the https:// address of an image")
 
 
 def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
-    with pytest.raises(CannotUse, match=r"^https://example\.com/a is an address, and -f takes files"):
+    with pytest.raises(CannotUse, match=r"^https://example\.com/a is an address, not a file"):
         read_files("https://example.com/a")
 
 

@@ -48,7 +48,7 @@ def test_an_encoding_and_its_mark_survive_a_change(tmp_path: Path, encoding: str
         ("missing", "cannot be read"),
         (".", "is not a file"),
         ("binary", "is not UTF-8 text"),
-        ("text:2", "there is no line 2"),
+        ("text:2", "line 2 does not exist"),
     ],
 )
 def test_what_cannot_be_edited_is_reported(tmp_path: Path, name: str, words: str) -> None:

@@ -37,11 +37,11 @@ def test_another_ending_belongs_to_the_name(argument: str) -> None:
 @pytest.mark.parametrize(
     ("part", "text", "fault"),
     [
-        ("0", TEXT, "a has 3 lines; there is no line 0."),
-        ("4", TEXT, "a has 3 lines; there is no line 4."),
-        ("3-2", TEXT, "a has 3 lines; there is no part 3-2."),
-        ("4-", TEXT, "a has 3 lines; there is no part 4-."),
-        ("2", "one\n", "a has 1 line; there is no line 2."),
+        ("0", TEXT, "a has 3 lines; line 0 does not exist."),
+        ("4", TEXT, "a has 3 lines; line 4 does not exist."),
+        ("3-2", TEXT, "a has 3 lines; lines 3-2 do not exist."),
+        ("4-", TEXT, "a has 3 lines; lines 4- do not exist."),
+        ("2", "one\n", "a has 1 line; line 2 does not exist."),
     ],
 )
 def test_lines_that_are_not_there_are_refused(part: str, text: str, fault: str) -> None:

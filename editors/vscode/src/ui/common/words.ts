@@ -76,7 +76,7 @@ export function quotaLine(quota: Quota): string {
   }
   const known = quota.remaining !== undefined && quota.entitlement !== undefined;
   const count = known ? ` (${quota.remaining} of ${quota.entitlement})` : '';
-  const reset = quota.resetAt === undefined ? '' : `, starts again on ${quota.resetAt.slice(0, 10)}`;
+  const reset = quota.resetAt === undefined ? '' : `, resets on ${quota.resetAt.slice(0, 10)}`;
   return `${spaced(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
 }
 

@@ -90,7 +90,7 @@ test('a quota is described with its count and the day of the new one', () => {
     entitlement: 300,
     resetAt: '2026-12-01T00:00:00Z',
   });
-  assert.equal(quotaLine(row), 'premium interactions: 41 % left (125 of 300), starts again on 2026-12-01');
+  assert.equal(quotaLine(row), 'premium interactions: 41 % left (125 of 300), resets on 2026-12-01');
   assert.equal(quotaLine(quota('chat', 100, { unlimited: true })), 'chat: unlimited');
 });
 
