@@ -214,7 +214,7 @@ def test_every_extra_that_a_page_names_exists() -> None:
     named = {
         extra.strip()
         for page in EVERY_PAGE
-        for listed in re.findall(r"(?:['\"/ ]\.|jumpseat)\[([a-z, ]+)\]", read(page))
+        for listed in re.findall(r"(?:['\"/ ]\.\[|extra `)([a-z, ]+)[\]`]", read(page))
         for extra in listed.split(",")
     }
 

@@ -26,7 +26,9 @@ The suite needs pytest, but no async plug-in. It is a stable API for plug-ins, w
 try:
     import pytest  # noqa: F401 - a missing pytest is reported here, in one sentence
 except ImportError as missing:
-    raise ImportError("jumpseat.testing needs pytest: run `pip install 'jumpseat[testing]'`.") from missing
+    from jumpseat.system.packages import install_command
+
+    raise ImportError(f"jumpseat.testing needs pytest. Run `{install_command('pytest')}`.") from missing
 
 from jumpseat.testing.answers.anthropic_messages import AnthropicMessagesScript
 from jumpseat.testing.answers.chat_completions import ChatCompletionsScript

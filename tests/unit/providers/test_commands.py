@@ -16,7 +16,7 @@ from jumpseat.providers.commands import HINTED_COMMANDS
 pytestmark = pytest.mark.requirement("1:commands")
 
 SOURCES = Path(jumpseat.__file__).parent
-ABOVE_HINTS = ("hub", "testing", "rpc")
+ABOVE_HINTS = ("connections", "hub", "testing", "rpc")
 """Packages whose texts are meant for the terminal or are not hints."""
 
 COMMAND = r"jumpseat (?P<arguments>[^`]+)|\{(?:[^`]*login_command[^`]*|command|INSTALL_COMMAND)\}"

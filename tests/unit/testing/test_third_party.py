@@ -123,5 +123,5 @@ def test_without_pytest_the_import_error_says_what_to_install():
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=SECONDS, check=False
     )
     assert ran.returncode == 1
-    sentence = "jumpseat.testing needs pytest: run `pip install 'jumpseat[testing]'`."
+    sentence = f"jumpseat.testing needs pytest. Run `{sys.executable} -m pip install pytest`."
     assert ran.stderr.splitlines()[-1] == f"ImportError: {sentence}"

@@ -15,6 +15,7 @@ from pathlib import Path
 from jumpseat.adapters.local.server import ServerOrder, ServerReply
 from jumpseat.chat import ConfigError, ServerError
 from jumpseat.system.child import Child
+from jumpseat.system.packages import install_command
 from jumpseat.wire import read_json
 
 logger = logging.getLogger(__name__)
@@ -120,7 +121,7 @@ class LocalServer:
         if "engine_error" in reply:
             raise ConfigError(
                 f"The package xllamacpp cannot be imported: {reply['engine_error']}.",
-                hint="Install it again: `pip install --force-reinstall --no-deps xllamacpp`.",
+                hint=f"Run `{install_command('--force-reinstall', '--no-deps', 'xllamacpp')}`.",
             )
         if "model_error" in reply:
             logger.warning("llama.cpp cannot load %s: %s", self._path, reply["model_error"])

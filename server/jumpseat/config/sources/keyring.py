@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from importlib.util import find_spec
 
 from jumpseat.config.schema import ProviderConfig
 from jumpseat.config.sources.base import SourceError, ValueSource
 from jumpseat.system.keyring_storage import BoundedKeyring, KeyringError, system_keyring
+from jumpseat.system.packages import install_command
 
 
 async def _read(place: str, table: ProviderConfig) -> str:
@@ -18,14 +21,15 @@ async def _read(place: str, table: ProviderConfig) -> str:
     except KeyringError as error:
         if find_spec("keyring") is None:
             raise SourceError(
-                "the package keyring is not installed", "Install it: `pip install 'jumpseat[keyring]'`."
+                "the package keyring is not installed", f"Run `{install_command('keyring')}`."
             ) from None
         raise SourceError(
             f"the system's keyring cannot be used: {error}", "Unlock it, or use another source."
         ) from None
     if secret is None:
         raise SourceError(
-            "the keyring has no such entry", f"Create it: `python -m keyring set {service} {user}`."
+            "the keyring has no such entry",
+            f"Run `{shlex.join([sys.executable, '-m', 'keyring', 'set', service, user])}`.",
         )
     return secret
 
