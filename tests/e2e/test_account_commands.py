@@ -221,7 +221,7 @@ async def test_a_logout_deletes_the_sign_in_and_reports_it(env, emulator):
 
 
 @pytest.mark.requirement("copilot:logout-command")
-async def test_a_logout_without_a_sign_in_fails_and_says_so(env):
+async def test_a_logout_without_a_sign_in_fails_with_a_message(env):
     code, out, said = await run(env, "logout")
 
     assert (code, out) == (1, "")

@@ -90,7 +90,7 @@ async def test_llama_cpp_gives_the_same_answer_streamed_and_whole(server):
     assert (whole.text, whole.stop_reason) == (streamed.text, streamed.stop_reason)
 
 
-async def test_a_conversation_goes_on_and_stops_at_a_stop_sequence(server):
+async def test_a_conversation_continues_and_ends_at_a_stop_sequence(server):
     first, _ = await response_to(server, system="You are a geographer.")
     again, _ = await response_to(
         server, Message.user(QUESTION), first.as_message(), Message.user("And of Italy?")

@@ -172,7 +172,7 @@ def test_a_terminal_gets_no_control_sequence_of_a_conversation() -> None:
 
 @pytest.mark.requirement("10:cli-list")
 @pytest.mark.usefixtures("configuration")
-def test_an_id_may_be_its_beginning_or_its_end_if_that_fits_only_one() -> None:
+def test_an_id_can_be_abbreviated_if_only_one_conversation_matches() -> None:
     with SyncClient.spawn(default_command(shared=True)) as client:
         ids = ["red-one", "red-two", "blue-one"]
         for name in ids:
@@ -190,7 +190,7 @@ def test_an_id_may_be_its_beginning_or_its_end_if_that_fits_only_one() -> None:
 
 @pytest.mark.requirement("10:cli-list")
 @pytest.mark.usefixtures("configuration")
-def test_a_search_is_whole_in_a_pipe_and_so_is_its_removal() -> None:
+def test_searches_and_removals_are_complete_in_a_pipe() -> None:
     with SyncClient.spawn(default_command(shared=True)) as client:
         for number in range(LIMIT + 2):
             client.chat(f"A secret, number {number}", keep=True).response()

@@ -98,7 +98,7 @@ def test_a_machine_that_works_has_no_problems(home: Path, upstream: ThreadedUpst
     assert paths.count(("POST", "/v1/chat/completions")) == 1
 
 
-def test_without_a_chat_none_is_sent(home: Path, upstream: ThreadedUpstream) -> None:
+def test_the_option_no_chat_does_not_send_a_chat(home: Path, upstream: ThreadedUpstream) -> None:
     write(home, upstream)
     assert doctor("--no-chat", "good").returncode == 0
     assert {request.method for request in upstream.requests} == {"HEAD", "GET"}
@@ -162,7 +162,7 @@ def write_groq(home: Path, front: TlsFront, authority: Authority) -> None:
     )
 
 
-async def test_the_report_on_the_page_is_one(
+async def test_the_report_on_the_page_matches_the_output(
     home: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (shown,) = (text for text in fences(COMMAND_LINE, "text") if text.startswith("Provider groq"))

@@ -125,7 +125,7 @@ def test_on_a_terminal_the_change_is_a_coloured_diff_and_a_question(
     assert file.read_bytes() == content
 
 
-def test_without_a_terminal_nothing_is_requested_that_could_not_be_confirmed(
+def test_without_a_terminal_an_edit_is_not_requested(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     done = run(environment, file, "Shorten it.")
@@ -196,7 +196,7 @@ def test_a_link_and_an_encoding_stay(
     assert file.read_bytes() == "\ufeffö = 1\r\n".encode("utf-16-le")
 
 
-def test_a_character_that_the_encoding_lacks_changes_nothing(
+def test_a_character_outside_the_encoding_changes_nothing(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     file.write_bytes("ä\n".encode("latin-1"))

@@ -96,7 +96,7 @@ async def test_a_chat_continues_its_conversation_and_an_edited_one_creates_anoth
     assert not any(request.json.get("tools") for request in sent)
 
 
-async def test_two_chats_at_once_do_not_mix(harness, emulator):
+async def test_two_concurrent_chats_do_not_mix(harness, emulator):
     gate = Gate()
     slow = await begin_chat(harness, emulator, gate)
     quick = harness.daemon.start("chat/start", chat_params("Are you there?", stream=False))
@@ -165,7 +165,7 @@ async def test_a_chat_without_a_model_uses_the_servers_default(harness):
 
 
 @pytest.mark.requirement("language-server:cancel", "2:cancel-request")
-async def test_a_cancel_drops_the_upstream_connection_at_once(harness, emulator):
+async def test_a_cancel_closes_the_upstream_connection_immediately(harness, emulator):
     request = await begin_chat(harness, emulator, Gate())
     harness.daemon.notify("$/cancelRequest", {"id": request})
     ended = await harness.daemon.read_until(request)

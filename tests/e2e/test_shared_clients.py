@@ -56,7 +56,7 @@ async def test_commands_share_the_daemon_and_keep_their_environments(
 @pytest.mark.requirement("9:commands")
 @pytest.mark.slow
 @pytest.mark.usefixtures("config")
-async def test_a_command_with_own_starts_no_shared_daemon(hub: Hub) -> None:
+async def test_a_command_with_own_does_not_start_the_shared_daemon(hub: Hub) -> None:
     assert await ask(hub, "--own") == (0, "hello\n")
     code, output = await hub.command("settings", "--own", "get", "max_tokens")
     assert (code, output.splitlines()[-1]) == (2, "Error: Put the options after 'get'.")
@@ -66,9 +66,7 @@ async def test_a_command_with_own_starts_no_shared_daemon(hub: Hub) -> None:
 @pytest.mark.requirement("9:commands")
 @pytest.mark.slow
 @pytest.mark.usefixtures("config")
-async def test_files_in_the_working_directory_replace_no_module_of_the_command(
-    hub: Hub, tmp_path: Path
-) -> None:
+async def test_files_in_the_working_directory_do_not_replace_modules(hub: Hub, tmp_path: Path) -> None:
     for name in ("socket", "jumpseat", "platformdirs"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a file of the project was imported')\n")
     done = await asyncio.to_thread(

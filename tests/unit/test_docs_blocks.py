@@ -71,7 +71,9 @@ TESTS = {
     "e2e/test_pages_for_contributors.py": {
         "test_a_test_module_of_the_page_passes": ([BUILT], "python", "(?!@pytest)"),
     },
-    "e2e/test_doctor.py": {"test_the_report_on_the_page_is_one": ([COMMAND_LINE], "text", "Provider groq")},
+    "e2e/test_doctor.py": {
+        "test_the_report_on_the_page_matches_the_output": ([COMMAND_LINE], "text", "Provider groq")
+    },
     "editors/neovim/test_page.py": {"test_every_block_of_the_readme_runs": ([NEOVIM], "lua", "")},
     "editors/emacs/test_page.py": {"test_every_block_of_the_readme_is_evaluated": ([EMACS], "elisp", "")},
 }

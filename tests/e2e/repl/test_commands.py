@@ -40,7 +40,7 @@ def test_help_shows_the_commands_the_prompts_and_the_keys(typist: Start) -> None
         assert text in shown
 
 
-def test_model_and_system_are_for_the_next_questions(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_model_and_system_apply_to_the_next_questions(typist: Start, upstream: ThreadedUpstream) -> None:
     person = typist("--model", "fake:first")
     person.enter("/model")
     person.see("The model is fake:first.")
@@ -100,7 +100,7 @@ def test_files_and_images_go_with_the_next_question_only(
     assert asked(upstream, 1)[-1] == ("user", "And?")
 
 
-def test_what_waits_can_be_dropped(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_attachments_can_be_removed(typist: Start, upstream: ThreadedUpstream) -> None:
     person = typist()
     person.enter("/file README.md")
     person.see("README.md.")
@@ -131,7 +131,7 @@ def test_a_prompt_of_the_configuration_is_asked_by_its_name(
     assert questions(upstream) == ["Shout: for joy", "Shout: again"]
 
 
-def test_retry_replaces_the_answer_and_may_ask_another_model(
+def test_retry_replaces_the_answer_and_can_use_another_model(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
     upstream.script(answer("First"), answer("Second"), answer("Third"), path=PATH)
@@ -206,7 +206,7 @@ def test_save_writes_a_transcript_and_asks_before_it_replaces_a_file(typist: Sta
     assert (tmp_path / "hi.md").read_text("utf-8") == text
 
 
-def test_the_inputs_of_a_question_are_those_of_a_conversation_too(
+def test_the_options_of_a_question_apply_to_a_conversation(
     typist: Start, upstream: ThreadedUpstream, tmp_path: Path
 ) -> None:
     (tmp_path / "a.py").write_text("one\n", "utf-8")
@@ -238,7 +238,7 @@ def test_the_inputs_of_a_question_are_those_of_a_conversation_too(
     assert "temperature" not in sent
 
 
-def test_usage_adds_up_and_clear_begins_again(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_usage_is_summed_and_clear_resets_it(typist: Start, upstream: ThreadedUpstream) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cost": 0.0123}
     upstream.default(Reply.events(completion_stream(["Hello"], usage=usage)), PATH)
     person = typist()
@@ -280,7 +280,7 @@ def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) 
     assert shown.splitlines()[-2:][0].split("--conversation ")[-1] in first.shown + shown
 
 
-def test_input_is_there_in_the_next_run_and_only_for_the_user(typist: Start, home: Path) -> None:
+def test_input_is_kept_for_the_next_run_and_private_to_the_user(typist: Start, home: Path) -> None:
     first = typist()
     first.enter(f"one{ALT_ENTER}two")
     first.see("Hello")
@@ -314,7 +314,7 @@ def test_input_is_there_in_the_next_run_and_only_for_the_user(typist: Start, hom
     assert "Kept." not in shown
 
 
-def test_no_input_is_stored_if_the_configuration_keeps_nothing(
+def test_input_is_not_stored_if_the_configuration_disables_keeping(
     typist: Start, home: Path, configuration: Path
 ) -> None:
     configuration.write_text(

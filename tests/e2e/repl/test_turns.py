@@ -25,7 +25,7 @@ LAST = [f"b{number:03}" for number in range(20)]
 COLOUR = re.compile(rb"\x1b\[[0-9;]*(3[0-9]|4[0-9]|9[0-7]|10[0-7])(;[0-9;]*)?m")
 
 
-def test_a_conversation_goes_on_with_what_was_said(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_a_conversation_sends_its_earlier_messages(typist: Start, upstream: ThreadedUpstream) -> None:
     person = typist()
     person.see("> Ask something")
     person.enter("Hi")
@@ -54,7 +54,7 @@ def test_after_a_refused_key_no_sign_in_is_offered(typist: Start, upstream: Thre
     assert "To sign in, type" not in shown
 
 
-def test_ctrl_c_before_the_first_token_gives_the_question_back(
+def test_ctrl_c_before_the_first_token_restores_the_question(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
     upstream.script(held(Gate(), [], ["never"]), path=PATH)
@@ -75,7 +75,9 @@ def test_ctrl_c_before_the_first_token_gives_the_question_back(
     assert "Hello" in shown
 
 
-def test_ctrl_c_in_mid_stream_keeps_what_came(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_ctrl_c_in_mid_stream_keeps_the_text_received_so_far(
+    typist: Start, upstream: ThreadedUpstream
+) -> None:
     upstream.script(held(Gate(), ["One *two* ", "three"], ["never"]), path=PATH)
     person = typist()
     person.enter("Count")
@@ -91,7 +93,7 @@ def test_ctrl_c_in_mid_stream_keeps_what_came(typist: Start, upstream: ThreadedU
     assert shown.count("One two three") == 1
 
 
-def test_ctrl_c_at_the_prompt_clears_the_line_and_says_how_to_leave(
+def test_ctrl_c_at_the_prompt_clears_the_line_and_shows_how_to_leave(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
     person = typist()
@@ -108,7 +110,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_says_how_to_leave(
 
 
 @pytest.mark.parametrize("to", [(24, 40), (24, 120), (5, 80)], ids=str)
-def test_an_answer_is_there_once_when_the_window_is_resized_meanwhile(
+def test_an_answer_is_printed_once_if_the_window_is_resized(
     typist: Start, upstream: ThreadedUpstream, to: tuple[int, int]
 ) -> None:
     gate = Gate()
@@ -164,7 +166,7 @@ def test_wide_characters_and_40_columns(typist: Start, upstream: ThreadedUpstrea
     assert max(len(row) for row in person.screen.rows) <= 40
 
 
-def test_no_color_is_obeyed(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_no_color_disables_colours(typist: Start, upstream: ThreadedUpstream) -> None:
     upstream.script(answer("# Title\n\n`code` and [link](http://localhost)\n"), path=PATH)
     person = typist(NO_COLOR="1")
     person.enter("Hi")
@@ -177,7 +179,7 @@ def test_no_color_is_obeyed(typist: Start, upstream: ThreadedUpstream) -> None:
     assert COLOUR.search(person.output) is None
 
 
-def test_colours_are_used_without_it(typist: Start) -> None:
+def test_colours_are_used_without_no_color(typist: Start) -> None:
     person = typist()
     person.see("> ")
     person.leave()
@@ -200,7 +202,7 @@ def test_a_dumb_terminal_gets_plain_lines(typist: Start, upstream: ThreadedUpstr
     assert b"\x1b" not in person.output
 
 
-def test_what_is_typed_during_an_answer_is_for_the_next_prompt(
+def test_text_typed_during_an_answer_goes_to_the_next_prompt(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
     gate = Gate()
@@ -217,9 +219,7 @@ def test_what_is_typed_during_an_answer_is_for_the_next_prompt(
     assert "One two\n10 tokens in" in shown
 
 
-def test_what_is_typed_before_ctrl_c_in_an_answer_is_not_lost(
-    typist: Start, upstream: ThreadedUpstream
-) -> None:
+def test_text_typed_before_ctrl_c_in_an_answer_is_not_lost(typist: Start, upstream: ThreadedUpstream) -> None:
     upstream.script(held(Gate(), ["One "], ["never"]), path=PATH)
     person = typist()
     person.enter("First")
@@ -255,7 +255,7 @@ async def test_a_daemon_that_dies_in_mid_turn_is_replaced(
     assert shown.count("One two") == 1
 
 
-async def test_a_daemon_that_dies_between_two_turns_is_replaced_without_a_word(
+async def test_a_daemon_that_dies_between_two_turns_is_replaced_silently(
     typist: Start, upstream: ThreadedUpstream, home: Path
 ) -> None:
     person = typist()
@@ -315,9 +315,7 @@ def test_more_words_are_added_to_a_tail_without_a_cleared_screen(
 
 
 @pytest.mark.parametrize("when", ["at the prompt", "during an answer"])
-def test_sigterm_gives_the_terminal_back_as_it_was(
-    typist: Start, upstream: ThreadedUpstream, when: str
-) -> None:
+def test_sigterm_restores_the_terminal(typist: Start, upstream: ThreadedUpstream, when: str) -> None:
     upstream.script(held(Gate(), ["Once "], ["never"]), path=PATH)
     person = typist()
     person.see("> Ask something")

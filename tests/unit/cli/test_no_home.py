@@ -35,7 +35,7 @@ def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("arguments", [("serve",), ("attach",), ("config", "path"), ("keys", "list")])
-def test_without_a_home_directory_a_command_says_what_to_set(arguments: tuple[str, ...]) -> None:
+def test_without_a_home_directory_the_error_names_the_variable_to_set(arguments: tuple[str, ...]) -> None:
     done = run(*arguments)
 
     assert (done.returncode, done.stdout) == (1, "")

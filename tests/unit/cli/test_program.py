@@ -119,7 +119,7 @@ def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...]) 
     assert "Error" in done.stderr
 
 
-def test_a_failed_chat_keeps_its_text_and_says_what_to_do(tmp_path: Path) -> None:
+def test_a_failed_chat_keeps_its_text_and_prints_a_hint(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [HANGING[1], {"error": RATE_LIMIT}])
     done = run(scenario, "chat", "Hi")
     assert (done.returncode, done.stdout) == (1, "Hel\n")

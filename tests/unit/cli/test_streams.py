@@ -45,9 +45,7 @@ def in_shell(words: str) -> subprocess.CompletedProcess[str]:
         ("2>&-", 0, ""),
     ],
 )
-def test_output_that_a_command_leaves_to_its_end_is_written_or_reported(
-    redirection: str, code: int, message: str
-) -> None:
+def test_buffered_output_is_written_at_exit_or_reported(redirection: str, code: int, message: str) -> None:
     done = in_shell(f"config path {redirection}")
     assert (done.returncode, done.stderr) == (code, message)
 
@@ -63,7 +61,7 @@ def test_a_command_with_closed_streams_ends_with_its_own_exit_code(words: str, c
 
 @pytest.mark.parametrize("words", ["chat why", "chat", "tokens", "chat -f - why"])
 @pytest.mark.usefixtures("home")
-def test_an_image_in_place_of_text_is_not_sent(tmp_path: Path, words: str) -> None:
+def test_binary_input_is_not_sent_as_text(tmp_path: Path, words: str) -> None:
     (tmp_path / "i.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
     done = in_shell(f"{words} <{tmp_path}/i.png")
     assert (done.returncode, done.stdout) == (2, "")

@@ -41,7 +41,7 @@ def client(scenario: Scenario, **options: Any) -> Client:
     return Client.spawn(scenario.command, **options)
 
 
-async def until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
+async def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
     # Poll the file to which the other process writes its messages; the test's timeout limits the wait.
     while not (messages := scenario.received(method)):  # noqa: ASYNC110 - there is no event to await
         await asyncio.sleep(0.005)
@@ -107,14 +107,14 @@ async def test_concurrent_chats_do_not_mix(tmp_path: Path) -> None:
         assert await asyncio.gather(text(first), text(second)) == ["one", "two"]
 
 
-async def test_breaking_out_of_the_loop_cancels_the_turn_at_once(tmp_path: Path) -> None:
+async def test_breaking_out_of_the_loop_cancels_the_turn_immediately(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
     async with client(scenario) as daemon:
         stream = daemon.chat("Hi")
         async for delta in stream:
             assert delta.text == "Hel"
             break
-        cancel = await until_received(scenario, "$/cancelRequest")
+        cancel = await wait_until_received(scenario, "$/cancelRequest")
         assert cancel[0]["params"] == {"id": stream.request_id}
         with pytest.raises(ChatFailed) as caught:
             await stream.response()
@@ -129,7 +129,7 @@ async def test_breaking_out_of_a_loop_over_an_unnamed_chat_cancels_it_too(tmp_pa
     async with client(scenario) as daemon:
         async for _ in daemon.chat("Hi"):
             break
-        await until_received(scenario, "$/cancelRequest")
+        await wait_until_received(scenario, "$/cancelRequest")
 
 
 async def test_an_exception_in_the_loop_cancels_the_turn(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ async def test_an_exception_in_the_loop_cancels_the_turn(tmp_path: Path) -> None
         with suppress(KeyError):
             async for _ in daemon.chat("Hi"):
                 raise KeyError
-        await until_received(scenario, "$/cancelRequest")
+        await wait_until_received(scenario, "$/cancelRequest")
 
 
 @pytest.mark.parametrize("how", ["iterating", "awaiting"])
@@ -161,11 +161,11 @@ async def test_a_cancelled_task_cancels_its_turn(tmp_path: Path, how: str) -> No
                 raise
 
         task = asyncio.create_task(use())
-        await until_received(scenario, "chat/start")
+        await wait_until_received(scenario, "chat/start")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await until_received(scenario, "$/cancelRequest")
+        await wait_until_received(scenario, "$/cancelRequest")
 
 
 async def test_a_failed_chat_raises_after_its_deltas(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ async def test_a_flood_on_stderr_neither_hangs_nor_fills_memory(tmp_path: Path, 
     assert caplog.messages.count("x" * 99) == 20_000
 
 
-async def test_a_daemon_that_cannot_be_started_is_named() -> None:
+async def test_the_error_names_a_daemon_that_cannot_be_started() -> None:
     with pytest.raises(StartFailed, match="no-such-program"):
         async with Client.spawn(["no-such-program"]):
             pass
@@ -245,7 +245,7 @@ async def test_a_daemon_that_never_answers_is_killed(tmp_path: Path) -> None:
             pass
 
 
-async def test_the_error_of_a_daemon_that_refuses_has_its_reason(tmp_path: Path) -> None:
+async def test_the_daemons_reason_for_refusing_is_in_the_error(tmp_path: Path) -> None:
     error = {"code": 1010, "message": "api_key is wrong.", "data": {"kind": "config"}}
     with pytest.raises(RequestFailed, match="api_key") as caught:
         async with client(Scenario(tmp_path, answers={"initialize": {"error": error}})):
@@ -272,7 +272,7 @@ async def test_a_request_that_times_out_is_cancelled(tmp_path: Path) -> None:
     async with client(scenario) as daemon:
         with pytest.raises(RequestTimeout, match="chat/start"):
             await daemon.request("chat/start", {}, timeout=0.1)
-        await until_received(scenario, "$/cancelRequest")
+        await wait_until_received(scenario, "$/cancelRequest")
 
 
 async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> None:

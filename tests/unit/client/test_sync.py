@@ -43,7 +43,7 @@ def client(scenario: Scenario, **options: Any) -> SyncClient:
     return SyncClient.spawn(scenario.command, **options)
 
 
-def until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
+def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
     """Wait until the other process has logged a message with this method, and return all such messages."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not (messages := scenario.received(method)):
@@ -87,14 +87,14 @@ def test_the_result_is_available_without_the_deltas(tmp_path: Path) -> None:
             list(stream)
 
 
-def test_leaving_the_loop_cancels_the_turn_at_once(tmp_path: Path) -> None:
+def test_leaving_the_loop_cancels_the_turn_immediately(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
     with client(scenario) as daemon:
         stream = daemon.chat("Hi")
         for delta in stream:
             assert delta.text == "Hel"
             break
-        until_received(scenario, "$/cancelRequest")
+        wait_until_received(scenario, "$/cancelRequest")
         with pytest.raises(ChatFailed) as caught:
             stream.response()
 
@@ -108,7 +108,7 @@ def test_an_exception_in_the_loop_cancels_the_turn(tmp_path: Path) -> None:
         with suppress(KeyError):
             for _ in daemon.chat("Hi"):
                 raise KeyError
-        until_received(scenario, "$/cancelRequest")
+        wait_until_received(scenario, "$/cancelRequest")
 
 
 def test_another_thread_can_cancel_a_chat(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_ctrl_c_during_a_wait_cancels_the_turn(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [{"wait": "cancel"}, CANCELLED])
 
     def interrupt() -> None:
-        until_received(scenario, "chat/start")
+        wait_until_received(scenario, "chat/start")
         # Send the signal to the main thread, which is waiting for the answer, as a terminal does.
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
@@ -146,7 +146,7 @@ def test_ctrl_c_during_a_wait_cancels_the_turn(tmp_path: Path) -> None:
         interrupter.start()
         with pytest.raises(KeyboardInterrupt):
             daemon.chat("Hi").response()
-        until_received(scenario, "$/cancelRequest")
+        wait_until_received(scenario, "$/cancelRequest")
         interrupter.join(WAIT_SECONDS)
 
 
@@ -195,7 +195,7 @@ def test_the_methods_and_their_parameters_are_those_of_the_async_client() -> Non
     )
 
 
-def test_a_chat_has_everything_that_the_async_one_has() -> None:
+def test_a_chat_has_all_methods_of_the_async_one() -> None:
     offered = signatures(ChatStream)
     del offered["deliver"]  # Only the connection calls this.
     assert signatures(SyncChat) == offered
@@ -216,7 +216,7 @@ def test_edits_requests_and_notifications_reach_the_daemon(tmp_path: Path) -> No
         assert edit.response().replacement == "new"
         assert edit.request_id is not None
         daemon.notify("jumpseat/anything", {"a": 1})
-        until_received(scenario, "jumpseat/anything")
+        wait_until_received(scenario, "jumpseat/anything")
     assert scenario.received("edit/start")[0]["params"]["target"] == {"type": "context", "text": "old"}
 
 
@@ -234,7 +234,7 @@ def test_a_chat_that_exceeds_its_timeout_keeps_its_partial(tmp_path: Path, loop:
     assert len(scenario.received("$/cancelRequest")) == 1
 
 
-def test_a_timeout_also_bounds_a_daemon_that_does_not_react(tmp_path: Path) -> None:
+def test_a_timeout_applies_to_a_daemon_that_does_not_react(tmp_path: Path) -> None:
     silence = [{"wait": "file", "path": str(tmp_path / "never")}]
     with client(Scenario.chat(tmp_path, silence), timeout=0.2) as daemon:
         with pytest.raises(RequestTimeout, match=r"0\.1 seconds"):

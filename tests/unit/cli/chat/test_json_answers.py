@@ -30,11 +30,11 @@ def test_prose_and_cut_off_text_are_not_json(text: str) -> None:
     assert str(fault(text, {"schema": PERSON})).startswith("The answer is not JSON: ")
 
 
-def test_json_that_ends_at_a_limit_is_not_complete() -> None:
+def test_json_that_reached_a_limit_is_reported_as_incomplete() -> None:
     assert fault("12", stopReason="max_tokens") == "The answer is incomplete (max_tokens)."
 
 
-def test_an_answer_must_keep_the_schema() -> None:
+def test_an_answer_that_does_not_match_the_schema_is_reported() -> None:
     mode = {"schema": PERSON}
 
     assert fault('{"name": "Ada", "more": 1}', mode) is None
@@ -47,7 +47,7 @@ def test_an_answer_must_keep_the_schema() -> None:
     assert len(long) < LONGEST_REASON + 60
 
 
-def test_any_text_is_right_without_a_form_and_beside_tool_calls() -> None:
+def test_any_text_is_accepted_without_an_output_mode_or_with_tool_calls() -> None:
     assert fault("Hello", None) is None
     assert fault("", "json", toolCalls=[{"name": "f"}], stopReason="tool_use") is None
 
@@ -68,6 +68,6 @@ def test_json_that_is_nested_too_deeply_cannot_be_checked() -> None:
     assert fault(deep) == "The answer cannot be checked: its JSON is nested too deeply."
 
 
-def test_a_schema_is_checked_too() -> None:
+def test_an_invalid_schema_is_reported() -> None:
     assert fault_of_schema(PERSON) is None
     assert fault_of_schema({"type": "text"}) == "$.type: 'text' is not valid under any of the given schemas."

@@ -28,11 +28,11 @@ def test_a_complete_answer_and_an_error_have_no_warning(reason: str | None) -> N
     assert warning_about(reason) is None
 
 
-def test_a_reason_of_a_newer_daemon_is_named() -> None:
+def test_an_unknown_stop_reason_is_named() -> None:
     assert warning_about("novel") == "warning: the answer ended with novel; it may be cut off."
     assert explain_missing_replacement("novel") == ("the answer ended with novel", "Try again.")
 
 
 @pytest.mark.parametrize("reason", sorted(OTHERS | COMPLETE))
-def test_only_an_edit_that_was_too_long_gets_the_advice_of_a_higher_limit(reason: str) -> None:
+def test_only_a_truncated_edit_suggests_a_higher_limit(reason: str) -> None:
     assert ("--max-tokens" in explain_missing_replacement(reason)[1]) == (reason == "max_tokens")

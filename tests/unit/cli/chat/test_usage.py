@@ -28,5 +28,5 @@ def test_usage_is_one_line(usage: dict[str, Any], seconds: float, line: str) -> 
     assert format_usage(usage, seconds, "fake:m") == line
 
 
-def test_a_model_need_not_be_known() -> None:
+def test_usage_without_a_model_is_shown() -> None:
     assert format_usage({}, 1) == "1.0 s"

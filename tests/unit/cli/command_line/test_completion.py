@@ -110,15 +110,17 @@ def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> lis
         (("keys", ""), ["list", "remove", "set"]),
     ],
 )
-def test_the_shell_gets_what_fits(tmp_path: Path, words: tuple[str, ...], expected: list[str]) -> None:
+def test_the_shell_gets_matching_completions(
+    tmp_path: Path, words: tuple[str, ...], expected: list[str]
+) -> None:
     assert offered(tmp_path, *words) == expected
 
 
-def test_a_daemon_that_fails_offers_nothing_and_prints_nothing(tmp_path: Path) -> None:
+def test_completion_is_empty_and_silent_if_the_daemon_fails(tmp_path: Path) -> None:
     assert offered(tmp_path, "chat", "-m", "x", answers={}) == []
 
 
-def test_a_mistyped_command_of_models_is_recognized_in_its_search(tmp_path: Path) -> None:
+def test_a_search_for_models_that_resembles_a_command_suggests_it(tmp_path: Path) -> None:
     done = run(Scenario(tmp_path, answers=ANSWERS), "models", "defualt")
     assert done.returncode == 1
     assert "Did you mean: jumpseat models default" in done.stderr

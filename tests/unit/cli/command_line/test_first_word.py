@@ -87,5 +87,5 @@ def test_options_may_precede_the_question(arguments: list[str], output: str) -> 
         (["-q", "Why is it?"], "Error: No such option '-q'."),
     ],
 )
-def test_a_single_word_after_an_option_is_not_a_question_either(arguments: list[str], output: str) -> None:
+def test_a_single_word_after_an_option_is_not_a_question(arguments: list[str], output: str) -> None:
     assert run(*arguments) == (2, output)

@@ -74,7 +74,7 @@ def test_the_help_of_a_group_has_whole_sentences(name: str | None) -> None:
     assert "..." not in commands
 
 
-def test_the_headings_of_the_help_begin_as_clicks_own() -> None:
+def test_each_paragraph_of_the_help_starts_with_a_capital() -> None:
     for command in [jumpseat, *groups().values(), *(command for _, command in commands())]:
         assert command.help
         paragraphs = inspect.cleandoc(command.help).split("\n\n")
@@ -97,7 +97,7 @@ def test_the_headings_of_the_help_begin_as_clicks_own() -> None:
         (("version",), "--version"),
     ],
 )
-def test_another_word_for_a_command_is_answered_with_its_name(arguments: tuple[str, ...], meant: str) -> None:
+def test_a_synonym_of_a_command_suggests_the_command(arguments: tuple[str, ...], meant: str) -> None:
     message = f"Error: No such command {arguments[-1]!r}. Did you mean {meant!r}?"
     assert outcome(*arguments) == (2, message)
 
@@ -110,7 +110,7 @@ def test_another_word_for_a_command_is_answered_with_its_name(arguments: tuple[s
         ("--xyzzy", "No such option '--xyzzy'."),
     ],
 )
-def test_a_mistyped_option_is_answered_with_the_nearest_first(
+def test_a_mistyped_option_suggests_the_nearest_first(
     option: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["chat", option, "x"]) == 2
@@ -125,18 +125,18 @@ def test_a_mistyped_option_is_answered_with_the_nearest_first(
         (("keys", "--own"), "No such option '--own'."),
     ],
 )
-def test_options_of_a_group_are_those_of_its_list(arguments: tuple[str, ...], message: str) -> None:
+def test_a_group_accepts_the_options_of_its_list(arguments: tuple[str, ...], message: str) -> None:
     code, output = outcome(*arguments)
     assert (code, message in output) == (2, True), output
 
 
-def test_an_empty_list_of_settings_says_so(tmp_path: Path) -> None:
+def test_an_empty_list_of_settings_is_reported(tmp_path: Path) -> None:
     done = run(Scenario(tmp_path, answers={"settings/get": {"settings": {"providers": {}}}}), "settings")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("There are no saved settings.")
 
 
-def test_forgetting_what_is_not_saved_is_a_failure(tmp_path: Path) -> None:
+def test_unsetting_a_setting_that_is_not_saved_fails(tmp_path: Path) -> None:
     saved = {"settings": {"max_tokens": 5, "providers": {"one": {"temperature": 1}}}}
     scenario = Scenario(tmp_path, answers={"settings/get": saved, "settings/save": saved})
 

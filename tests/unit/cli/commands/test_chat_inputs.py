@@ -168,14 +168,14 @@ def test_invalid_files_and_exclusive_options_are_reported(
     assert (code, message in (out or error)) == (2, True)
 
 
-def test_a_pattern_that_the_shell_has_replaced_is_reported(jumpseat: CommandLine) -> None:
+def test_a_pattern_that_the_shell_expanded_is_reported(jumpseat: CommandLine) -> None:
     code, _, error = jumpseat("chat", "-f", "README.md", "CHANGELOG.md", "explain")
 
     assert code == 0
     assert error.startswith("warning: CHANGELOG.md is part of the question; repeat -f")
 
 
-def test_a_dash_reads_stdin_and_no_stdin_leaves_it_alone(tmp_path: Path) -> None:
+def test_a_dash_reads_stdin_and_no_stdin_ignores_it(tmp_path: Path) -> None:
     scenario = scripted(tmp_path)
     assert run(scenario, "chat", "-", "why", piped="x = 1").returncode == 0
     assert [block["text"] for block in content(scenario)] == ["x = 1", "why"]
@@ -246,7 +246,7 @@ def test_stdin_in_another_encoding_is_refused(tmp_path: Path, command: tuple[str
     assert done.stderr == b"Error: stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8\n"
 
 
-def test_files_and_stdin_have_one_limit_together(tmp_path: Path) -> None:
+def test_files_and_stdin_share_one_size_limit(tmp_path: Path) -> None:
     for number in range(8):
         (tmp_path / f"{number}.txt").write_bytes(b"x" * (LARGEST_TOTAL // 8))
     scenario = scripted(tmp_path)
@@ -302,17 +302,17 @@ def test_settings_have_the_types_of_their_rows() -> None:
     ("key", "text"),
     [("temperature", "hot"), ("temperature", "NaN"), ("seed", ""), ("logprobs", "2"), ("stop", "a")],
 )
-def test_a_value_of_another_type_stays_a_text_for_the_daemon_to_refuse(key: str, text: str) -> None:
+def test_a_value_of_the_wrong_type_is_sent_as_text_for_the_daemon_to_refuse(key: str, text: str) -> None:
     assert convert_settings({key: text}, ROWS) == {key: text}
 
 
-def test_settings_are_those_of_the_model(jumpseat: CommandLine) -> None:
+def test_settings_are_converted_with_the_schema_of_the_model(jumpseat: CommandLine) -> None:
     assert jumpseat("chat", "-m", "fake:m", "-o", "seed=3", "-o", "x=1=2", "why")[0] == 0
     assert jumpseat.asked["settings"] == {"seed": 3, "x": "1=2"}
     assert jumpseat.scenario.received("settings/schema")[0]["params"] == {"model": "fake:m"}
 
 
-def test_a_chat_without_settings_needs_no_schema(jumpseat: CommandLine) -> None:
+def test_a_chat_without_settings_does_not_request_the_schema(jumpseat: CommandLine) -> None:
     assert jumpseat("chat", "why")[0] == 0
     assert [message["method"] for message in jumpseat.scenario.received()] == [
         "initialize", "initialized", "chat/start", "shutdown", "exit",

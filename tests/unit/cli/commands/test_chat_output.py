@@ -75,7 +75,7 @@ def test_raw_text_and_json_are_not_rendered_on_a_terminal(tmp_path: Path, option
 
 @pytest.mark.parametrize("form", [(), ("--no-stream",)])
 @pytest.mark.parametrize("text", ["Here you are: {}", '{"name": "Ad', '{"name": 1}'])
-def test_an_answer_that_breaks_the_schema_is_printed_and_fails(
+def test_an_answer_that_violates_the_schema_is_printed_and_fails(
     jumpseat: CommandLine, form: tuple[str, ...], text: str
 ) -> None:
     schema = jumpseat.folder / "schema.json"

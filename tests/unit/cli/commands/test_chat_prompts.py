@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(60)
 __all__ = ["jumpseat"]
 
 
-def test_a_prompt_with_a_place_for_an_input_needs_one(jumpseat: CommandLine) -> None:
+def test_a_prompt_with_an_input_placeholder_requires_an_input(jumpseat: CommandLine) -> None:
     code, out, error = jumpseat("chat", "-p", "review")
     assert (code, out) == (2, "")
     assert error.startswith("jumpseat: The prompt review needs an input.\n")
@@ -40,7 +40,7 @@ def test_a_prompt_asks_with_the_words_and_stdin_as_its_input(tmp_path: Path) -> 
     assert params["settings"] == {"seed": 1, "temperature": 1}
 
 
-def test_options_take_precedence_over_a_prompt_and_that_over_a_kept_conversation(
+def test_options_override_a_prompt_which_overrides_a_conversation(
     jumpseat: CommandLine,
 ) -> None:
     given = ("--conversation", "c1", "-p", "review", "-m", "fake:o", "-o", "temperature=0", "x = 1")
@@ -52,7 +52,7 @@ def test_options_take_precedence_over_a_prompt_and_that_over_a_kept_conversation
     assert params["settings"] == {"keep_alive": "1m", "seed": 1, "temperature": 0}
 
 
-def test_a_prompt_alone_waits_for_no_stdin_of_a_script(tmp_path: Path) -> None:
+def test_a_prompt_alone_does_not_wait_for_the_stdin_of_a_script(tmp_path: Path) -> None:
     scenario = scripted(tmp_path)
     near, far = os.openpty()
     os.close(far)
@@ -76,7 +76,7 @@ def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
     assert json.loads(jumpseat("prompts", "show", "--json", "review")[1]) == ANSWERS["prompts/get"]
 
 
-def test_no_prompts_and_wrong_places_of_options_are_reported(jumpseat: CommandLine) -> None:
+def test_missing_prompts_and_misplaced_options_are_reported(jumpseat: CommandLine) -> None:
     jumpseat.scripted(Scenario(jumpseat.folder, answers={"prompts/list": {"prompts": []}}))
     assert "[prompts.NAME]" in jumpseat("prompts")[2]
     assert jumpseat("prompts", "--json", "list")[0] == 2

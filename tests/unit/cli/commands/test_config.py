@@ -42,7 +42,7 @@ def jumpseat(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_path_is_that_of_the_daemon(home: Path) -> None:
+def test_the_configuration_path_is_the_one_that_the_daemon_uses(home: Path) -> None:
     assert jumpseat("config", "path").stdout == f"{home / 'config.toml'}\n"
 
 

@@ -196,7 +196,7 @@ def test_a_source_without_a_key_is_replaced_and_restored(home: Path, value: str)
     assert file.read_text("utf-8") == text
 
 
-def test_a_key_that_the_user_keeps_elsewhere_is_not_removed(home: Path) -> None:
+def test_a_key_that_jumpseat_has_not_stored_is_not_removed(home: Path) -> None:
     text = CONFIG.replace("env:NOT_SET_KEY", "canary-written-by-hand")
     (home / "config.toml").write_text(text, "utf-8")
     done = keys("remove", "groq")
@@ -219,7 +219,7 @@ def test_a_key_that_the_user_keeps_elsewhere_is_not_removed(home: Path) -> None:
         (("set", "acme"), KEY, 1, "jumpseat knows anthropic, openai, gemini, groq, "),
     ],
 )
-def test_what_cannot_be_stored_is_refused(
+def test_an_invalid_key_or_provider_is_refused(
     home: Path, arguments: tuple[str, ...], piped: str, code: int, words: str
 ) -> None:
     done = keys(*arguments, piped=piped)
@@ -249,7 +249,7 @@ def test_a_key_typed_on_a_terminal_is_not_shown(home: Path) -> None:
         (("config", "init"), b"Key for Mistral", signal.SIGTERM, 143),
     ],
 )
-def test_a_command_that_is_ended_at_a_hidden_question_turns_the_echo_on_again(
+def test_a_command_that_ends_at_a_hidden_question_restores_the_echo(
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],

@@ -40,7 +40,7 @@ def own(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_file_is_used_where_it_is_and_named_in_the_configuration(
+def test_a_model_file_stays_where_it_is_and_is_added_to_the_configuration(
     home: Path, own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "config.toml").write_text("# mine\n", "utf-8")
@@ -80,7 +80,7 @@ def test_a_file_that_is_not_a_model_is_refused_and_changes_nothing(
     assert (home / "config.toml").read_text("utf-8") == "# mine\n"
 
 
-def test_the_installed_model_is_listed_and_deleted_with_what_a_download_left(
+def test_the_installed_model_is_listed_and_deleted_with_partial_downloads(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = installed_file(places_of_process())

@@ -132,7 +132,7 @@ def test_a_default_that_no_provider_lists_is_shown(tmp_path: Path) -> None:
         ({"isPremium": True}, "premium", None),
     ],
 )
-def test_the_cost_is_what_the_provider_says(billing: Any, cost: str, included: bool | None) -> None:
+def test_the_cost_is_shown_as_the_provider_reports_it(billing: Any, cost: str, included: bool | None) -> None:
     model = {"billing": billing}
     assert (format_cost(model), is_included(model)) == (cost, included)
 

@@ -14,7 +14,7 @@ from tests.unit.cli.test_program import run
 pytestmark = pytest.mark.timeout(60)
 
 
-def test_status_shows_a_provider_without_sign_in_as_such(tmp_path: Path) -> None:
+def test_status_shows_that_a_provider_has_no_sign_in(tmp_path: Path) -> None:
     rows = [provider("one", "not_required", isDefault=True)]
     done = run(Scenario(tmp_path, answers={"providers/list": {"providers": rows}}), "status")
     assert done.stdout.startswith("one\topenai\tneeds no sign-in\t")
@@ -45,7 +45,7 @@ def provider(name: str, state: str, **more: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_status_says_what_to_do_next(tmp_path: Path, providers: list[dict[str, Any]], expected: str) -> None:
+def test_status_shows_the_next_step(tmp_path: Path, providers: list[dict[str, Any]], expected: str) -> None:
     done = run(Scenario(tmp_path, answers={"providers/list": {"providers": providers}}), "status")
     assert done.returncode == 0
     assert done.stdout.startswith("one\topenai\t")
@@ -69,13 +69,13 @@ def test_status_fails_with_the_error_of_a_faulty_default(tmp_path: Path, as_json
 
 
 @pytest.mark.parametrize("state", ["signed_in", "not_authorized"])
-def test_a_logout_that_changes_nothing_says_why(tmp_path: Path, state: str) -> None:
+def test_a_logout_that_changes_nothing_reports_the_reason(tmp_path: Path, state: str) -> None:
     status = {"provider": "one", "state": state, "login": "octocat", "message": "octocat stays: unset it."}
     done = run(Scenario(tmp_path, answers={"auth/status": status, "auth/signOut": status}), "logout", "one")
     assert (done.returncode, done.stderr) == (0, "octocat stays: unset it.\n")
 
 
-def test_a_logout_of_a_provider_without_accounts_says_so(tmp_path: Path) -> None:
+def test_a_logout_of_a_provider_without_accounts_is_reported(tmp_path: Path) -> None:
     status = {"provider": "local", "state": "not_required"}
     done = run(Scenario(tmp_path, answers={"auth/status": status, "auth/signOut": status}), "logout", "local")
     assert (done.returncode, done.stderr) == (0, "local needs no sign-in.\n")

@@ -87,7 +87,7 @@ def test_the_local_model_is_installed_only_once(
         (home / "config.toml").unlink()
 
 
-def test_without_a_terminal_the_file_has_only_comments_that_are_right(home: Path) -> None:
+def test_without_a_terminal_the_file_contains_only_valid_commented_examples(home: Path) -> None:
     assert config("init").returncode == 0
     assert tables(home) == {}
     text = (home / "config.toml").read_text("utf-8")

@@ -53,7 +53,7 @@ def test_a_default_that_is_not_listed_is_tried() -> None:
     ("name", "default", "tried"),
     [("p:x", False, "p:x"), ("x", True, "x"), ("x", False, None), ("q:x", True, None), (None, True, None)],
 )
-def test_a_default_is_tried_at_the_provider_that_is_asked_for_it(
+def test_a_default_model_is_tried_only_at_its_own_provider(
     name: str | None, default: bool, tried: str | None
 ) -> None:
     assert default_for({"id": "p", "isDefault": default}, name) == tried
@@ -76,7 +76,7 @@ def test_a_line_begins_with_a_mark_that_the_terminal_can_show(
     assert output.buffer.getvalue().decode(encoding).splitlines() == lines  # type: ignore[attr-defined]
 
 
-def test_a_narrow_terminal_gets_whole_words_under_each_other(
+def test_a_narrow_terminal_wraps_at_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
@@ -107,7 +107,7 @@ def test_the_report_has_no_secret_and_no_name_of_the_home(
     assert make_redactor(redact)(f"{text} {file}") == f"{' '.join(['***'] * 6)} ~/config.toml"
 
 
-def test_a_program_with_two_names_on_the_path_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_to_the_same_program_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
     for name in ("a", "c"):
@@ -147,7 +147,7 @@ def test_a_state_directory_that_others_can_open_is_a_problem(home: Path) -> None
     assert checks["state"].hint == f"Run `chmod 700 {home}`."
 
 
-async def test_a_question_of_a_warning_has_no_full_stop(home: Path, tmp_path: Path) -> None:
+async def test_a_warning_that_ends_with_a_question_mark_gets_no_full_stop(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('defualt_model = "m"\n[prompts.p]\n', "utf-8")
     texts = [check.message for check in (await check_configuration(file)).checks]

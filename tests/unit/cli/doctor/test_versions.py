@@ -11,7 +11,7 @@ import pydantic
 from jumpseat import __version__
 
 
-def test_the_version_is_alone_in_its_line_and_what_it_runs_on_is_below_it() -> None:
+def test_the_first_line_has_only_the_version_and_the_next_the_platform() -> None:
     first, *more = subprocess.run(
         [sys.executable, "-m", "jumpseat", "--version"],
         capture_output=True,

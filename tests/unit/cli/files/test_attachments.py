@@ -38,7 +38,9 @@ def test_a_file_is_a_context_block_with_its_address_and_language(directory: Path
     ("name", "language"),
     [("a.rs", "rust"), ("a.YML", "yaml"), ("a.go", "go"), ("a.tar.gz", "gz"), ("Makefile", None)],
 )
-def test_the_language_is_lsps_id_or_the_extension(directory: Path, name: str, language: str | None) -> None:
+def test_the_language_is_the_lsp_id_or_the_extension(
+    directory: Path, name: str, language: str | None
+) -> None:
     (directory / name).write_text("x", "utf-8")
 
     assert read_files(name)[0].get("languageId") == language
@@ -52,14 +54,14 @@ def test_a_part_of_a_file_has_its_range(directory: Path) -> None:
     assert block["range"] == {"start": {"line": 1, "character": 0}, "end": {"line": 3, "character": 0}}
 
 
-def test_a_file_whose_name_looks_like_a_part_or_a_pattern_is_taken_whole(directory: Path) -> None:
+def test_a_file_whose_name_looks_like_a_range_or_a_pattern_is_read_whole(directory: Path) -> None:
     for name in ("a:3", "[x].txt"):
         (directory / name).write_text(name, "utf-8")
         (block,) = read_files(name)
         assert (block["text"], block.get("range")) == (name, None)
 
 
-def test_a_pattern_names_files_in_their_order_without_hidden_ones(directory: Path) -> None:
+def test_a_pattern_matches_sorted_files_except_hidden_ones(directory: Path) -> None:
     for name in ("b.py", "a.py", ".hidden.py", "sub/c.py", "sub/d.txt"):
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).write_text(f"{name}\n", "utf-8")
@@ -82,7 +84,7 @@ def test_a_pattern_names_files_in_their_order_without_hidden_ones(directory: Pat
         ("a\0b", None),
     ],
 )
-def test_what_cannot_be_attached_is_reported(directory: Path, argument: str, message: str | None) -> None:
+def test_unusable_files_are_reported(directory: Path, argument: str, message: str | None) -> None:
     (directory / "sub").mkdir()
     (directory / "a.txt").write_text("one\ntwo\n", "utf-8")
     (directory / "binary").write_bytes(b"\xff\xfe\0")
@@ -102,7 +104,9 @@ def test_what_cannot_be_attached_is_reported(directory: Path, argument: str, mes
         (b"RIFF\n\0\0\0WEBPVP8 ", "image/webp"),
     ],
 )
-def test_an_image_has_its_type_by_its_content(directory: Path, data: bytes, media_type: str) -> None:
+def test_the_type_of_an_image_is_detected_from_its_content(
+    directory: Path, data: bytes, media_type: str
+) -> None:
     (directory / "a.txt").write_bytes(data)
 
     assert read_image("a.txt") == {

@@ -21,7 +21,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_whose_name_ends_with_a_range_is_meant_itself(tmp_path: Path) -> None:
+def test_a_file_whose_name_ends_like_a_range_is_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "notes:2"
     path.write_bytes(b"x")
     assert read_piece(str(path), None).text == "x"
@@ -51,7 +51,7 @@ def test_an_encoding_and_its_mark_survive_a_change(tmp_path: Path, encoding: str
         ("text:2", "line 2 does not exist"),
     ],
 )
-def test_what_cannot_be_edited_is_reported(tmp_path: Path, name: str, words: str) -> None:
+def test_unusable_files_and_ranges_are_reported(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "binary").write_bytes(b"\x80\x81")
     (tmp_path / "text").write_bytes(b"one\n")
     with pytest.raises(CannotUse, match=words):

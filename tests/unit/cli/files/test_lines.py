@@ -30,7 +30,7 @@ def test_lines_follow_the_name(part: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("argument", ["a.txt", "a.txt:", "a.txt:x", "a.txt:-3", ":3", "a.txt:3-4-5"])
-def test_another_ending_belongs_to_the_name(argument: str) -> None:
+def test_an_ending_that_is_not_a_range_belongs_to_the_name(argument: str) -> None:
     assert split_range(argument) == (argument, None)
 
 
@@ -44,7 +44,7 @@ def test_another_ending_belongs_to_the_name(argument: str) -> None:
         ("2", "one\n", "a has 1 line; line 2 does not exist."),
     ],
 )
-def test_lines_that_are_not_there_are_refused(part: str, text: str, fault: str) -> None:
+def test_lines_that_do_not_exist_are_refused(part: str, text: str, fault: str) -> None:
     name, lines = split_range(f"a:{part}")
     assert lines is not None
     with pytest.raises(CannotUse) as caught:

@@ -88,7 +88,7 @@ def test_a_file_of_another_owner_keeps_its_owner(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs a file of another owner")
-def test_a_user_who_cannot_give_files_away_writes_in_place(open_directory: Path) -> None:
+def test_a_file_is_written_in_place_if_its_owner_cannot_be_copied(open_directory: Path) -> None:
     file = open_directory / "file"
     file.write_bytes(b"old and longer")
     file.chmod(0o666)
@@ -111,7 +111,7 @@ def test_hard_links_stay_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="attributes as Linux has them")
-def test_an_access_list_stays_and_that_of_the_directory_is_not_added(tmp_path: Path) -> None:
+def test_a_file_keeps_its_access_list_without_that_of_the_directory(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
     # After the version, 2, each entry has a tag, permissions and an id: owner, user, group, mask, others.
@@ -154,7 +154,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:
     assert (file.read_bytes(), list(tmp_path.iterdir())) == (b"old", [file])
 
 
-def test_a_failure_of_a_write_in_place_writes_the_old_content_back(
+def test_a_failed_write_in_place_restores_the_old_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, other = tmp_path / "file", tmp_path / "other"

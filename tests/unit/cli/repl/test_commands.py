@@ -32,12 +32,12 @@ from jumpseat_cli.repl.commands import (
         ("/a,b", "/a,b"),
     ],
 )
-def test_a_question_is_the_text_without_blanks_around_it(line: str, text: str) -> None:
+def test_a_question_is_stripped_of_surrounding_blanks(line: str, text: str) -> None:
     assert parse(line) == Question(text)
 
 
 @pytest.mark.parametrize("line", ["", " ", "\n\t\n"])
-def test_an_empty_line_is_nothing(line: str) -> None:
+def test_a_blank_line_is_ignored(line: str) -> None:
     assert parse(line) is None
 
 
@@ -68,7 +68,7 @@ def test_an_unknown_command_is_not_sent_as_a_question() -> None:
     assert find_near_name("xyzzy") is None
 
 
-def test_every_other_name_is_of_a_command_and_of_no_second_one() -> None:
+def test_every_alias_belongs_to_exactly_one_command() -> None:
     names = [command.name for command in COMMANDS]
 
     assert set(OTHER_NAMES.values()) <= set(names)

@@ -25,7 +25,7 @@ async def sign_ins() -> Words:
     return [("copilot", "GitHub Copilot")]
 
 
-async def completed(text: str) -> Sequence[str]:
+async def complete(text: str) -> Sequence[str]:
     """Return the line with each of the offered words."""
     completer = CommandCompleter({"model": models, "prompt": prompts, "sign_in": sign_ins})
     found = completer.get_completions_async(Document(text), CompleteEvent())
@@ -50,20 +50,20 @@ async def completed(text: str) -> Sequence[str]:
     ],
 )
 async def test_a_line_is_completed(text: str, lines: Sequence[str]) -> None:
-    assert await completed(text) == lines
+    assert await complete(text) == lines
 
 
 async def test_a_slash_offers_every_command() -> None:
-    assert (await completed("/"))[: len(COMMANDS)] == [f"/{command.name}" for command in COMMANDS]
+    assert (await complete("/"))[: len(COMMANDS)] == [f"/{command.name}" for command in COMMANDS]
 
 
-async def test_paths_are_completed_with_their_blanks(tmp_path: Path) -> None:
+async def test_paths_with_blanks_are_completed(tmp_path: Path) -> None:
     (tmp_path / "a b.py").write_text("", "utf-8")
     (tmp_path / "a dir").mkdir()
     (tmp_path / ".hidden").write_text("", "utf-8")
     (tmp_path / "a\x1b[2J").write_text("", "utf-8")
 
-    assert await completed(f"/file {tmp_path}/") == [f"/file {tmp_path}/a b.py", f"/file {tmp_path}/a dir/"]
-    assert await completed(f"/save {tmp_path}/a d") == [f"/save {tmp_path}/a dir/"]
-    assert await completed(f"/file {tmp_path}/.h") == [f"/file {tmp_path}/.hidden"]
-    assert await completed(f"/file {tmp_path}/none/x") == []
+    assert await complete(f"/file {tmp_path}/") == [f"/file {tmp_path}/a b.py", f"/file {tmp_path}/a dir/"]
+    assert await complete(f"/save {tmp_path}/a d") == [f"/save {tmp_path}/a dir/"]
+    assert await complete(f"/file {tmp_path}/.h") == [f"/file {tmp_path}/.hidden"]
+    assert await complete(f"/file {tmp_path}/none/x") == []

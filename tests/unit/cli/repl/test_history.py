@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "chat-history"
 
 
-def test_inputs_of_several_lines_come_back_in_their_order(path: Path) -> None:
+def test_multiline_inputs_are_restored_in_order(path: Path) -> None:
     history = InputHistory(path, keep=True)
     history.allow()
     for text in ("one", "two\nlines", "wörter 🙂", "/model x"):
@@ -38,7 +38,7 @@ def test_only_the_user_can_read_the_file_and_its_directory(path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_nothing_is_written_before_it_is_allowed(path: Path) -> None:
+def test_inputs_are_not_written_before_allow(path: Path) -> None:
     history = InputHistory(path, keep=True)
     history.add("one")
     assert not path.exists()
@@ -47,7 +47,7 @@ def test_nothing_is_written_before_it_is_allowed(path: Path) -> None:
     assert history.read() == ["one"]
 
 
-def test_nothing_is_written_once_it_is_forbidden(path: Path) -> None:
+def test_inputs_are_not_written_after_forbid(path: Path) -> None:
     history = InputHistory(path, keep=True)
     history.add("one")
     history.forbid()
@@ -57,7 +57,7 @@ def test_nothing_is_written_once_it_is_forbidden(path: Path) -> None:
     assert not path.exists()
 
 
-def test_without_keep_the_file_is_read_and_not_written(path: Path) -> None:
+def test_without_keep_the_file_is_only_read(path: Path) -> None:
     before = InputHistory(path, keep=True)
     before.allow()
     before.add("one")

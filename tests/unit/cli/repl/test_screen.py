@@ -81,7 +81,7 @@ def test_thinking_is_counted_while_it_arrives(conversation: Converse, tmp_path: 
 
 
 @pytest.mark.usefixtures("ignored_interrupts")
-def test_a_second_ctrl_c_leaves_a_turn_that_does_not_end(tmp_path: Path) -> None:
+def test_a_second_ctrl_c_abandons_a_turn_that_does_not_end(tmp_path: Path) -> None:
     never = {"wait": "file", "path": str(tmp_path / "never")}
     piece = {"delta": {"type": "text_delta", "block": 0, "text": "One"}}
     scenario = Scenario.chat(tmp_path, [piece, never], answer_steps("Done."), answers=ANSWERS)
@@ -103,7 +103,7 @@ def test_a_second_ctrl_c_leaves_a_turn_that_does_not_end(tmp_path: Path) -> None
     assert [message["content"][0]["text"] for message in messages] == ["Hi", "One", "And?"]
 
 
-def test_a_daemon_that_cannot_start_is_an_error_and_no_conversation(tmp_path: Path) -> None:
+def test_a_daemon_that_cannot_start_is_an_error(tmp_path: Path) -> None:
     person = Typist("chat", daemon=Scenario(tmp_path, initialize="die").command)
     shown = person.finish(1)
 

@@ -62,7 +62,7 @@ SIZES = [(24, 40), (24, 33), (24, 120), (5, 80), (40, 80)]
     [*((Screen, to) for to in [*SIZES, (5, 40)]), *((CuttingScreen, to) for to in SIZES)],
     ids=str,
 )
-def test_each_word_of_a_paragraph_is_there_once(
+def test_each_word_of_a_paragraph_is_printed_once(
     tmp_path: Path, kind: type[Screen], to: tuple[int, int]
 ) -> None:
     text = "Before it.\n\n" + " ".join(FIRST)
@@ -72,7 +72,7 @@ def test_each_word_of_a_paragraph_is_there_once(
     assert "".join("".join(screen.rows).split()) == "".join(["Beforeit.", *FIRST, *LAST, "Afterit."])
 
 
-def test_the_rest_of_a_code_block_stays_code(tmp_path: Path) -> None:
+def test_the_rest_of_a_code_block_is_rendered_as_code(tmp_path: Path) -> None:
     code = "".join(f"call_{number}(" + "x" * 60 + ")\n" for number in range(5))
     screen = resized(tmp_path, f"```py\n{code}last", "_line()\n# not a title\n```\n\nAfter *it*.\n", (24, 40))
 
@@ -90,7 +90,7 @@ def test_short_rows_are_redrawn_in_the_new_width(tmp_path: Path) -> None:
     assert rows == ["• one", "• two and more words than the", "new width has room for"]
 
 
-def test_a_terminal_that_erases_nothing_gets_each_row_once(tmp_path: Path) -> None:
+def test_each_row_is_printed_once_if_rows_cannot_be_erased(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, answer_steps("Some *words*", " in\n", "two lines.\n\nEnd.\n"))
     command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(scenario.command), "chat", "Hi"]
     code, output = Terminal(["env", "TERM=dumb", *command]).finish()
