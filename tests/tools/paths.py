@@ -224,7 +224,7 @@ async def record_cold_token(recorder: Recorder, home: Path) -> CalledPath:
         adapter = CopilotAdapter("copilot", config, http)
         try:
             token = recorder.start()
-            bearer, _ = await adapter.account.bearer()
+            bearer, _ = await adapter.account.get_bearer()
             recorder.stop()
             assert bearer.exchanged is not None
         finally:

@@ -37,10 +37,10 @@ UsageEvent WarningEvent as_tool_definitions merge_deltas
 """
 
 ADAPTERS_BASE = """
-Account Adapter AuthMethod AuthState AuthStatus Capabilities CapabilitySource ChangesCapabilities ChatModel
-ChatTraits ChecksSetup ClientInfo EditsInline Environment IdentifiesClient KnowsModels OnAuthChange OnDelta
-OnPrompt ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values environment_of_process events_of
-read_options resolve
+Account Adapter AuthMethod AuthState AuthStatus CachesModels Capabilities CapabilitySource
+ChangesCapabilities ChatModel ChatTraits ChecksSetup ClientInfo EditsInline Environment IdentifiesClient
+OnAuthChange OnDelta OnPrompt ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values
+environment_of_process events_of read_options resolve
 """
 
 ADAPTERS_HTTP_HOOKS = "HttpAdapter Outcome"

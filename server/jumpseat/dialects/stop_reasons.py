@@ -72,7 +72,7 @@ def stop_reason_of(word: str) -> StopReason | None:
     return STOP_REASONS.get(word.lower())
 
 
-def choose_reported(known: str | None, word: Any) -> str | None:
+def choose_stop_reason(known: str | None, word: Any) -> str | None:
     """Return the stop reason to report if an answer has two: one for a truncated answer wins.
 
     Args:

@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 
 from jumpseat.adapters.base import Replan, events_of
-from jumpseat.adapters.base.chat_model import unfinished_answer
+from jumpseat.adapters.base.chat_model import unfinished_answer_error
 from jumpseat.chat import (
     BLOCK_EVENTS,
     ChatError,
@@ -104,7 +104,7 @@ class Attempts:
                 self._sink.send(event)
                 # Apply backpressure: do not read from the provider while the client is not reading.
                 await self._sink.wait_until_ready()
-        raise unfinished_answer(self._target.provider)
+        raise unfinished_answer_error(self._target.provider)
 
     def _warn(self, warning: WarningEvent) -> None:
         """Send a warning unless the turn already sent it, because each attempt repeats its warnings."""

@@ -73,7 +73,7 @@ class ControlConnection:
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().sock_sendall(self._socket, encode(message))
 
-    async def wait_for_end(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Wait until the client closes its end or sends data, which it must no longer do."""
         with contextlib.suppress(OSError):
             await self._read_some(1)

@@ -95,7 +95,7 @@ class AttachedClient:
         streams = connection.take_descriptors()
 
         async def follow() -> None:
-            await connection.wait_for_end()
+            await connection.wait_until_ended()
             self.stop.set()
 
         following = asyncio.create_task(follow())

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from jumpseat.adapters.base import Adapter, KnowsModels
+from jumpseat.adapters.base import Adapter, CachesModels
 from jumpseat.adapters.base.optional import SharesModels
 from jumpseat.chat import ConnectionError, ModelInfo
 from jumpseat.config import ProviderConfig
@@ -81,9 +81,9 @@ class ModelLists:
             made: its adapter, if it has been created.
         """
         rows = self._lists.get(provider)
-        if rows is not None or made is None or not isinstance(made, KnowsModels):
+        if rows is not None or made is None or not isinstance(made, CachesModels):
             return rows
-        received = made.heard_models()
+        received = made.cached_models()
         if not received:
             return None
         before = self._received.get(provider)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jumpseat.adapters.base import Adapter, KnowsModels
+from jumpseat.adapters.base import Adapter, CachesModels
 from jumpseat.chat import ModelInfo, RequestError
 from jumpseat.config.suggestions import nearest
 from jumpseat.providers.default_choice import ensure_default_provider, no_default_error
@@ -109,7 +109,7 @@ async def _find_provider(registry: Registry, model: str | None) -> str:
 async def _find_default_model(registry: Registry, provider: str, adapter: Adapter, *, offline: bool) -> str:
     table = registry.table(provider)
     model = table.default_model or _find_known_default(adapter) or next(iter(table.model_names), None)
-    if model is None and isinstance(adapter, KnowsModels):
+    if model is None and isinstance(adapter, CachesModels):
         if offline:
             return ""
         model = await adapter.find_default_model()
@@ -124,7 +124,7 @@ async def _find_default_model(registry: Registry, provider: str, adapter: Adapte
 
 def _find_known_default(adapter: Adapter) -> str | None:
     """Return the adapter's own default model, if it is known without a request."""
-    received = adapter.heard_models() if isinstance(adapter, KnowsModels) else ()
+    received = adapter.cached_models() if isinstance(adapter, CachesModels) else ()
     return adapter.traits.default_model or next((row.model for row in received if row.is_default), None)
 
 

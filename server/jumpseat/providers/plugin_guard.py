@@ -37,12 +37,12 @@ _ASYNC_METHODS = (
     "sign_in",
     "sign_out",
     "accept_terms",
-    "files_changed",
+    "handle_file_change",
 )
 
 # The daemon also calls these methods for the chats of other providers. After a defect it uses these values.
 _QUERIES: Mapping[str, Any] = {
-    "heard_models": (),
+    "cached_models": (),
     "inline_output": None,
     "max_context_tokens": None,
     "check": (),

@@ -213,7 +213,7 @@ class Registry:
                 # Notify at the first poll too, because the file may have changed since the adapter read it.
                 if known.get(provider) != stamps:
                     try:
-                        await account.files_changed()
+                        await account.handle_file_change()
                     except Exception:
                         logger.exception("%s could not read its changed files", provider)
                 known[provider] = stamps

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumpseat.dialects.stop_reasons import STOP_REASONS, choose_reported
+from jumpseat.dialects.stop_reasons import STOP_REASONS, choose_stop_reason
 from jumpseat.testing.answers.anthropic_messages import Words, message_stream
 from tests.unit.dialects.anthropic_messages import answers as messages
 from tests.unit.dialects.chat_completions import answers as chat
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.requirement("2:stop-reason-twice")
     ],
 )
 def test_the_word_that_reports_a_cut_off_answer_counts(one, other, counts):
-    assert choose_reported(one, other) == counts
+    assert choose_stop_reason(one, other) == counts
 
 
 def test_the_words_are_in_lower_case():

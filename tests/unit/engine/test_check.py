@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Capabilities, KnowsModels
+from jumpseat.adapters.base import CachesModels, Capabilities
 from jumpseat.chat import Message, Problem, TextBlock, ToolResultBlock, ToolUseBlock
 from jumpseat.engine import TokenMemory, check_turn, to_finding
 from tests.unit.scripted import ScriptedAdapter, ask, registry_of
@@ -14,10 +14,10 @@ from tests.unit.scripted import ScriptedAdapter, ask, registry_of
 pytestmark = pytest.mark.requirement("5:transcript-check")
 
 
-class Asking(ScriptedAdapter, KnowsModels):
+class Asking(ScriptedAdapter, CachesModels):
     """Has a default model that only a request reveals."""
 
-    def heard_models(self) -> tuple[()]:
+    def cached_models(self) -> tuple[()]:
         return ()
 
     async def find_default_model(self) -> str:

@@ -11,9 +11,9 @@ import pytest
 from jumpseat.adapters.base import (
     Account,
     Adapter,
+    CachesModels,
     ChecksSetup,
     EditsInline,
-    KnowsModels,
 )
 from jumpseat.adapters.base.optional import ChecksHosts, SharesModels
 from jumpseat.chat import ChatError, ConfigError, ProtocolError, RateLimitError
@@ -90,7 +90,7 @@ NETWORK_DEFECTS = [
 ]
 NETWORK_DEFECT_IDS = ["raises", "ends the process", "is not async"]
 KNOWS_MODELS = """
-    def heard_models(self):
+    def cached_models(self):
         return ()
     async def find_default_model(self):
         return None
@@ -160,7 +160,7 @@ async def test_files_of_a_failing_watch_list_are_not_watched(
     [
         ("inline_output", ("a",), None),
         ("max_context_tokens", ("m",), None),
-        ("heard_models", (), ()),
+        ("cached_models", (), ()),
         ("check", (), ()),
     ],
 )
@@ -220,7 +220,7 @@ def methods_of(*parts: type) -> set[str]:
 
 
 def test_each_method_of_the_interface_is_guarded(install: Install) -> None:
-    optional = methods_of(KnowsModels, SharesModels, EditsInline, ChecksSetup, ChecksHosts)
+    optional = methods_of(CachesModels, SharesModels, EditsInline, ChecksSetup, ChecksHosts)
     defined = "".join(f"    def {name}(self, *_): pass\n" for name in sorted(optional))
     install(OWN_ACCOUNT + defined)
     adapter = registry().adapter("mine")

@@ -56,9 +56,9 @@ class AnthropicAdapter(EndpointAdapter):
             ChatError: the request failed.
         """
         path = f"{self._route.path}/count_tokens"
-        return await self._counted_tokens(path, self._route.body_to_count(request), request.model)
+        return await self._fetch_token_count(path, self._route.body_to_count(request), request.model)
 
-    async def _listed_models(self) -> list[ModelInfo]:
+    async def _fetch_models(self) -> list[ModelInfo]:
         rows: list[Any] = []
         after = ""
         for _ in range(MAX_PAGES):

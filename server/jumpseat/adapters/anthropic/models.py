@@ -44,17 +44,17 @@ def _with_row(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
         max_context_tokens=context,
         max_prompt_tokens=limit_in(row.get("max_input_tokens")) or model.max_prompt_tokens,
         max_output_tokens=limit_in(row.get("max_tokens")) or model.max_output_tokens,
-        supports_vision=_either(read_supported(row, "image_input"), model.supports_vision),
-        supports_thinking=_either(read_supported(row, "thinking"), model.supports_thinking),
-        supports_json=_either(read_supported(row, "structured_outputs"), model.supports_json),
-        thinking_levels=_levels(row) or model.thinking_levels,
+        supports_vision=_prefer_stated(read_supported(row, "image_input"), model.supports_vision),
+        supports_thinking=_prefer_stated(read_supported(row, "thinking"), model.supports_thinking),
+        supports_json=_prefer_stated(read_supported(row, "structured_outputs"), model.supports_json),
+        thinking_levels=_read_levels(row) or model.thinking_levels,
         deprecated=model.deprecated or lifecycle in ("deprecated", "retired"),
         picker_enabled=model.picker_enabled and lifecycle != "retired",
         messages=[f"It will be retired at {retires}."] if isinstance(retires, str) else model.messages,
     )
 
 
-def _levels(row: Mapping[str, Any]) -> list[str] | None:
+def _read_levels(row: Mapping[str, Any]) -> list[str] | None:
     if not read_supported(row, "thinking"):
         return None
     if read_supported(row, "thinking", "types", "adaptive"):
@@ -65,5 +65,5 @@ def _levels(row: Mapping[str, Any]) -> list[str] | None:
     return ["off", *levels] if off else levels
 
 
-def _either(stated: bool | None, otherwise: bool | None) -> bool | None:
+def _prefer_stated(stated: bool | None, otherwise: bool | None) -> bool | None:
     return otherwise if stated is None else stated

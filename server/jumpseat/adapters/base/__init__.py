@@ -17,12 +17,12 @@ from jumpseat.adapters.base.capabilities import Capabilities, CapabilitySource
 from jumpseat.adapters.base.chat_model import ChatModel, OnDelta, events_of
 from jumpseat.adapters.base.interface import Adapter
 from jumpseat.adapters.base.optional import (
+    CachesModels,
     ChangesCapabilities,
     ChecksSetup,
     ClientInfo,
     EditsInline,
     IdentifiesClient,
-    KnowsModels,
 )
 from jumpseat.adapters.base.options import read_options
 from jumpseat.adapters.base.replan import Replan
@@ -37,6 +37,7 @@ __all__ = [
     "AuthMethod",
     "AuthState",
     "AuthStatus",
+    "CachesModels",
     "Capabilities",
     "CapabilitySource",
     "ChangesCapabilities",
@@ -47,7 +48,6 @@ __all__ = [
     "EditsInline",
     "Environment",
     "IdentifiesClient",
-    "KnowsModels",
     "OnAuthChange",
     "OnDelta",
     "OnPrompt",

@@ -106,7 +106,7 @@ class Account:
             ChatError: the sign-in failed or was denied.
             ConfigError: this provider has no sign-in.
         """
-        return await self._unchanged()
+        return await self._check_not_required()
 
     async def sign_out(self) -> AuthStatus:
         """Delete the credential that `sign_in` stored.
@@ -114,7 +114,7 @@ class Account:
         Raises:
             ConfigError: this provider has no sign-in.
         """
-        return await self._unchanged()
+        return await self._check_not_required()
 
     async def accept_terms(self, model: str) -> ModelInfo:
         """Accept a model's terms for the account, and return the model's new entry.
@@ -126,10 +126,10 @@ class Account:
         raise RequestError(f"{self._provider} has no model terms to accept.", provider=self._provider)
 
     def watched_files(self) -> list[Path]:
-        """Return files that other processes may change; `files_changed` is called when they do."""
+        """Return files that other processes may change; `handle_file_change` is called when they do."""
         return []
 
-    async def files_changed(self) -> None:
+    async def handle_file_change(self) -> None:
         """Handle a change of one of `watched_files`."""
 
     def report(self, status: AuthStatus) -> None:
@@ -137,23 +137,23 @@ class Account:
         if self.on_auth_change is not None:
             self.on_auth_change(status)
 
-    async def _unchanged(self) -> AuthStatus:
+    async def _check_not_required(self) -> AuthStatus:
         status = await self.auth_status()
         if status.state == "not_required":
             return status
-        raise self._no_sign_in()
+        raise self._no_sign_in_error()
 
-    def _no_sign_in(self) -> ConfigError:
+    def _no_sign_in_error(self) -> ConfigError:
         """Return the error for a provider without a sign-in."""
         name = self._provider
         return ConfigError(
             f"There is no sign-in to {name}: its key is set in the configuration.",
             provider=name,
-            hint=f"Run `jumpseat keys set {name}`, or set providers.{name}.api_key in {self._configured_in}, "
+            hint=f"Run `jumpseat keys set {name}`, or set providers.{name}.api_key in {self._table_file}, "
             'to "env:NAME" for example.',
         )
 
     @property
-    def _configured_in(self) -> str:
+    def _table_file(self) -> str:
         """The file with the provider's table, for hints."""
         return "the configuration file"

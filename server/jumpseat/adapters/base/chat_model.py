@@ -110,7 +110,7 @@ class ChatModel:
                         if inspect.isawaitable(result):
                             await result
             if fold.stop_reason is None:
-                raise unfinished_answer(self.provider_name)
+                raise unfinished_answer_error(self.provider_name)
         except Replan as replan:
             raise _with_partial(replan.error, fold) from replan
         except ChatError as error:
@@ -119,7 +119,7 @@ class ChatModel:
         return fold.response()
 
 
-def unfinished_answer(provider: str) -> ProtocolError:
+def unfinished_answer_error(provider: str) -> ProtocolError:
     """Return the error for an attempt whose events end without a `DoneEvent`."""
     return ProtocolError(f"{provider} ended its answer without a stop reason.", provider=provider)
 

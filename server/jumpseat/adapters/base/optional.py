@@ -34,15 +34,15 @@ class ChangesCapabilities(Protocol):
 
 
 @runtime_checkable
-class KnowsModels(Protocol):
+class CachesModels(Protocol):
     """An adapter that reads the account's models, including the default one, for its own chats."""
 
-    def heard_models(self) -> Sequence[ModelInfo]:
+    def cached_models(self) -> Sequence[ModelInfo]:
         """Return the list as last read, the same object until the next read; empty before the first."""
         ...
 
     async def find_default_model(self) -> str | None:
-        """Return the account's default model, reading the list if no entry of `heard_models` is marked.
+        """Return the account's default model, reading the list if no entry of `cached_models` is marked.
 
         Raises:
             ChatError: the list could not be read.

@@ -23,7 +23,7 @@ class StartBudget:
         self._clock = clock
         self._starts: deque[float] = deque(maxlen=MAX_STARTS)
 
-    def take(self, provider: str | None, what: str, end: str | None) -> None:
+    def count(self, provider: str | None, what: str, end: str | None) -> None:
         """Count a start.
 
         Args:

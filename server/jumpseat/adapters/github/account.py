@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 import jumpseat
 from jumpseat.adapters.base.account import Quota
-from jumpseat.adapters.github.errors import error_from_github, no_json
+from jumpseat.adapters.github.errors import error_from_github, not_json_error
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.chat import ConnectionError, RequestError
 from jumpseat.dialects.loose_values import moment_in
@@ -72,9 +72,9 @@ async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, 
     try:
         body = answer.json()
     except ValueError:
-        raise no_json(hosts) from None
+        raise not_json_error(hosts) from None
     if not isinstance(body, dict):
-        raise no_json(hosts)
+        raise not_json_error(hosts)
     return read_account(body)
 
 
@@ -122,15 +122,15 @@ def read_account(body: Mapping[str, Any]) -> AccountFacts:
         chat_enabled=chat if isinstance(chat, bool) else None,
         endpoint=_text(endpoints.get("api")),
         organizations=tuple(dict.fromkeys(name for name in organizations if name)),
-        quotas=tuple(_quotas(body)),
+        quotas=tuple(_read_quotas(body)),
     )
 
 
-def _quotas(body: Mapping[str, Any]) -> list[Quota]:
+def _read_quotas(body: Mapping[str, Any]) -> list[Quota]:
     reset = moment_in(body.get("quota_reset_date_utc")) or moment_in(body.get("quota_reset_date"))
     snapshots = _table(body.get("quota_snapshots"))
     if snapshots:
-        return [_snapshot(name, _table(row), reset) for name, row in snapshots.items() if _table(row)]
+        return [_read_snapshot(name, _table(row), reset) for name, row in snapshots.items() if _table(row)]
     # The older form of the free plan has totals in one table and remaining amounts in another.
     totals, left = _table(body.get("monthly_quotas")), _table(body.get("limited_user_quotas"))
     reset = moment_in(body.get("limited_user_reset_date")) or reset
@@ -154,7 +154,7 @@ def _quotas(body: Mapping[str, Any]) -> list[Quota]:
     return quotas
 
 
-def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quota:
+def _read_snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quota:
     entitlement = _number(row.get("entitlement"))
     unlimited = row.get("unlimited") is True or entitlement == -1
     remaining = _number(row.get("quota_remaining"))
@@ -212,7 +212,7 @@ def _has_older_name(header: str) -> bool:
     return header.lower().removeprefix(SNAPSHOT_HEADER) in _OLDER_NAMES
 
 
-def merged_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota]:
+def merge_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota]:
     """Return the earlier quotas in their order, with updated values, followed by the new ones."""
     fresh = {quota.name: quota for quota in after}
     kept = [fresh.pop(quota.name, quota) for quota in before]
@@ -222,17 +222,17 @@ def merged_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota
 def crossed_thresholds(before: Sequence[Quota], after: Sequence[Quota]) -> list[tuple[Quota, float]]:
     """Return the quotas that have passed one of `THRESHOLDS`, each with the highest threshold passed."""
     # Treat a new quota as unused before, so that one that is already used up is reported too.
-    used_before = {quota.name: _used(quota) for quota in before}
+    used_before = {quota.name: _used_percent(quota) for quota in before}
     crossed = []
     for quota in after:
-        was, now = used_before.get(quota.name, 0.0), _used(quota)
+        was, now = used_before.get(quota.name, 0.0), _used_percent(quota)
         passed = [threshold for threshold in THRESHOLDS if was < threshold <= now]
         if passed:
             crossed.append((quota, passed[-1]))
     return crossed
 
 
-def _used(quota: Quota) -> float:
+def _used_percent(quota: Quota) -> float:
     return 0.0 if quota.unlimited else 100.0 - quota.percent_remaining
 
 

@@ -70,7 +70,7 @@ def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: 
     """
     error = error_from_github(answer, hosts, url=url, source=source)
     if isinstance(error, AuthorizationError) and _refuses_the_kind(answer):
-        return _as(error, ExchangeClosedError, error.message, error.hint)
+        return _convert(error, ExchangeClosedError, error.message, error.hint)
     return error
 
 
@@ -98,7 +98,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
     base = error_from_response(answer.status, answer.headers, answer.body, provider=hosts.provider, url=url)
     details = body.get("error_details")
     if answer.status == 401:
-        return _as(
+        return _convert(
             base,
             AuthenticationError,
             f"{hosts.authority} does not accept the sign-in from {source}: it was revoked or has expired.",
@@ -107,11 +107,11 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
     message = body.get("message")
     if answer.status in (403, 429) and isinstance(message, str) and _API_LIMIT.search(message):
         words = clean_message(message)
-        return _as(base, RateLimitError, f"{hosts.authority} limits requests: {words}", None)
+        return _convert(base, RateLimitError, f"{hosts.authority} limits requests: {words}", None)
     if isinstance(details, dict):
-        return _no_access(base, details, hosts)
+        return _no_access_error(base, details, hosts)
     if answer.status == 404:
-        return _as(
+        return _convert(
             base,
             AuthorizationError,
             f"{hosts.authority} has no Copilot for the sign-in from {source}.",
@@ -119,18 +119,18 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
             f"`{hosts.login_command}`.",
         )
     if _refuses_personal_tokens(answer):
-        return _as(
+        return _convert(
             base,
             AuthorizationError,
             f"{hosts.authority} does not accept a personal access token from {source} here.",
             f'Give the token the permission "Copilot Requests", or run `{hosts.login_command}`.',
         )
     if answer.status == 403:
-        return _as(base, AuthorizationError, _sentence(base.message), _NO_SEAT.format(site=hosts.github))
+        return _convert(base, AuthorizationError, _sentence(base.message), _NO_SEAT.format(site=hosts.github))
     return base
 
 
-def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> AuthenticationError:
+def not_signed_in_error(hosts: GitHubHosts, notes: Sequence[str] = ()) -> AuthenticationError:
     """Return the error for a provider without a sign-in.
 
     Args:
@@ -144,7 +144,7 @@ def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> Authenticati
     )
 
 
-def no_json(hosts: GitHubHosts) -> ProtocolError:
+def not_json_error(hosts: GitHubHosts) -> ProtocolError:
     """Return the error for a response with status 200 that does not come from GitHub."""
     return ProtocolError(
         f"{hosts.authority} sent an answer that does not come from GitHub.",
@@ -153,20 +153,20 @@ def no_json(hosts: GitHubHosts) -> ProtocolError:
     )
 
 
-def _no_access(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> ChatError:
+def _no_access_error(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> ChatError:
     notification = details.get("notification_id")
     notification = notification if isinstance(notification, str) else ""
     words = details.get("message") or details.get("title")
     message = clean_message(words) if isinstance(words, str) else ""
     base.provider_code = notification or base.provider_code
     if notification == "server_error":
-        return _as(base, ServerError, _sentence(message or f"{hosts.authority} failed"), None)
+        return _convert(base, ServerError, _sentence(message or f"{hosts.authority} failed"), None)
     template = _ASK_SUPPORT if notification in _FOR_SUPPORT else _HINTS.get(notification, _NO_SEAT)
     hint = template.format(site=hosts.github, login=hosts.login_command)
     page = _own_page(details.get("url"), hosts)
     if page is not None:
         hint = f"{hint} GitHub's page about it: {page}"
-    return _as(base, AuthorizationError, _sentence(message or "This account may not use Copilot"), hint)
+    return _convert(base, AuthorizationError, _sentence(message or "This account may not use Copilot"), hint)
 
 
 def _own_page(url: object, hosts: GitHubHosts) -> str | None:
@@ -182,7 +182,7 @@ def _own_page(url: object, hosts: GitHubHosts) -> str | None:
     return url if legal and parts.netloc == hosts.authority else None
 
 
-def _as(base: ChatError, kind: type[ChatError], message: str, hint: str | None) -> ChatError:
+def _convert(base: ChatError, kind: type[ChatError], message: str, hint: str | None) -> ChatError:
     return kind(
         _sentence(message),
         status_code=base.status_code,

@@ -85,7 +85,7 @@ class GitHubHosts:
         """
         if self.copilot_is_configured or not isinstance(endpoint, str) or not endpoint:
             return self.copilot
-        parts = _legal(endpoint)
+        parts = _split_allowed(endpoint)
         own = {urlsplit(url).netloc for url in (self.copilot, self.api, self.github)}
         if parts is None or not any(_is_part_of(home, parts) for home in {self.authority, *own}):
             host = parts.netloc if parts is not None else "an invalid address"
@@ -121,7 +121,7 @@ def github_hosts(
         ConfigError: one of the values is not a host or URL that may receive a credential.
     """
     name = host.strip().lower().removeprefix("https://").rstrip("/")
-    if not _HOST.fullmatch(name) or _legal(f"https://{name}") is None:
+    if not _HOST.fullmatch(name) or _split_allowed(f"https://{name}") is None:
         raise ConfigError(
             f"providers.{provider}.host is not a host name.",
             provider=provider,
@@ -140,18 +140,18 @@ def github_hosts(
     return GitHubHosts(
         provider=provider,
         authority=name,
-        github=_checked(github_url, github, f"providers.{provider}.github_url", provider),
-        api=_checked(api_url, api, f"providers.{provider}.api_url", provider),
-        copilot=_checked(copilot_url, copilot, f"providers.{provider}.copilot_url", provider),
+        github=_validate(github_url, github, f"providers.{provider}.github_url", provider),
+        api=_validate(api_url, api, f"providers.{provider}.api_url", provider),
+        copilot=_validate(copilot_url, copilot, f"providers.{provider}.copilot_url", provider),
         copilot_is_configured=copilot_url is not None,
         is_the_users_own=is_the_users_own,
     )
 
 
-def _checked(url: str | None, default: str, key: str, provider: str) -> str:
+def _validate(url: str | None, default: str, key: str, provider: str) -> str:
     if url is None:
         return default
-    parts = _legal(url)
+    parts = _split_allowed(url)
     if parts is None:
         raise ConfigError(
             f"{key} is not an address that a credential may be sent to.",
@@ -162,7 +162,7 @@ def _checked(url: str | None, default: str, key: str, provider: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
 
 
-def _legal(url: str) -> SplitResult | None:
+def _split_allowed(url: str) -> SplitResult | None:
     """Split a URL that may receive a credential, with its host in lower case; return None for others."""
     try:
         parts = urlsplit(url)

@@ -42,7 +42,7 @@ class KeyAccount(Account):
         if self._config.api_key is None:
             if not self._needs_key():
                 return AuthStatus(provider=self._provider, state="not_required")
-            message = f"{self._provider} has no key. {self._no_sign_in().hint}"
+            message = f"{self._provider} has no key. {self._no_sign_in_error().hint}"
             return AuthStatus(provider=self._provider, state="signed_out", message=message)
         try:
             # A status must not run a command, or prompt for the keyring's password.
@@ -64,5 +64,5 @@ class KeyAccount(Account):
         return AuthStatus(provider=self._provider, state="signed_in")
 
     @property
-    def _configured_in(self) -> str:
-        return str(self._config.origin.file or super()._configured_in)
+    def _table_file(self) -> str:
+        return str(self._config.origin.file or super()._table_file)

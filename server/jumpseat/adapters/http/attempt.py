@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from jumpseat.adapters.base import Replan
-from jumpseat.adapters.http.refusals import unknown_model
+from jumpseat.adapters.http.refusals import unknown_model_error
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import Decoder, ProviderFault
 from jumpseat.dialects.efforts import effort_warning, efforts_after_refusal, nearest_effort
@@ -61,17 +61,17 @@ class Route(ABC):
     def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
             learned = self._learn(request, body, fault, error)
-            return learned or unknown_model(fault, error, self._provider, request.model) or error
+            return learned or unknown_model_error(fault, error, self._provider, request.model) or error
 
         return refine
 
-    def _refused_by(self, model: str) -> frozenset[str]:
+    def _refused_parameters(self, model: str) -> frozenset[str]:
         """Return the parameters that the endpoint has refused for a model; a member is dotted."""
         return self._refused.get(model, frozenset())
 
     def _remember(self, model: str, name: str, error: ChatError) -> Replan:
         """Omit a parameter from this model's requests from now on."""
-        self._refused[model] = self._refused_by(model) | {name}
+        self._refused[model] = self._refused_parameters(model) | {name}
         return Replan(f"refused_parameter:{name}", error)
 
     def _efforts_of(self, model: str) -> Collection[str]:
@@ -98,7 +98,7 @@ class Route(ABC):
         self._efforts[model] = efforts
         return Replan(f"refused_effort:{effort}", error)
 
-    def _without_refused(
+    def _omit_refused(
         self,
         model: str,
         body: Mapping[str, Any],
@@ -115,7 +115,7 @@ class Route(ABC):
             silent: parameters to remove without a warning.
         """
         reasons = {name: f"{model} {reason}" for name, reason in (unsupported or {}).items()}
-        reasons |= dict.fromkeys(self._refused_by(model), f"{self._provider} refuses it for {model}")
+        reasons |= dict.fromkeys(self._refused_parameters(model), f"{self._provider} refuses it for {model}")
         names = [name for name in sorted(reasons) if omit(body, [name]) != body]
         warnings = [dropped_parameter_warning(name, reasons[name]) for name in names if name not in silent]
         return omit(body, names), warnings

@@ -224,13 +224,13 @@ class EndpointAdapter(Adapter):
         if not self._has_list:
             return None
         try:
-            return await self._listed_models()
+            return await self._fetch_models()
         except RequestError as error:
             if self._config.models and error.status_code in (404, 405):
                 return None
             raise
 
-    async def _listed_models(self) -> list[ModelInfo]:
+    async def _fetch_models(self) -> list[ModelInfo]:
         """Fetch the endpoint's models, in OpenAI's shape; providers with another list override this.
 
         Raises:
@@ -309,11 +309,11 @@ class EndpointAdapter(Adapter):
         """Request a list and return the response, which sessions share."""
 
         async def ask(http: HttpClient, call: HttpCall, *, provider: str) -> Any:
-            return await self._shared_answer(path, call)
+            return await self._fetch_shared(path, call)
 
         return await self._fetch(ask, "GET", path)
 
-    async def _shared_answer(self, name: str, call: HttpCall) -> Any:
+    async def _fetch_shared(self, name: str, call: HttpCall) -> Any:
         """Return the response to a request, shared by the sessions that would send an equal one.
 
         Args:
@@ -331,7 +331,7 @@ class EndpointAdapter(Adapter):
         key = (self._provider, call.method, call.url, headers, body, network, limits)
         return await self._answers.get(name, key, lambda: get_json(self._http, call, provider=self._provider))
 
-    async def _counted_tokens(self, path: str, body: Mapping[str, Any], model: str) -> int:
+    async def _fetch_token_count(self, path: str, body: Mapping[str, Any], model: str) -> int:
         """Return the endpoint's token count of a body; -1 if it does not count tokens.
 
         Args:

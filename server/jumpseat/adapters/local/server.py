@@ -73,14 +73,14 @@ def _serve(order: ServerOrder) -> tuple[ServerReply, object]:
     except ImportError as error:
         return {"engine_error": str(error)}, None
     try:
-        server = xllamacpp.Server(_params(xllamacpp, order))
+        server = xllamacpp.Server(_make_params(xllamacpp, order))
         address = server.listening_address
         return {"address": address, "context_tokens": _context_tokens(address, order["api_key"])}, server
     except Exception as error:
         return {"model_error": str(error)}, None
 
 
-def _params(xllamacpp: Any, order: ServerOrder) -> Any:
+def _make_params(xllamacpp: Any, order: ServerOrder) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = order["model_path"]
     params.model_alias = {order["name"]}

@@ -44,7 +44,7 @@ class SharedServer:
         """The process, if it runs and the model is loaded."""
         return self._server if self._server is not None and self._server.alive else None
 
-    async def started(self, provider: str) -> LocalServer:
+    async def start(self, provider: str) -> LocalServer:
         """Return the process with the model loaded; one load serves all chats that wait for it.
 
         A cancelled chat stops waiting, while the load continues and serves the next one.
@@ -83,7 +83,7 @@ class SharedServer:
     async def _load(self) -> LocalServer:
         last = self._server
         end = f"{last.end}." if last is not None and last.end is not None else None
-        self._starts.take(None, f"The process of the local model {self._name}", end)
+        self._starts.count(None, f"The process of the local model {self._name}", end)
         server = self._server = LocalServer(self._path, self._name, self._variables)
         try:
             await server.start()
@@ -93,7 +93,7 @@ class SharedServer:
         return server
 
 
-def hold_server(environment: Environment, path: Path, name: str) -> Reference[SharedServer]:
+def acquire_server(environment: Environment, path: Path, name: str) -> Reference[SharedServer]:
     """Return the process of a model file for this client, not started yet unless another client uses it.
 
     Args:

@@ -66,15 +66,15 @@ class OllamaAdapter(EndpointAdapter):
         shown = self._shown.get(model)
         return self._configured_num_ctx() or (shown.num_ctx if shown else None)
 
-    async def _listed_models(self) -> list[ModelInfo]:
+    async def _fetch_models(self) -> list[ModelInfo]:
         rows = read_tags(await self._get_json("/api/tags"), self._provider)
         limit = asyncio.Semaphore(PARALLEL_SHOWS)
 
-        async def shown(name: str) -> ModelFacts | None:
+        async def show(name: str) -> ModelFacts | None:
             async with limit:
                 return await self._show(name, again=True)
 
-        facts = await asyncio.gather(*map(shown, rows))
+        facts = await asyncio.gather(*map(show, rows))
         return [
             model_info(name, row, fact, self._provider, num_ctx=self._configured_num_ctx())
             for (name, row), fact in zip(rows.items(), facts, strict=True)
@@ -88,7 +88,7 @@ class OllamaAdapter(EndpointAdapter):
         seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
         try:
             call = await self._requests.call("POST", "/api/show", {"model": model}, model)
-            answer = await self._shared_answer(f"/api/show {model}", replace(call, timeout=seconds))
+            answer = await self._fetch_shared(f"/api/show {model}", replace(call, timeout=seconds))
         except ChatError:
             # The chat's own error is more informative, and a proxy may pass only /api/chat.
             return known
@@ -117,13 +117,13 @@ class OllamaAdapter(EndpointAdapter):
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         shown = await self._show(request.model)
-        request, warnings = self._with_readable_images(request, shown)
+        request, warnings = self._drop_unreadable_images(request, shown)
         if shown is not None and "thinking" in (shown.capabilities or ()):
             request = request.add_thinking_room()
         prepared = await super()._prepare(request, headers)
         return replace(prepared, warnings=[*warnings, *prepared.warnings]) if warnings else prepared
 
-    def _with_readable_images(
+    def _drop_unreadable_images(
         self, request: ChatRequest, shown: ModelFacts | None
     ) -> tuple[ChatRequest, list[WarningEvent]]:
         if shown is None or shown.capabilities is None or "vision" in shown.capabilities:
@@ -161,9 +161,9 @@ class OllamaAdapter(EndpointAdapter):
                 f"Run `ollama signin` where the server runs, or set providers.{self._provider}.api_key."
             )
         elif error.status_code in (404, 405):
-            error.hint = self._hint_at_the_address()
+            error.hint = self._address_hint()
 
-    def _hint_at_the_address(self) -> str:
+    def _address_hint(self) -> str:
         if self._config.url is not None:
             return f"providers.{self._provider}.url must be the whole address, /api/chat included."
         if _PART_OF_A_PATH.search(self._base_url):

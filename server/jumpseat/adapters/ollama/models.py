@@ -78,7 +78,7 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
     return ModelFacts(
         context_length=context,
         fixed_num_ctx=limit_in(int(fixed[1])) if fixed else None,
-        capabilities=_capabilities(answer.get("capabilities")),
+        capabilities=_read_capabilities(answer.get("capabilities")),
         family=family if isinstance(family, str) else None,
         is_remote=is_remote or bool(answer.get("remote_host") or answer.get("remote_model")),
     )
@@ -119,7 +119,7 @@ def model_info(
     """
     can = facts.capabilities if facts else None
     if can is None:
-        can = _capabilities(row.get("capabilities"))
+        can = _read_capabilities(row.get("capabilities"))
     family = (facts.family if facts else None) or mapping_in(row.get("details")).get("family")
     family = family if isinstance(family, str) and family else name
     digest, title = row.get("digest"), row.get("name")
@@ -141,6 +141,6 @@ def model_info(
     )
 
 
-def _capabilities(value: Any) -> frozenset[str] | None:
+def _read_capabilities(value: Any) -> frozenset[str] | None:
     # Servers before 0.6.4 do not send capabilities, so an empty list means unknown.
     return frozenset(texts_in(value)) or None

@@ -49,4 +49,4 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         """
         body = self._route.prepare(request).body
         counted = {name: value for name, value in body.items() if name in _COUNTED}
-        return await self._counted_tokens(f"{self._route.path}/input_tokens", counted, request.model)
+        return await self._fetch_token_count(f"{self._route.path}/input_tokens", counted, request.model)

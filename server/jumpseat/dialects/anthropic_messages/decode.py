@@ -32,7 +32,7 @@ from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import clean_message, error_from_fault, read_fault
-from jumpseat.dialects.stop_reasons import choose_reported, stop_reason_of
+from jumpseat.dialects.stop_reasons import choose_stop_reason, stop_reason_of
 
 _TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
 _OWN_KEYS = frozenset({"type", "id", "name", "input"})
@@ -277,7 +277,7 @@ class AnthropicMessagesDecoder:
                 self._blocks.add_block(_join_other_block(kind, opened))
 
     def _decode_end(self, delta: Mapping[str, Any], usage: Any) -> None:
-        self._stop_reason = choose_reported(self._stop_reason, delta.get("stop_reason"))
+        self._stop_reason = choose_stop_reason(self._stop_reason, delta.get("stop_reason"))
         self._stop_details = mapping_in(delta.get("stop_details")) or self._stop_details
         self._usage.add(usage)
         usage_so_far = self._usage.usage

@@ -34,7 +34,7 @@ from jumpseat.dialects.generated import ExecutedTools, generated_image, image_ur
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import clean_message, error_from_fault, read_fault
-from jumpseat.dialects.stop_reasons import choose_reported
+from jumpseat.dialects.stop_reasons import choose_stop_reason
 
 IMAGE_OPAQUE = write_opaque({"field": "images"})
 """The opaque data of an image that must be sent back in the message field in which OpenRouter sends it."""
@@ -183,7 +183,7 @@ class ChatCompletionsDecoder:
             self._send_usage()
 
     def _decode_stop_reason(self, reason: str) -> None:
-        self._finish_reason = choose_reported(self._finish_reason, reason)
+        self._finish_reason = choose_stop_reason(self._finish_reason, reason)
         if reason.lower() in FAILED_REASONS:
             self._failure = ServerError(
                 f"{self._provider} failed during its answer: {clean_message(reason)}.",

@@ -132,10 +132,10 @@ class OutputItems:
             self._finish(item, fields)
         for item in self._items:
             if self.lossy and not item.done:
-                raise self._lost()
+                raise self._lost_text_error()
             self._finish(item, {})
 
-    def _lost(self) -> ProtocolError:
+    def _lost_text_error(self) -> ProtocolError:
         return ProtocolError(
             f"{self._provider} sent an unreadable event, so a part of its answer is missing.",
             provider=self._provider,
@@ -165,7 +165,7 @@ class OutputItems:
         if whole.startswith(received):
             self.add(item, slot, whole[len(received) :])
         elif self.lossy:
-            raise self._lost()
+            raise self._lost_text_error()
 
     def _finish(self, item: Item, fields: Mapping[str, Any]) -> None:
         if item.done:

@@ -47,7 +47,7 @@ async def main(origin: str, directory: Path, rounds: int) -> None:
         if credential is not None:
             clock.skipped += 100.0
             await tokens.refuse(credential)
-        credential = await tokens.bearer()
+        credential = await tokens.get_bearer()
         print(credential.token.reveal(), flush=True)
     await tokens.aclose()
     await http.aclose()

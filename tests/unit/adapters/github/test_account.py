@@ -11,7 +11,7 @@ from jumpseat.adapters.base.account import Quota
 from jumpseat.adapters.github.account import (
     crossed_thresholds,
     fetch_account,
-    merged_quotas,
+    merge_quotas,
     quotas_from_headers,
     read_account,
 )
@@ -184,7 +184,7 @@ def test_each_threshold_is_reported_once(before: float | None, after: float, cro
 
 
 def test_new_quotas_replace_known_ones_in_place() -> None:
-    merged = merged_quotas([quota("a", 50), quota("b", 60)], [quota("c", 1), quota("a", 40)])
+    merged = merge_quotas([quota("a", 50), quota("b", 60)], [quota("c", 1), quota("a", 40)])
 
     assert [(each.name, each.percent_remaining) for each in merged] == [("a", 40), ("b", 60), ("c", 1)]
 

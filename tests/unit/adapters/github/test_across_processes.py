@@ -101,7 +101,7 @@ async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
         assert holder.stdin is not None
         holder.stdin.write(b"go\n")
         await upstream.wait_for_request()
-        waiting = asyncio.ensure_future(tokens.bearer())
+        waiting = asyncio.ensure_future(tokens.get_bearer())
         done, _ = await asyncio.wait({waiting}, timeout=0.3)
         assert not done
         assert len(upstream.requests) == 1, "the lock is held"
@@ -137,7 +137,7 @@ async def test_a_daemon_stopped_during_an_exchange_delays_others_only_by_seconds
         holder.send_signal(signal.SIGSTOP)
 
         async with asyncio.timeout(2 * shared_token.SPREAD_SECONDS):
-            found = await asyncio.gather(*(tokens.bearer() for tokens in others))
+            found = await asyncio.gather(*(tokens.get_bearer() for tokens in others))
 
     assert {each.token.reveal() for each in found} == {"tid=canary2;x=1"}
     assert len(upstream.requests) == 2

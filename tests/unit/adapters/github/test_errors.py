@@ -11,7 +11,7 @@ from jumpseat.adapters.github.errors import (
     ExchangeClosedError,
     error_from_github,
     exchange_error,
-    not_signed_in,
+    not_signed_in_error,
 )
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.chat import (
@@ -187,7 +187,7 @@ def test_a_refusal_without_details_has_a_hint(details: dict[str, Any]) -> None:
 
 
 def test_a_missing_sign_in_is_an_error_with_a_hint() -> None:
-    found = not_signed_in(HOSTS, ["A note.", "Another."])
+    found = not_signed_in_error(HOSTS, ["A note.", "Another."])
 
     assert found.message == "No account is signed in to github.com. A note. Another."
     assert "jumpseat login" in (found.hint or "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumpseat.adapters.http.refusals import refused_parameter
+from jumpseat.adapters.http.refusals import find_refused_parameter
 from jumpseat.chat import ConnectionError, RequestError
 from jumpseat.dialects import ProviderFault
 
@@ -70,7 +70,7 @@ def unsupported(*names, provider="openai", model="gpt-4o"):
 
 
 def refused(fault, body, status=400):
-    return refused_parameter(fault, RequestError("x", status_code=status), body, ESSENTIAL)
+    return find_refused_parameter(fault, RequestError("x", status_code=status), body, ESSENTIAL)
 
 
 @pytest.mark.requirement("chat:refused-parameter")
@@ -190,4 +190,6 @@ def test_only_the_unessential_member_is_dropped():
 
 def test_only_errors_of_refused_requests_are_examined():
     assert refused(unsupported("seed"), CHAT, status=500) is None
-    assert refused_parameter(unsupported("seed"), ConnectionError("x", status_code=400), CHAT, ()) is None
+    assert (
+        find_refused_parameter(unsupported("seed"), ConnectionError("x", status_code=400), CHAT, ()) is None
+    )

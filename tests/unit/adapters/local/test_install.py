@@ -210,7 +210,7 @@ def test_the_error_of_an_unwritable_directory_names_the_variable_that_moves_it(i
 def test_without_pip_uv_installs_into_this_interpreter(monkeypatch):
     monkeypatch.setattr(local_install, "find_spec", lambda name: None)
     monkeypatch.setattr(Environment, "which", lambda self, name: f"/bin/{name}")
-    command = local_install._installer(None, environment_of_process())
+    command = local_install._build_command(None, environment_of_process())
     assert command[:3] == ["/bin/uv", "pip", "install"]
     assert command[command.index("--python") + 1] == local_install.sys.executable
 
@@ -220,7 +220,7 @@ def test_without_pip_and_uv_the_error_says_how_to_get_one(monkeypatch):
     # This is an environment of the user's own Python, into which nothing is installed unasked.
     monkeypatch.setattr(local_install.sys, "prefix", local_install.sys.base_prefix)
     with pytest.raises(ConfigError, match="Neither pip nor uv") as raised:
-        local_install._installer(None, environment_with())
+        local_install._build_command(None, environment_with())
     assert "ensurepip" in raised.value.hint
 
 

@@ -20,7 +20,7 @@ from jumpseat.adapters.github.copilot.credential import CopilotCredential
 from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
 from jumpseat.adapters.github.copilot.sign_in_search import SignInSearch
-from jumpseat.adapters.github.errors import not_signed_in
+from jumpseat.adapters.github.errors import not_signed_in_error
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_in.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
 from jumpseat.adapters.github.sign_in.editors import sign_in_files
@@ -77,7 +77,7 @@ class CopilotAccount(Account):
 
     # -- for the adapter
 
-    async def credential(self) -> CopilotCredential:
+    async def find_credential(self) -> CopilotCredential:
         """Return the credential of the best sign-in.
 
         Raises:
@@ -87,13 +87,13 @@ class CopilotAccount(Account):
         found = await self._sign_ins.search()
         best = found.best
         if best is None:
-            raise not_signed_in(self._hosts, found.notes)
+            raise not_signed_in_error(self._hosts, found.notes)
         if self._held is None or self._held.value.sign_in.key != best.key:
-            await self._use(best)
+            await self._switch_to(best)
         assert self._held is not None  # noqa: S101 - set above
         return self._held.value
 
-    async def bearer(self) -> tuple[Bearer, CopilotCredential]:
+    async def get_bearer(self) -> tuple[Bearer, CopilotCredential]:
         """Return the bearer for the next request, and the credential to notify if the bearer is refused.
 
         If GitHub rejects another program's sign-in, the next sign-in is used.
@@ -103,13 +103,13 @@ class CopilotAccount(Account):
             ChatError: GitHub does not answer.
         """
         while True:
-            credential = await self.credential()
+            credential = await self.find_credential()
             try:
-                bearer = await credential.bearer()
+                bearer = await credential.get_bearer()
             except WorkCancelled:
                 continue  # A session signed out, or was redirected to another host.
             except ChatError as error:
-                if await self._has_next_after(credential, error):
+                if await self._reject_and_find_next(credential, error):
                     continue
                 credential.note(failure=error, denial=credential.denial)
                 raise
@@ -130,7 +130,7 @@ class CopilotAccount(Account):
         device = await flow.start()
         on_prompt(device.prompt)
         token = await flow.wait(device)
-        login = await self._login_of(SignIn(token, "device"))
+        login = await self._fetch_login(SignIn(token, "device"))
         with contextlib.suppress(ConfigError):  # Leftover tokens expire, and a sign-out reports them.
             await forget_shared_tokens(self._hosts, self._store.path.parent)
         storage = await self._store.write(self._hosts, token, login=login)
@@ -180,8 +180,8 @@ class CopilotAccount(Account):
         except ChatError as error:
             return self._status("signed_out", error=error)
         if not found.sign_ins:
-            return self._status("signed_out", error=not_signed_in(self._hosts, found.notes))
-        return self._report(await self._refreshed()) if refresh else self._known()
+            return self._status("signed_out", error=not_signed_in_error(self._hosts, found.notes))
+        return self._report(await self._refresh_status()) if refresh else self._build_status()
 
     async def is_signed_in_for_this(self) -> bool:
         """Whether a sign-in made for Copilot exists; does not run `gh`.
@@ -203,9 +203,9 @@ class CopilotAccount(Account):
         """Return the files that sign-ins and sign-outs on this machine change, including those of editors."""
         return [self._store.path, *sign_in_files(self._config.origin.environment)]
 
-    async def files_changed(self) -> None:
+    async def handle_file_change(self) -> None:
         """Search again and report changes, because another session or process may have signed in or out."""
-        if await self._sign_ins.best_has_changed():
+        if await self._sign_ins.has_new_best():
             await self._forget()
             self._report(await self.auth_status(refresh=True))
 
@@ -216,7 +216,7 @@ class CopilotAccount(Account):
 
     # -- sign-ins
 
-    async def _use(self, sign_in: SignIn) -> None:
+    async def _switch_to(self, sign_in: SignIn) -> None:
         network = await self._http.find_network(self._hosts.api)
         directory = self._store.path.parent
         limit = self._http.connect_seconds
@@ -229,7 +229,7 @@ class CopilotAccount(Account):
             CopilotCredential.aclose,
             linger=LINGER_SECONDS,
         )
-        held.value.listeners.add(self._changed)
+        held.value.listeners.add(self._report_change)
         # Swap after the `await`, so that concurrent calls for one sign-in do not release a value in use.
         before, self._held = self._held, held
         if before is not None and before.value is not held.value:
@@ -239,10 +239,10 @@ class CopilotAccount(Account):
     async def _release(self, held: Reference[CopilotCredential] | None) -> None:
         if held is not None:
             if self._held is None or self._held.value is not held.value:
-                held.value.listeners.discard(self._changed)
+                held.value.listeners.discard(self._report_change)
             await held.release()
 
-    async def _has_next_after(self, credential: CopilotCredential, error: ChatError) -> bool:
+    async def _reject_and_find_next(self, credential: CopilotCredential, error: ChatError) -> bool:
         """Whether there is another sign-in to try; False after a sign-in made for this provider."""
         sign_in = credential.sign_in
         is_rejected = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
@@ -261,7 +261,7 @@ class CopilotAccount(Account):
             await held.value.forget()
         await self._release(held)
 
-    async def _login_of(self, sign_in: SignIn) -> str | None:
+    async def _fetch_login(self, sign_in: SignIn) -> str | None:
         """Return the account's name for a new sign-in. A failure here does not undo the sign-in."""
         try:
             account = await fetch_account(
@@ -274,11 +274,11 @@ class CopilotAccount(Account):
 
     # -- the status
 
-    async def _refreshed(self) -> AuthStatus:
+    async def _refresh_status(self) -> AuthStatus:
         """Ask GitHub for the account and its access to Copilot, and return the status."""
         while True:
             try:
-                credential = await self.credential()
+                credential = await self.find_credential()
             except ChatError as error:
                 return self._status("signed_out", error=error)
             try:
@@ -286,15 +286,15 @@ class CopilotAccount(Account):
             except WorkCancelled:
                 continue
             except ChatError as error:
-                if await self._has_next_after(credential, error):
+                if await self._reject_and_find_next(credential, error):
                     continue
                 credential.note(failure=error)
             else:
                 credential.note(failure=None)
                 credential.announce()
-            return self._known()
+            return self._build_status()
 
-    def _known(self) -> AuthStatus:
+    def _build_status(self) -> AuthStatus:
         """Return the status without asking GitHub."""
         credential = None if self._held is None else self._held.value
         failure = None if credential is None else credential.failure or credential.denial
@@ -326,8 +326,8 @@ class CopilotAccount(Account):
             message=" ".join(filter(None, (error.message, error.hint))) if error is not None else None,
         )
 
-    def _changed(self) -> None:
-        self._report(self._known())
+    def _report_change(self) -> None:
+        self._report(self._build_status())
 
     def _report(self, status: AuthStatus) -> AuthStatus:
         """Report a status if it differs from the last one reported."""

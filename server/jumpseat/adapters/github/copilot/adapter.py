@@ -20,7 +20,7 @@ from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
 from jumpseat.adapters.github.copilot.catalogue import AUTO, CopilotCatalogue, auto_row
 from jumpseat.adapters.github.copilot.credential import REPLACEMENT_SECONDS, CopilotCredential
 from jumpseat.adapters.github.copilot.extras import CopilotExtras
-from jumpseat.adapters.github.copilot.fitting import fitted, readable
+from jumpseat.adapters.github.copilot.fitting import fit_request, replace_unreadable_files
 from jumpseat.adapters.github.copilot.headers import (
     API_VERSION,
     chat_headers,
@@ -32,7 +32,7 @@ from jumpseat.adapters.github.copilot.models import (
     CHAT_COMPLETIONS,
     MESSAGES,
     RESPONSES,
-    included_model,
+    find_included_model,
     plans_hint,
 )
 from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
@@ -40,8 +40,8 @@ from jumpseat.adapters.github.copilot.refusals import (
     AccountDeniedError,
     Place,
     cure,
-    explained,
-    refused_for_now,
+    explain,
+    temporary_refusal,
 )
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.hosts import github_hosts
@@ -132,7 +132,7 @@ class CopilotAdapter(Adapter):
             ChatError: no account is signed in, or the list cannot be fetched.
         """
         if self._default_model is None:
-            await self._catalogue.refreshed()
+            await self._catalogue.fetch()
         return self._default_model
 
     @property
@@ -147,19 +147,25 @@ class CopilotAdapter(Adapter):
             Replan: the credential was refused, the data host changed, the model needs another route, or a
                 part of the request is not supported.
         """
-        bearer, credential = await self.account.bearer()
-        await self._catalogue.at_hand()
-        headers = {**self._who_asks(), **chat_headers(request), **await self._values.headers(request.model)}
+        bearer, credential = await self.account.get_bearer()
+        await self._catalogue.get_for_chat()
+        headers = {
+            **self._identity_headers(),
+            **chat_headers(request),
+            **await self._values.headers(request.model),
+        }
         if request.model == AUTO:
-            session = await self._catalogue.auto()
+            session = await self._catalogue.get_auto_session()
             request = replace(request, model=session.model)
             headers["copilot-session-token"] = session.token.reveal()
         info = self._catalogue.row(request.model)
-        request, warnings = fitted(request, info)
+        request, warnings = fit_request(request, info)
         for warning in warnings:
             yield warning
-        path = self._path(request.model, info)
-        request, warnings = readable(request, info, DOCUMENT_TYPES if path in TAKES_DOCUMENTS else ())
+        path = self._choose_path(request.model, info)
+        request, warnings = replace_unreadable_files(
+            request, info, DOCUMENT_TYPES if path in TAKES_DOCUMENTS else ()
+        )
         for warning in warnings:
             yield warning
         prepared = await compute(is_long(request.messages), self._routes[path].prepare, request)
@@ -186,7 +192,7 @@ class CopilotAdapter(Adapter):
                     yield event
         except Replan as replan:
             if replan.reason == "expired_token":
-                raise await self._with_another(bearer, credential, replan.error) from replan
+                raise await self._replace_bearer(bearer, credential, replan.error) from replan
             if replan.reason == "wrong_host":
                 await credential.forget()
             raise
@@ -200,7 +206,7 @@ class CopilotAdapter(Adapter):
         Raises:
             ChatError: no account is signed in, or the list could not be fetched.
         """
-        models = list(await self._catalogue.refreshed())
+        models = list(await self._catalogue.fetch())
         wanted = self._config.default_model
         if wanted is not None:
             models = [replace(model, is_default=model.model == wanted) for model in models]
@@ -223,7 +229,7 @@ class CopilotAdapter(Adapter):
         """
         return capabilities_of(await self.list_models())
 
-    def heard_models(self) -> Sequence[ModelInfo]:
+    def cached_models(self) -> Sequence[ModelInfo]:
         """Return the last list, which a chat fetches to choose the model's route."""
         return self._catalogue.known
 
@@ -235,7 +241,7 @@ class CopilotAdapter(Adapter):
     async def check_hosts(self) -> Sequence[Check]:
         """Check whether GitHub's hosts can be reached, without sending a credential."""
         try:
-            data_host = (await self.account.bearer())[0].data_host
+            data_host = (await self.account.get_bearer())[0].data_host
         except ChatError:
             data_host = self._hosts.copilot
         urls = (self._hosts.github, self._hosts.api, data_host)
@@ -261,17 +267,19 @@ class CopilotAdapter(Adapter):
     def _client_headers(self) -> dict[str, str]:
         return identity_headers(self._options, self.client_info)
 
-    def _who_asks(self) -> dict[str, str]:
+    def _identity_headers(self) -> dict[str, str]:
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
 
     async def _list_key(self) -> Hashable:
-        sign_in = (await self.account.credential()).sign_in
-        headers = {**self._who_asks(), **await self._values.headers()}
+        sign_in = (await self.account.find_credential()).sign_in
+        headers = {**self._identity_headers(), **await self._values.headers()}
         network = await self._http.find_network(self._hosts.copilot)
         limits = (self._config.timeout, self._http.connect_seconds)
         return self._hosts, sign_in.key, frozenset(headers.items()), network, limits
 
-    async def _with_another(self, bearer: Bearer, credential: CopilotCredential, error: ChatError) -> Replan:
+    async def _replace_bearer(
+        self, bearer: Bearer, credential: CopilotCredential, error: ChatError
+    ) -> Replan:
         """Return the replan for a bearer that was refused with this error.
 
         Raises:
@@ -281,14 +289,14 @@ class CopilotAdapter(Adapter):
             reason = await credential.refuse(bearer)
         except NoOtherBearer as none:
             if none.retry_after is not None:
-                raise refused_for_now(error, self._provider, none.retry_after) from None
+                raise temporary_refusal(error, self._provider, none.retry_after) from None
             await credential.deny(error)
             raise error from None
         if bearer.exchanged is not None:  # GitHub issued it, so the sign-in works.
-            error = refused_for_now(error, self._provider, REPLACEMENT_SECONDS)
+            error = temporary_refusal(error, self._provider, REPLACEMENT_SECONDS)
         return Replan(reason, error)
 
-    def _path(self, model: str, info: ModelInfo | None) -> str:
+    def _choose_path(self, model: str, info: ModelInfo | None) -> str:
         """Return the model's best route that is not known to be closed."""
         closed = self._closed.get(model, frozenset())
         listed = [path for path in PREFERENCE if path in (info.endpoints or ())] if info else list(GUESSES)
@@ -304,12 +312,12 @@ class CopilotAdapter(Adapter):
             site=self._hosts.github,
             policy=row.policy if row is not None else None,
             plans=plans_hint(row),
-            fallback=included_model(self._catalogue.known),
+            fallback=find_included_model(self._catalogue.known),
         )
 
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
             needed = cure(fault, error)
-            explanation = explained(fault, error, place)
+            explanation = explain(fault, error, place)
             if needed == "wrong_endpoint":
                 closed = self._closed.get(request.model, frozenset()) | {path}
                 if len(closed) == len(GUESSES):
@@ -337,8 +345,12 @@ class CopilotAdapter(Adapter):
         place = Place(provider=self._provider, site=self._hosts.github)
 
         async def attempt() -> Any:
-            bearer, credential = await self.account.bearer()
-            headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
+            bearer, credential = await self.account.get_bearer()
+            headers = {
+                **self._identity_headers(),
+                "openai-intent": "model-access",
+                **await self._values.headers(),
+            }
             url = f"{bearer.data_host}{path}"
             call = HttpCall(
                 method, url, with_bearer(headers, bearer, self._options), body, self._config.timeout
@@ -348,14 +360,14 @@ class CopilotAdapter(Adapter):
                     self._http,
                     call,
                     provider=self._provider,
-                    refine=lambda fault, error: explained(fault, error, place),
+                    refine=lambda fault, error: explain(fault, error, place),
                 )
             except AccountDeniedError as error:
                 await credential.deny(error)
                 raise
             except ChatError as error:
                 if error.status_code == 401:
-                    raise await self._with_another(bearer, credential, error) from None
+                    raise await self._replace_bearer(bearer, credential, error) from None
                 if error.status_code == 421:
                     await credential.forget()
                     raise Replan("wrong_host", error) from None

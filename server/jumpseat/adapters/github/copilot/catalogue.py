@@ -95,7 +95,7 @@ class CopilotCatalogue:
         """Drop everything, because another account has other models."""
         self._models, self._listed_at, self._auto = None, None, None
 
-    async def refreshed(self) -> list[ModelInfo]:
+    async def fetch(self) -> list[ModelInfo]:
         """Fetch the list; within `SharedAnswers.recent`, a recent one may be returned.
 
         Raises:
@@ -105,7 +105,7 @@ class CopilotCatalogue:
         self._models, self._listed_at = read_models(answer, self._provider), Moment.now()
         return self._models
 
-    async def at_hand(self) -> Sequence[ModelInfo]:
+    async def get_for_chat(self) -> Sequence[ModelInfo]:
         """Return the list for a chat, fetching it if it is old; fall back to the old or an empty list."""
         # A request that was too slow for one chat continues, but no other chat waits for it.
         is_fresh = self._listed_at is not None and self._listed_at.age() <= FRESH_SECONDS
@@ -115,7 +115,7 @@ class CopilotCatalogue:
         try:
             async with asyncio.timeout(self._list_seconds):
                 with self._answers.recent():
-                    return await self.refreshed()
+                    return await self.fetch()
         except TimeoutError:
             self._is_slow = True
             logger.warning("the models of %s were not listed within %g s", self._provider, self._list_seconds)
@@ -131,7 +131,7 @@ class CopilotCatalogue:
             AuthorizationError: the service agreed, but the plan or a policy still disables the model.
             ChatError: the request failed.
         """
-        row = self.row(model) or _row(await self.refreshed(), model)
+        row = self.row(model) or _row(await self.fetch(), model)
         if row is None:
             raise RequestError(
                 f"The provider {self._provider} has no model {model!r}.",
@@ -140,7 +140,7 @@ class CopilotCatalogue:
             )
         with contextlib.suppress(ProtocolError):  # The body is not needed, and often empty.
             await self._ask("POST", f"/models/{quote(model, safe='')}/policy", {"state": "enabled"})
-        row = _row(await self.refreshed(), model)
+        row = _row(await self.fetch(), model)
         if row is None or row.policy not in (None, "enabled"):
             raise AuthorizationError(
                 f"The terms of {model} were accepted, but it is still not enabled for this account.",
@@ -149,7 +149,7 @@ class CopilotCatalogue:
             )
         return row
 
-    async def auto(self) -> AutoSession:
+    async def get_auto_session(self) -> AutoSession:
         """Return the session behind the model `auto`, starting one if needed.
 
         Raises:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from jumpseat.adapters.base.account import Quota
-from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merged_quotas
+from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merge_quotas
 from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
 from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile, exchange_lock
 from jumpseat.adapters.github.copilot.token import CopilotToken, exchange
@@ -119,7 +119,7 @@ class CopilotCredential:
         self._fetching: SingleFlight[AccountFacts] = SingleFlight()
         self._failures: dict[Route, _Failure] = {}
 
-    async def bearer(self, *, insist: bool = False) -> Bearer:
+    async def get_bearer(self, *, insist: bool = False) -> Bearer:
         """Return the bearer for the next request.
 
         Args:
@@ -133,14 +133,14 @@ class CopilotCredential:
         if self._reopen_at is not None and self._clock.monotonic() >= self._reopen_at:
             self._routes, self._reopen_at = routes_of(self.sign_in.token), None
         if self._routes[0] == "direct":
-            return await self._direct(insist=insist)
+            return await self._get_direct_bearer(insist=insist)
         try:
-            token = await self._valid_token(insist=insist)
+            token = await self._get_valid_token(insist=insist)
         except ExchangeClosedError:
-            if not self._leave("exchange"):
+            if not self._leave_route("exchange"):
                 raise
             try:
-                return await self._direct(insist=insist)
+                return await self._get_direct_bearer(insist=insist)
             except AuthenticationError:
                 # The kind of token is not the cause, so the exchange may work once the account is in order.
                 self._routes = ["exchange", "direct"]
@@ -151,7 +151,7 @@ class CopilotCredential:
         """Record that the data plane answered 401 to a bearer.
 
         Returns:
-            The reason why `bearer` returns another one now. The caller repeats the request once per reason:
+            Why `get_bearer` returns another one now. The caller repeats the request once per reason:
             `newer_token` if a daemon already has a newer token, else `expired_token`.
 
         Raises:
@@ -159,7 +159,7 @@ class CopilotCredential:
         """
         if bearer.exchanged is not None:
             return await self._refuse(bearer.exchanged)
-        if not self._leave("direct"):
+        if not self._leave_route("direct"):
             raise NoOtherBearer
         return "expired_token"
 
@@ -183,14 +183,14 @@ class CopilotCredential:
             await self._fetch(insist=True)
         except AuthorizationError as error:
             await self.recheck()
-            token = (await self.bearer(insist=True)).exchanged
+            token = (await self.get_bearer(insist=True)).exchanged
             if token is None:
                 raise
             logger.info("plan and quotas are not known: %s", error.message)
             self.facts = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
         else:
             # On the direct route, a bearer needs only the account, which was just fetched.
-            await self.bearer(insist=self._routes[0] == "exchange")
+            await self.get_bearer(insist=self._routes[0] == "exchange")
 
     def note(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
         """Record why there is no bearer, or why it does not work; None if it works."""
@@ -209,7 +209,7 @@ class CopilotCredential:
         if not quotas:
             return
         facts = self.facts or AccountFacts()
-        self.facts = replace(facts, quotas=tuple(merged_quotas(facts.quotas, quotas)))
+        self.facts = replace(facts, quotas=tuple(merge_quotas(facts.quotas, quotas)))
         if crossed_thresholds(facts.quotas, self.facts.quotas):
             self.announce()
 
@@ -233,7 +233,7 @@ class CopilotCredential:
 
     # -- routes
 
-    def _leave(self, route: Route) -> bool:
+    def _leave_route(self, route: Route) -> bool:
         """Use the other route from now on; return False if it was refused too."""
         if self._routes[0] != route:
             return True  # Another caller has switched before.
@@ -245,7 +245,7 @@ class CopilotCredential:
             self._reopen_at = self._clock.monotonic() + FINAL_SECONDS
         return False
 
-    async def _direct(self, *, insist: bool) -> Bearer:
+    async def _get_direct_bearer(self, *, insist: bool) -> Bearer:
         account = self._account
         if account is None or insist:
             account = await self._fetch(insist=insist)
@@ -267,7 +267,7 @@ class CopilotCredential:
 
     # -- the short-lived token
 
-    async def _valid_token(self, *, insist: bool) -> CopilotToken:
+    async def _get_valid_token(self, *, insist: bool) -> CopilotToken:
         """Return a usable token.
 
         Raises:
@@ -278,7 +278,7 @@ class CopilotCredential:
         if token is not None and token.is_valid(self._clock, until=token.refresh_at):
             return token
         if token is not None and token.is_valid(self._clock, until=token.expires_at):
-            if insist or self._kept_failure("exchange") is None:
+            if insist or self._cached_failure("exchange") is None:
                 self._exchanging.start(partial(self._attempt, "exchange", self._obtain))
             return token
         return await self._ask("exchange", self._exchanging, self._obtain, insist=insist)
@@ -317,11 +317,11 @@ class CopilotCredential:
 
     async def _refuse(self, token: CopilotToken) -> str:
         """Discard a token; see `refuse` for the result and the exception."""
-        reason = self._why_replaced(token)
+        reason = self._find_replacement_reason(token)
         if reason is not None:
             return reason
         stored = await self._file.read()
-        reason = self._why_replaced(token)
+        reason = self._find_replacement_reason(token)
         if reason is not None:
             return reason
         if stored is not None and self._is_newer(stored, token):
@@ -334,7 +334,7 @@ class CopilotCredential:
         self._token, self._is_refused = token, True
         return "expired_token"
 
-    def _why_replaced(self, token: CopilotToken) -> str | None:
+    def _find_replacement_reason(self, token: CopilotToken) -> str | None:
         """Return the reason for `refuse` if another caller has discarded a token; else None."""
         if self._is_refused:
             return "expired_token"
@@ -350,7 +350,7 @@ class CopilotCredential:
         Raises:
             ChatError: the request failed, or failed shortly before.
         """
-        failure = None if insist else self._kept_failure(route)
+        failure = None if insist else self._cached_failure(route)
         # Raise a new object for each caller: a shared one would collect everyone's tracebacks.
         if failure is not None:
             raise copy.copy(failure.error).with_traceback(None)
@@ -364,26 +364,26 @@ class CopilotCredential:
             result = await work()
         except ChatError as error:
             before = self._failures.get(route)
-            self._keep_failure(
+            self._cache_failure(
                 route, error, in_a_row=min(before.in_a_row + 1, _MOST_DOUBLINGS) if before else 0
             )
             # The later of two findings about the sign-in counts, whichever request made it. A closed exchange
             # is not one of them: it concerns the kind of token.
             if isinstance(error, AuthenticationError) and not isinstance(error, ExchangeClosedError):
                 other: Route = "direct" if route == "exchange" else "exchange"
-                earlier = self._kept_failure(other)
+                earlier = self._cached_failure(other)
                 if earlier is not None:
-                    self._keep_failure(other, error, earlier.in_a_row)
+                    self._cache_failure(other, error, earlier.in_a_row)
             raise
         self._failures.pop(route, None)
         return result
 
-    def _kept_failure(self, route: Route) -> _Failure | None:
+    def _cached_failure(self, route: Route) -> _Failure | None:
         """Return the route's last failure while it is cached; None if a new request may be made."""
         failure = self._failures.get(route)
         return failure if failure is not None and self._clock.monotonic() < failure.until else None
 
-    def _keep_failure(self, route: Route, error: ChatError, in_a_row: int) -> None:
+    def _cache_failure(self, route: Route, error: ChatError, in_a_row: int) -> None:
         seconds = FINAL_SECONDS
         if error.retryable:
             backoff = FIRST_BACKOFF_SECONDS * 2.0 ** min(in_a_row, _MOST_DOUBLINGS)

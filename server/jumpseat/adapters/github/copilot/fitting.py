@@ -26,7 +26,7 @@ NOTE = "[An image was here, which is no longer sent.]"
 """The replacement for an earlier message's image that exceeds the model's limit."""
 
 
-def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, list[WarningEvent]]:
+def fit_request(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, list[WarningEvent]]:
     """Return the request without the parts that the model does not support.
 
     Args:
@@ -50,10 +50,10 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
         request = replace(request, max_tokens=info.max_output_tokens)
     if request.stream and not info.supports_streaming:
         request = replace(request, stream=False)
-    return _with_fewer_images(request, info, warnings), warnings
+    return _drop_oldest_images(request, info, warnings), warnings
 
 
-def readable(
+def replace_unreadable_files(
     request: ChatRequest, info: ModelInfo | None, documents: Sequence[str]
 ) -> tuple[ChatRequest, list[WarningEvent]]:
     """Replace files in tool results that the model or its route does not accept with a note.
@@ -80,7 +80,7 @@ def readable(
     return replace(request, messages=messages), warnings
 
 
-def _with_fewer_images(request: ChatRequest, info: ModelInfo, warnings: list[WarningEvent]) -> ChatRequest:
+def _drop_oldest_images(request: ChatRequest, info: ModelInfo, warnings: list[WarningEvent]) -> ChatRequest:
     """Replace the oldest images beyond the model's limit with a note."""
     counts = [_image_count(message) for message in request.messages]
     limit = info.max_prompt_images

@@ -43,7 +43,7 @@ def read_models(answer: Any, provider: str) -> list[ModelInfo]:
     default = fallback = ""
     for row in first_rows(rows, provider):
         try:
-            model = _model(row, provider)
+            model = _read_model(row, provider)
         except (KeyError, TypeError, ValueError) as error:
             name = row.get("id") if isinstance(row, Mapping) else None
             logger.warning("a row of the models of %s cannot be read (%.80r): %r", provider, name, error)
@@ -59,7 +59,7 @@ def read_models(answer: Any, provider: str) -> list[ModelInfo]:
     return [replace(model, is_default=model is chosen) for model in found.values()]
 
 
-def included_model(models: Sequence[ModelInfo]) -> str | None:
+def find_included_model(models: Sequence[ModelInfo]) -> str | None:
     """Return the first model in pickers that costs nothing beyond the plan."""
     offered = [model for model in models if model.picker_enabled and can_be_used(model)]
     return next((model.model for model in offered if model.billing and cost(model) == 0), None)
@@ -71,7 +71,7 @@ def plans_hint(model: ModelInfo | None) -> str:
     return f" Plans that include it: {', '.join(plans)}." if plans else ""
 
 
-def _model(row: Any, provider: str) -> ModelInfo | None:
+def _read_model(row: Any, provider: str) -> ModelInfo | None:
     """Decode one row; return None if it is not a chat model.
 
     Raises:
@@ -91,7 +91,7 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
     levels = texts_in(supports.get("reasoning_effort"))
     policy = mapping_in(row.get("policy"))
     endpoints = texts_in(row.get("supported_endpoints"))
-    notes = [*_notes(row.get("warning_messages")), *_notes(row.get("info_messages"))]
+    notes = [*_read_notes(row.get("warning_messages")), *_read_notes(row.get("info_messages"))]
     return ModelInfo(
         provider=provider,
         model=model,
@@ -116,14 +116,14 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         picker_enabled=row.get("model_picker_enabled") is not False,
         policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
         policy_terms=text_in(policy.get("terms")) or None,
-        billing=_billing(mapping_in(row.get("billing"))),
+        billing=_read_billing(mapping_in(row.get("billing"))),
         # Rows without this list are older than the other routes.
         endpoints=endpoints or [CHAT_COMPLETIONS],
         messages=[text for _, text in notes] or None,
     )
 
 
-def _billing(billing: Mapping[str, Any]) -> Billing | None:
+def _read_billing(billing: Mapping[str, Any]) -> Billing | None:
     """Decode either shape, by API version: a multiplier of premium requests, or token prices."""
     premium, multiplier = billing.get("is_premium"), billing.get("multiplier")
     prices = billing.get("token_prices")
@@ -138,7 +138,7 @@ def _billing(billing: Mapping[str, Any]) -> Billing | None:
     )
 
 
-def _notes(messages: Any) -> list[tuple[str, str]]:
+def _read_notes(messages: Any) -> list[tuple[str, str]]:
     """Return `[{"code", "message"}]` as pairs, without empty messages."""
     rows = [mapping_in(message) for message in messages] if isinstance(messages, list) else []
     return [(text_in(row.get("code")), text) for row in rows if (text := text_in(row.get("message")))]

@@ -97,7 +97,7 @@ def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
     return None
 
 
-def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+def explain(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     """Return the error to raise, of the right kind and with a hint.
 
     Args:
@@ -109,66 +109,68 @@ def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError
     code = (fault.code or "").partition(":")[0]
     match status:
         case 401:
-            return _signed_out(fault, error, place)
+            return _explain_signed_out(fault, error, place)
         case 402:
-            return _quota(error, place)
+            return _explain_quota(error, place)
         case 403:
-            return _forbidden(fault, error, place)
+            return _explain_forbidden(fault, error, place)
         case 301 | 302 | 303 | 307 | 308:
             hint = f"Configure the address that serves Copilot: providers.{place.provider}.copilot_url."
-            return _as(error, type(error), error.message, hint)
+            return _convert(error, type(error), error.message, hint)
         case 421:
             message = f"{place.provider} says that this account is served by another host"
             key = f"providers.{place.provider}.copilot_url"
             hint = f"Try again in a minute. If {key} is set, it may name the host of another plan."
-            return _as(error, type(error), _with_words(message, fault), hint)
+            return _convert(error, type(error), _add_words(message, fault), hint)
         case 422:
             message = f"The content filter of {place.provider} blocked the prompt"
-            return _as(
-                error, ContentFilterError, _with_words(message, fault), "Change the wording, and try again."
+            return _convert(
+                error, ContentFilterError, _add_words(message, fault), "Change the wording, and try again."
             )
         case 466:
             message = f"{place.provider} no longer accepts this version of jumpseat"
-            return _as(error, RequestError, _with_words(message, fault), "Update jumpseat.")
+            return _convert(error, RequestError, _add_words(message, fault), "Update jumpseat.")
         case 413:
             message = f"The request is too large for {place.provider}"
-            return _as(error, RequestError, _with_words(message, fault), "Send less: fewer or smaller parts.")
+            return _convert(
+                error, RequestError, _add_words(message, fault), "Send less: fewer or smaller parts."
+            )
     if code in _QUOTA_CODES:
-        return _quota(error, place)
+        return _explain_quota(error, place)
     if status == 429 or code in _RATE_CODES:
-        return _limited(fault, error, place)
+        return _explain_rate_limit(fault, error, place)
     if status == 400:
-        return _bad_request(code, words, fault, error, place)
+        return _explain_bad_request(code, words, fault, error, place)
     return error
 
 
-def refused_for_now(error: ChatError, provider: str, seconds: float) -> ChatError:
+def temporary_refusal(error: ChatError, provider: str, seconds: float) -> ChatError:
     """Return the error for a refused short-lived token without a replacement.
 
     GitHub issued the token, so the sign-in works; the service may not recognize the token yet.
     """
     seconds = max(1, math.ceil(seconds))
     message = f"{provider} does not accept the short-lived token that GitHub issued."
-    found = _as(error, AuthenticationError, message, f"Try again in {seconds} s.", retryable=True)
+    found = _convert(error, AuthenticationError, message, f"Try again in {seconds} s.", retryable=True)
     found.retry_after = seconds
     found.was_retried = True  # The wait is too long for one turn.
     return found
 
 
-def _signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+def _explain_signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     if _PERSONAL_TOKEN.search(fault.message):
-        return _personal_token(error, place)
+        return _explain_personal_token(error, place)
     message = f"{place.provider} does not accept the sign-in any more"
-    return _as(
+    return _convert(
         error,
         AuthenticationError,
-        _with_words(message, fault),
+        _add_words(message, fault),
         f"Run `{login_command(place.provider)}` again.",
     )
 
 
-def _personal_token(error: ChatError, place: Place) -> ChatError:
-    return _as(
+def _explain_personal_token(error: ChatError, place: Place) -> ChatError:
+    return _convert(
         error,
         AuthenticationError,
         f"{place.provider} does not accept this personal access token.",
@@ -177,13 +179,13 @@ def _personal_token(error: ChatError, place: Place) -> ChatError:
     )
 
 
-def _quota(error: ChatError, place: Place) -> ChatError:
+def _explain_quota(error: ChatError, place: Place) -> ChatError:
     instead = f"{place.provider}:{place.fallback}" if place.fallback not in (None, place.model) else None
     hint = (
         f"Choose {instead}, which the plan includes, or raise" if instead else "Wait for the reset, or raise"
     )
     what = f" for {place.model}" if place.model else ""
-    return _as(
+    return _convert(
         error,
         QuotaExceededError,
         f"The allowance of {place.provider}{what} is used up.",
@@ -191,55 +193,55 @@ def _quota(error: ChatError, place: Place) -> ChatError:
     )
 
 
-def _forbidden(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+def _explain_forbidden(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     words = fault.words
     if isinstance(error, RateLimitError):
-        return _limited(fault, error, place)
+        return _explain_rate_limit(fault, error, place)
     if isinstance(error, QuotaExceededError):
-        return _quota(error, place)
+        return _explain_quota(error, place)
     if _TERMS_OF_SERVICE.search(words):
-        return _as(
+        return _convert(
             error,
             AccountDeniedError,
-            _with_words(f"{place.provider} has closed this to the account", fault),
+            _add_words(f"{place.provider} has closed this to the account", fault),
             f"Read why in GitHub's terms, and ask GitHub Support: {place.site}/contact.",
         )
     if _POLICY.search(words) and place.model is not None:
-        return _not_enabled(fault, error, place)
+        return _explain_not_enabled(fault, error, place)
     if _POLICY.search(words):
-        return _as(
+        return _convert(
             error,
             AuthorizationError,
-            _with_words(f"{place.provider} does not allow this", fault),
+            _add_words(f"{place.provider} does not allow this", fault),
             f"See {place.site}/settings/copilot/features; in an organization an administrator enables it.",
         )
     if _NO_PLAN.search(words):
-        return _as(
+        return _convert(
             error,
             AccountDeniedError,
-            _with_words("The account's plan does not include this", fault),
+            _add_words("The account's plan does not include this", fault),
             f"Check the plan, or ask the organization for a seat: {place.site}/settings/copilot.",
         )
-    return _as(
+    return _convert(
         error,
         AuthorizationError,
-        _with_words(f"{place.provider} does not allow this", fault),
+        _add_words(f"{place.provider} does not allow this", fault),
         f"Check what the account may use: {place.site}/settings/copilot.",
     )
 
 
-def _not_enabled(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
-    return _as(
+def _explain_not_enabled(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+    return _convert(
         error,
         AuthorizationError,
-        _with_words(f"{place.model} is not enabled for this account", fault),
+        _add_words(f"{place.model} is not enabled for this account", fault),
         f"Run `jumpseat accept-terms {place.provider}:{place.model}`, or accept the terms on "
         f"{place.site}/settings/copilot/features; in an organization an administrator does that."
         f"{place.plans}",
     )
 
 
-def _limited(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+def _explain_rate_limit(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     code = fault.code or ""
     if code.startswith("user_model") and place.model is not None:
         hint = f"The limit is for {place.model}: another model may answer now."
@@ -249,28 +251,30 @@ def _limited(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
         hint = "All users of this integration id share the limit; wait a little."
     else:
         hint = "Wait, and send fewer requests; another provider may answer now."
-    return _as(
+    return _convert(
         error,
         RateLimitError,
-        _with_words(f"{place.provider} is limiting requests for now", fault),
+        _add_words(f"{place.provider} is limiting requests for now", fault),
         hint,
         retryable=True,
     )
 
 
-def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+def _explain_bad_request(
+    code: str, words: str, fault: ProviderFault, error: ChatError, place: Place
+) -> ChatError:
     if _PERSONAL_TOKEN.search(words):
-        return _personal_token(error, place)
+        return _explain_personal_token(error, place)
     if _TOO_LONG.search(words):
         message = f"The conversation is too long for {place.model or place.provider}"
-        return _as(
+        return _convert(
             error,
             ContextExceededError,
-            _with_words(message, fault),
+            _add_words(message, fault),
             "Start a new conversation, or leave parts out.",
         )
     if code == "model_not_available_for_integrator" and place.model is not None:
-        return _as(
+        return _convert(
             error,
             RequestError,
             f"{place.provider} does not offer {place.model} to this integration id.",
@@ -278,32 +282,32 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
         )
     if code == "model_not_supported" and place.model is not None:
         if place.policy not in (None, "enabled"):
-            return _not_enabled(fault, error, place)
-        return _as(
+            return _explain_not_enabled(fault, error, place)
+        return _convert(
             error,
             UnknownModelError,
             f"{place.provider} does not offer the model {place.model!r} to this account.",
             f"Run `jumpseat models --provider {place.provider} --refresh` to see what it offers.",
         )
     if _EDITOR_VERSION.search(words):
-        return _as(
+        return _convert(
             error,
             ConfigError,
-            _with_words(f"{place.provider} does not know the editor", fault),
+            _add_words(f"{place.provider} does not know the editor", fault),
             f'Set providers.{place.provider}.editor_version, to "Neovim/0.11.0" for example.',
         )
     if _EXPIRED.search(words) and "authorization header" not in words.lower():
-        return _signed_out(fault, error, place)
+        return _explain_signed_out(fault, error, place)
     return error
 
 
-def _with_words(lead: str, fault: ProviderFault) -> str:
+def _add_words(lead: str, fault: ProviderFault) -> str:
     words = clean_message(fault.message)
     message = f"{lead}: {words}" if words else lead
     return message if message[-1] in ".!?…" else f"{message}."
 
 
-def _as(
+def _convert(
     error: ChatError, kind: type[ChatError], message: str, hint: str, *, retryable: bool | None = None
 ) -> ChatError:
     return kind(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jumpseat.adapters.github.copilot.token import CopilotToken
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_in.store import still_there
+from jumpseat.adapters.github.sign_in.store import not_removed_error
 from jumpseat.chat import ConfigError
 from jumpseat.system.clock import Clock
 from jumpseat.system.paths import make_private
@@ -119,7 +119,7 @@ async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
             await stack.enter_async_context(exchange_lock(path))
         left = await run_blocking(_erase, directory, prefix)
     if left:
-        raise still_there(left, hosts)
+        raise not_removed_error(left, hosts)
 
 
 @contextlib.asynccontextmanager

@@ -41,7 +41,7 @@ class SignInSearch:
         self._store_stamp: object = None
         self._search_again_at = 0.0
         self._seen: list[SignIn | None] = []
-        """The best sign-in at the first search or the last `best_has_changed`; empty until then."""
+        """The best sign-in at the first search or the last `has_new_best`; empty until then."""
 
         self._rejected: dict[str, SignIn] = {}
         """Other programs' sign-ins that GitHub no longer accepts, by token, the most recent one last."""
@@ -75,7 +75,7 @@ class SignInSearch:
         found = self._found.get(True) or await self._find_cached(general=False)
         return found.best is not None and found.best.is_for_copilot
 
-    async def best_has_changed(self) -> bool:
+    async def has_new_best(self) -> bool:
         """Whether the best sign-in has changed since the last call; searches again if it was ever used.
 
         Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumpseat.adapters.github.account import ask_github
-from jumpseat.adapters.github.errors import exchange_error, no_json
+from jumpseat.adapters.github.errors import exchange_error, not_json_error
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.http import HttpAnswer, HttpClient
 from jumpseat.system.clock import Clock
@@ -102,14 +102,14 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
     try:
         body = answer.json()
     except ValueError:
-        raise no_json(hosts) from None
+        raise not_json_error(hosts) from None
     token = body.get("token") if isinstance(body, dict) else None
     if not (isinstance(token, str) and 0 < len(token) <= 16_384 and token.isascii() and token.isprintable()):
-        raise no_json(hosts)
+        raise not_json_error(hosts)
     endpoints = body.get("endpoints")
     sku, chat = body.get("sku"), body.get("chat_enabled")
     now = clock.now()
-    life = _life(body, answer, now)
+    life = _read_lifetime(body, answer, now)
     # A token with a short life is used for half of it, or every call would request a new one.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
@@ -124,7 +124,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
     )
 
 
-def _life(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> float:
+def _read_lifetime(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> float:
     """Return the seconds until the token expires."""
     # This machine's clock may be wrong by hours, so compare `expires_at` with the server's time. If that
     # is missing, ignore `expires_at` in favour of `refresh_in`, which does not depend on a clock.

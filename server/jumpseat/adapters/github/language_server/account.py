@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumpseat.adapters.base.account import AuthState, Quota
-from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.adapters.github.language_server.words import clean_text
 from jumpseat.dialects.loose_values import moment_in, number_in
 
 _STATES: Mapping[str, AuthState] = {
@@ -71,7 +71,7 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
     if state == "signed_out" and row.get("askToReSignin") is True:
         state = "expired"
     message = row.get("message")
-    words = shown(message) if isinstance(message, str) else ""
+    words = clean_text(message) if isinstance(message, str) else ""
     return SignInReport(state, login, "" if _SAYS_THE_STATE.search(words) else words)
 
 

@@ -22,7 +22,7 @@ from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.github.language_server import requests
-from jumpseat.adapters.github.language_server.command import check_command, ignored_keys
+from jumpseat.adapters.github.language_server.command import check_command, find_ignored_keys
 from jumpseat.adapters.github.language_server.completion import Completions
 from jumpseat.adapters.github.language_server.conversation import Conversations, NoConversations
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
@@ -88,11 +88,11 @@ class LanguageServerAdapter(Adapter):
             config,
             Values(provider, config),
             client=lambda: self.client_info,
-            on_notification=self._notified,
+            on_notification=self._handle_notification,
             on_request=requests.answer,
         )
         silence = SILENCE_SECONDS if config.timeout is None else config.timeout
-        self._identity = LanguageServerIdentity(hosts, self._server, on_change=self._auth_changed)
+        self._identity = LanguageServerIdentity(hosts, self._server, on_change=self._handle_auth_change)
         self._models = LanguageServerModels(provider)
         self.account = LanguageServerSignIn(
             provider, self._server, self._identity, self._models, self._accept_terms
@@ -113,7 +113,7 @@ class LanguageServerAdapter(Adapter):
             ChatError: no account is signed in, or the list cannot be fetched.
         """
         if self._default_model is None:
-            await self._listed()
+            await self._fetch_models()
         return self._default_model
 
     @property
@@ -129,12 +129,12 @@ class LanguageServerAdapter(Adapter):
             RequestError: the chat has tools, or images for completions.
             ChatError: the server cannot be started, or it or its service failed.
         """
-        connection = await self._server.connection()
-        await self._identity.require(connection)
+        connection = await self._server.connect()
+        await self._identity.require_sign_in(connection)
         # If the API is not known yet, this chat shows whether the server has conversations.
-        if self._chat_api == "conversation" or await self._decided(connection) == "conversation":
+        if self._chat_api == "conversation" or await self._find_api(connection) == "conversation":
             self._refuse_unsupported(request)
-            for warning in self._dropped(request):
+            for warning in self._warn_of_omissions(request):
                 yield warning
             row = self._models.row(request.model)
             efforts = None if row is None else row.thinking_levels
@@ -146,18 +146,18 @@ class LanguageServerAdapter(Adapter):
             except NoConversations as missing:
                 self._use_completions(connection, missing)
             except AuthenticationError as error:
-                raise self._identity.explained(error) from error
+                raise self._identity.explain(error) from error
             except RequestError as error:
-                raise await self._models.explained(connection, request.model, error) from error
+                raise await self._models.explain(connection, request.model, error) from error
         self._refuse_unsupported(request)
-        for warning in self._dropped(request):
+        for warning in self._warn_of_omissions(request):
             yield warning
         try:
             async with aclosing(self._completions.stream(request)) as events:
                 async for event in events:
                     yield event
         except AuthenticationError as error:
-            raise self._identity.explained(error) from error
+            raise self._identity.explain(error) from error
 
     async def list_models(self) -> list[ModelInfo]:
         """Fetch the account's models.
@@ -165,13 +165,13 @@ class LanguageServerAdapter(Adapter):
         Raises:
             ChatError: no account is signed in, or the list could not be fetched.
         """
-        models = list(await self._listed())
+        models = list(await self._fetch_models())
         default = self._config.default_model
         if default is not None:
             models = [replace(model, is_default=model.model == default) for model in models]
         return models
 
-    def heard_models(self) -> Sequence[ModelInfo]:
+    def cached_models(self) -> Sequence[ModelInfo]:
         """Return the last list, which may have been fetched to find the default model."""
         return self._models.known
 
@@ -186,7 +186,7 @@ class LanguageServerAdapter(Adapter):
         Raises:
             ChatError: no account is signed in, or the list could not be fetched.
         """
-        models = await self._listed()
+        models = await self._fetch_models()
         supported = CAPABILITIES[self._chat_api]
         return {
             "streaming": supported.streaming,
@@ -202,7 +202,7 @@ class LanguageServerAdapter(Adapter):
             ConfigError: the program does not exist, or may not be run.
         """
         check_command(self._provider, self._config)
-        return ignored_keys(self._provider, self._config)
+        return find_ignored_keys(self._provider, self._config)
 
     async def aclose(self) -> None:
         """Cancel requests about the account, then end the server."""
@@ -210,30 +210,30 @@ class LanguageServerAdapter(Adapter):
         await self._conversations.aclose()
         await self._server.aclose()
 
-    def _notified(self, method: str, params: Any) -> None:
-        self._identity.notified(method, params)
-        self._conversations.notified(method, params)
+    def _handle_notification(self, method: str, params: Any) -> None:
+        self._identity.handle_notification(method, params)
+        self._conversations.handle_notification(method, params)
 
-    def _auth_changed(self, status: AuthStatus) -> None:
+    def _handle_auth_change(self, status: AuthStatus) -> None:
         if self._identity.account != self._listed_for:
             self._models.forget()
         self.account.report(status)
 
     async def _accept_terms(self, model: str) -> ModelInfo:
-        connection = await self._server.connection()
-        await self._identity.require(connection)
-        completes = await self._decided(connection) == "completion"
+        connection = await self._server.connect()
+        await self._identity.require_sign_in(connection)
+        completes = await self._find_api(connection) == "completion"
         return await self._models.accept_terms(connection, model, completion=completes)
 
-    async def _listed(self) -> Sequence[ModelInfo]:
-        connection = await self._server.connection()
-        await self._identity.require(connection)
-        completes = await self._decided(connection) == "completion"
-        models = await self._models.listed(connection, completion=completes)
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
+        connection = await self._server.connect()
+        await self._identity.require_sign_in(connection)
+        completes = await self._find_api(connection) == "completion"
+        models = await self._models.fetch(connection, completion=completes)
         self._listed_for = self._identity.account
         return models
 
-    async def _decided(self, connection: ServerConnection) -> ChatApi:
+    async def _find_api(self, connection: ServerConnection) -> ChatApi:
         """Return the API of this run of the server, probing it if no chat has revealed it.
 
         Raises:
@@ -294,7 +294,7 @@ class LanguageServerAdapter(Adapter):
                 hint="Remove the images from the conversation, or choose another provider.",
             )
 
-    def _dropped(self, request: ChatRequest) -> Iterator[WarningEvent]:
+    def _warn_of_omissions(self, request: ChatRequest) -> Iterator[WarningEvent]:
         """Yield a warning for each part of the request that is left out."""
         completes = self._chat_api == "completion"
         row = self._models.row(request.model)

@@ -64,7 +64,7 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
         path = directory_of(config) / config.origin.environment.expand_path(name)
         program = str(path) if path.exists() else None
     if program is None:
-        raise _missing(provider, name, is_configured=command is not None)
+        raise _missing_error(provider, name, is_configured=command is not None)
     return [program, *arguments, *([] if "--stdio" in arguments else ["--stdio"])]
 
 
@@ -87,7 +87,7 @@ def check_command(provider: str, config: ProviderConfig) -> None:
         )
 
 
-def ignored_keys(provider: str, config: ProviderConfig) -> list[str]:
+def find_ignored_keys(provider: str, config: ProviderConfig) -> list[str]:
     """Return a sentence for each key of the table that has no effect on the program."""
     return [
         f"providers.{provider}.{key} is ignored: the language server makes its own requests."
@@ -101,7 +101,7 @@ def directory_of(config: ProviderConfig) -> Path:
     return existing_or_root(config.origin.directory)
 
 
-async def environment_of(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
+async def build_environment(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
     """Return the program's environment: the client's without other providers' keys, plus the table's `env`.
 
     Args:
@@ -132,18 +132,18 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
     for name, value in config.env.items():
         key = f"env.{name}"
         if source_prefix(value) is None and is_template(value):
-            env[_spelled(name)] = await values.filled(key, value)
+            env[_find_spelling(name)] = await values.filled(key, value)
         else:
-            env[_spelled(name)] = (await values.resolve(key, value)).reveal()
+            env[_find_spelling(name)] = (await values.resolve(key, value)).reveal()
     return env
 
 
-def _spelled(name: str) -> str:
+def _find_spelling(name: str) -> str:
     """Return the name as spelled in the environment, which has upper-case names on Windows."""
     return name.upper() if sys.platform == "win32" else name
 
 
-def _missing(provider: str, name: str, *, is_configured: bool) -> ConfigError:
+def _missing_error(provider: str, name: str, *, is_configured: bool) -> ConfigError:
     key = f"providers.{provider}.command"
     if not is_configured:
         what = f"GitHub's program {PROGRAM} is not on the PATH."

@@ -54,16 +54,16 @@ class Document:
         line = before.count("\n") + 1 if "\n" in self.text else 0
         return {"line": line, "character": len(last.encode("utf-16-le")) // 2}
 
-    def added_by(self, item: Mapping[str, Any]) -> str:
+    def text_added_by(self, item: Mapping[str, Any]) -> str:
         """Return the text that an item adds after the end; its range may begin before the end."""
         text, span = item.get("insertText"), item.get("range")
         if not isinstance(text, str):
             return ""
         start = span.get("start") if isinstance(span, Mapping) else None
         place = (start.get("line"), start.get("character")) if isinstance(start, Mapping) else ()
-        return text.removeprefix(self._from(*place))
+        return text.removeprefix(self._text_from(*place))
 
-    def _from(self, line: Any = None, character: Any = None) -> str:
+    def _text_from(self, line: Any = None, character: Any = None) -> str:
         """Return the text from a position to the end; empty for an invalid position."""
         lines = self.text.split("\n")
         if not (isinstance(line, int) and isinstance(character, int) and 0 <= line < len(lines)):
@@ -93,7 +93,7 @@ class Completions:
             ChatError: there is no completion, or the server failed.
             Replan: the server's short-lived token had expired; the server has replaced it.
         """
-        connection = await self._server.connection()
+        connection = await self._server.connect()
         document = Document(f"untitled:/{uuid4()}/chat.md", document_of(request))
         opened = {"uri": document.uri, "languageId": "markdown", "version": 1, "text": document.text}
         connection.notify("textDocument/didOpen", {"textDocument": opened})
@@ -116,9 +116,9 @@ class Completions:
         unknown = []
         for method, more in ((PANEL, {}), (INLINE, {"context": {"triggerKind": 1}})):
             try:
-                async with aclosing(self._items(connection, method, {**place, **more})) as items:
+                async with aclosing(self._stream_items(connection, method, {**place, **more})) as items:
                     async for item in items:
-                        if answer := _answer_in(document.added_by(item)):
+                        if answer := _answer_in(document.text_added_by(item)):
                             return answer
             except RpcError as error:
                 if error.code != METHOD_NOT_FOUND:
@@ -132,7 +132,7 @@ class Completions:
             reason, hint = "does not support completions", f"Update the server: `{UPDATE_COMMAND}`."
         raise ProtocolError(f"{self._provider} {reason}.", provider=self._provider, hint=hint)
 
-    async def _items(
+    async def _stream_items(
         self, connection: ServerConnection, method: str, params: Mapping[str, Any]
     ) -> AsyncGenerator[Mapping[str, Any]]:
         """Yield the items in order of arrival. Closing the iterator cancels the request."""
@@ -145,7 +145,7 @@ class Completions:
             provider=self._provider,
             silence_seconds=self._silence_seconds,
         )
-        async with aclosing(exchange.reports()) as reports:
+        async with aclosing(exchange.read_reports()) as reports:
             async for report in reports:
                 for item in _items_in(report):
                     yield item

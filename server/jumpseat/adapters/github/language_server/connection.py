@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from jumpseat.adapters.github.language_server.words import without_secrets
+from jumpseat.adapters.github.language_server.words import mask_secrets
 from jumpseat.chat import ConnectionError, ProtocolError
 from jumpseat.wire import PeerClosed, RpcError
 from jumpseat.wire.child import FramedChild
@@ -80,7 +80,7 @@ class ServerConnection:
                 return await self._child.peer.request(method, params)
         except RpcError as error:
             # Remove secrets, because the caller may show and log the message.
-            raise RpcError(error.code, without_secrets(error.message), error.data) from None
+            raise RpcError(error.code, mask_secrets(error.message), error.data) from None
         except TimeoutError:
             raise ConnectionError(
                 f"The Copilot language server of {self._provider} has not answered {method} "
@@ -146,7 +146,7 @@ def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], 
 
 def last_words(child: FramedChild) -> str:
     """Return a sentence with the last lines of stderr, bounded and without secrets; may be empty."""
-    words = " / ".join(_shown_of(line) for line in child.last_words.splitlines())
+    words = " / ".join(_format_line(line) for line in child.last_words.splitlines())
     if len(words) > MAX_WORDS_CHARACTERS:
         words = f"…{words[-MAX_WORDS_CHARACTERS:]}"
     return f" Its last output: {words}" if words else ""
@@ -157,10 +157,10 @@ def log_to(log: logging.Logger, provider: str) -> Callable[[str], None]:
 
     def write(line: str) -> None:
         if log.isEnabledFor(logging.INFO):
-            log.info("%s: %s", provider, _shown_of(line))
+            log.info("%s: %s", provider, _format_line(line))
 
     return write
 
 
-def _shown_of(line: str) -> str:
-    return without_secrets(line)[:MAX_LINE_CHARACTERS]
+def _format_line(line: str) -> str:
+    return mask_secrets(line)[:MAX_LINE_CHARACTERS]

@@ -98,7 +98,7 @@ class Conversations:
             ChatError: the turn failed; events already yielded stay valid.
             Replan: the server's short-lived token had expired; the server has replaced it.
         """
-        connection = await self._server.connection()
+        connection = await self._server.connect()
         await self._prepare(connection)
         effort = None
         if request.thinking is not None and (request.thinking != "off" or listed_efforts):
@@ -106,36 +106,36 @@ class Conversations:
         chat = _Chat(connection, request, turns_of(request), effort)
         known = self._known.pop(fingerprint(chat.turns[:-1]), None)
         if known is not None:
-            decoder = self._decoder(chat, known)
+            decoder = self._make_decoder(chat, known)
             more = {"conversationId": known, "message": chat.turns[-1].request}
             try:
-                async with aclosing(self._turn(chat, "conversation/turn", more, decoder)) as events:
+                async with aclosing(self._run_turn(chat, "conversation/turn", more, decoder)) as events:
                     async for event in events:
                         yield event
                 return
             except RpcError as error:
                 if decoder.begun:
-                    raise self._refusal(error, request, decoder) from error
+                    raise self._explain_refusal(error, request, decoder) from error
                 # The server no longer has the conversation, or cannot continue any. GitHub was not asked.
                 logger.debug("%s begins a new conversation: %s", self._provider, error.message)
-        decoder = self._decoder(chat, None)
+        decoder = self._make_decoder(chat, None)
         try:
             async with aclosing(
-                self._turn(chat, "conversation/create", _opening(chat.turns), decoder)
+                self._run_turn(chat, "conversation/create", _opening(chat.turns), decoder)
             ) as events:
                 async for event in events:
                     yield event
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND and not decoder.begun:
                 raise NoConversations(error.message) from error
-            raise self._refusal(error, request, decoder) from error
+            raise self._explain_refusal(error, request, decoder) from error
 
-    def notified(self, method: str, params: Any) -> None:
+    def handle_notification(self, method: str, params: Any) -> None:
         """Handle a notification of the server: running chats emit a warning about a limit."""
         if (notice := notice_in(method, params)) is not None:
             self._limit_ends = notice.reset_at or self._limit_ends
             for decoder in self._running:
-                decoder.notice(notice)
+                decoder.add_notice(notice)
 
     async def aclose(self) -> None:
         """Cancel deletions of conversations that are in progress."""
@@ -143,7 +143,7 @@ class Conversations:
             deletion.cancel()
         await asyncio.gather(*self._deletions, return_exceptions=True)
 
-    async def _turn(
+    async def _run_turn(
         self, chat: _Chat, method: str, more: Mapping[str, Any], decoder: ProgressDecoder
     ) -> AsyncGenerator[StreamEvent]:
         """Run one turn. Its conversation is kept if the answer is complete, and deleted otherwise."""
@@ -160,7 +160,7 @@ class Conversations:
         has_output = kept = False
         self._running.add(decoder)
         try:
-            async with aclosing(exchange.reports()) as reports:
+            async with aclosing(exchange.read_reports()) as reports:
                 async for report in reports:
                     for event in decoder.feed(report):
                         has_output = has_output or isinstance(event, BLOCK_EVENTS)
@@ -183,13 +183,15 @@ class Conversations:
             if not kept and decoder.conversation_id is not None:
                 self._delete_later(chat.connection, decoder.conversation_id)
 
-    def _refusal(self, error: RpcError, request: ChatRequest, decoder: ProgressDecoder) -> ChatError | Replan:
+    def _explain_refusal(
+        self, error: RpcError, request: ChatRequest, decoder: ProgressDecoder
+    ) -> ChatError | Replan:
         refused = request_error(error, provider=self._provider, model=request.model)
         if isinstance(refused, AuthenticationError) and refused.status_code == 401 and not decoder.begun:
             return Replan("expired_token", refused)
         return refused
 
-    def _decoder(self, chat: _Chat, conversation_id: str | None) -> ProgressDecoder:
+    def _make_decoder(self, chat: _Chat, conversation_id: str | None) -> ProgressDecoder:
         if self._limit_ends is not None and self._limit_ends <= datetime.now(UTC):
             self._limit_ends = None
         decoder = ProgressDecoder(

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from jumpseat.adapters.github.hosts import login_command
-from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.adapters.github.language_server.words import clean_text
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
@@ -97,7 +97,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         provider: the configured provider's id.
         model: the model of the request, if it has one.
     """
-    parsed = _read(error.message)
+    parsed = _parse(error.message)
     said = parsed.words
     status = _status(error.code)
     reason = text_in(error.data.get("reason")) if status and isinstance(error.data, Mapping) else ""
@@ -132,7 +132,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         return ProtocolError(message, hint=update, **facts)
     if kind is RateLimitError:
         facts["retry_after"] = parsed.retry_after
-    return _error(kind, said, provider, model, facts)
+    return _make_error(kind, said, provider, model, facts)
 
 
 def turn_error(
@@ -153,7 +153,7 @@ def turn_error(
         reset_at: the end of the limit reported by a notice; used if a rate limit has no `retryAfter`.
         is_limited: whether such a notice arrived in this turn; it is the cause if the error has no other.
     """
-    parsed = _read(text_in(error.get("message")))
+    parsed = _parse(text_in(error.get("message")))
     said, reason, code = parsed.words, text_in(error.get("reason")), error.get("code")
     if isinstance(code, int) and code in {*_SIGNED_OUT, *_SIGN_IN_FAILED, _NO_COPILOT}:
         return request_error(RpcError(code, text_in(error.get("message"))), provider=provider, model=model)
@@ -173,7 +173,7 @@ def turn_error(
         seconds = _seconds(error.get("retryAfter"))
         facts["retry_after"] = parsed.retry_after if seconds is None else seconds
         facts["reset_at"] = reset_at if facts["retry_after"] is None else None
-    failure = _error(kind, said, provider, model, facts)
+    failure = _make_error(kind, said, provider, model, facts)
     failure.was_retried = (
         kind is RateLimitError
         and failure.retry_after is not None
@@ -196,14 +196,14 @@ def _kind(status: int | None, reason: str, said: str, *, filtered: bool) -> type
         return ContentFilterError
     if status is not None:
         return classify(read_fault({"message": said, "code": reason or None}), status)
-    return _by_words(said)
+    return _kind_by_words(said)
 
 
-def _by_words(said: str) -> type[ChatError] | None:
+def _kind_by_words(said: str) -> type[ChatError] | None:
     return next((kind for pattern, kind in _BY_WORDS if pattern.search(said)), None)
 
 
-def _error(
+def _make_error(
     kind: type[ChatError], said: str, provider: str, model: str | None, facts: Mapping[str, Any]
 ) -> ChatError:
     """Return an error of a known kind, with its message and hint."""
@@ -236,7 +236,7 @@ def _error(
         lead, hint = f"GitHub no longer supports this version of the server of {provider}", _UPDATE_HINT
     elif _BAD_IMAGE.search(said):
         hint = "Attach images as PNG, JPEG, GIF or WebP."
-    elif facts["provider_code"] == "model_not_supported" or _by_words(said) is RequestError:
+    elif facts["provider_code"] == "model_not_supported" or _kind_by_words(said) is RequestError:
         lead = f"{provider} does not offer {what} to this account"
         hint = f"Run `jumpseat models --provider {provider} --refresh` to see what it offers."
     return kind(_sentence(lead, said), hint=hint, **facts)
@@ -256,7 +256,7 @@ class _Parsed:
     retry_after: float | None = None
 
 
-def _read(message: str) -> _Parsed:
+def _parse(message: str) -> _Parsed:
     """Parse a message, and remove the parts meant for the server's own editors."""
     request_id: str | None = None
     status: int | None = None
@@ -276,7 +276,7 @@ def _read(message: str) -> _Parsed:
 
 
 def _sentence(lead: str, said: str) -> str:
-    words = shown(said)
+    words = clean_text(said)
     sentence = f"{lead}: {words}" if words else lead
     return sentence if sentence[-1] in ".!?…" else f"{sentence}."
 

@@ -17,7 +17,7 @@ _ANSWERED: Mapping[str, Any] = {}
 
 
 class Exchange:
-    """A request. `reports` can be read once; `answer` is set after that."""
+    """A request. `read_reports` can be read once; `answer` is set after that."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Exchange:
         self._silence_seconds = silence_seconds
         self._has_ended = has_ended
 
-    async def reports(self) -> AsyncGenerator[Mapping[str, Any]]:
+    async def read_reports(self) -> AsyncGenerator[Mapping[str, Any]]:
         """Yield the reports as they arrive. Closing the iterator cancels the request.
 
         Raises:
@@ -75,7 +75,7 @@ class Exchange:
                             report = await queue.get()
                     except TimeoutError:
                         if deadline is None:
-                            raise self._silent() from None
+                            raise self._silence_error() from None
                         break
                     if report is _ANSWERED:
                         # All reports before the answer were read. After the last report, the model's answer
@@ -92,7 +92,7 @@ class Exchange:
                     # Retrieve the exception, or asyncio would report it as never retrieved.
                     request.exception()
 
-    def _silent(self) -> ConnectionError:
+    def _silence_error(self) -> ConnectionError:
         return ConnectionError(
             f"{self._provider} has sent nothing for {self._silence_seconds:g} seconds.",
             provider=self._provider,

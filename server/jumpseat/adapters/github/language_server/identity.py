@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from jumpseat.adapters.base import OnPrompt
 from jumpseat.adapters.base.account import AuthState, AuthStatus, Quota
-from jumpseat.adapters.github.account import crossed_thresholds, merged_quotas
+from jumpseat.adapters.github.account import crossed_thresholds, merge_quotas
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.language_server.account import (
     SignInReport,
@@ -63,7 +63,7 @@ class LanguageServerIdentity:
             hosts: the hosts that the server signs in to.
             server: the provider's server.
             on_change: called when the state, the account or its plan changed, or a quota crossed a threshold.
-            status_seconds: the time limit of `status` without `refresh`.
+            status_seconds: the time limit of `get_status` without `refresh`.
         """
         self._hosts = hosts
         self._server = server
@@ -91,13 +91,15 @@ class LanguageServerIdentity:
         """The last reported state and login."""
         return self._state, self._sign_in.login if self._sign_in is not None else None
 
-    async def status(self, *, refresh: bool = False) -> AuthStatus:
+    async def get_status(self, *, refresh: bool = False) -> AuthStatus:
         """Return the status; with `refresh`, the server checks with GitHub and reports plan and quotas.
 
         Starts the server if it does not run. If that fails or takes too long, the status is `signed_out` with
         the reason, and a later answer is reported as a change.
         """
-        flight, work = (self._refreshing, self._refreshed) if refresh else (self._checking, self._checked)
+        flight, work = (
+            (self._refreshing, self._check_with_github) if refresh else (self._checking, self._check_locally)
+        )
         seconds = REFRESH_SECONDS if refresh else self._status_seconds
         until = asyncio.get_running_loop().time() + seconds
         if not refresh:
@@ -116,10 +118,12 @@ class LanguageServerIdentity:
         is_known = self._reported_by is not None and self._reported_by is self._server.running
         # Store it without a notification: the caller receives it, and a later answer of the server is a
         # change.
-        self._reported = replace(self._known() if is_known else self._status("signed_out"), message=why)
+        self._reported = replace(
+            self._build_status() if is_known else self._status("signed_out"), message=why
+        )
         return self._reported
 
-    async def require(self, connection: ServerConnection) -> None:
+    async def require_sign_in(self, connection: ServerConnection) -> None:
         """Check before a chat that the server is signed in, trusting its local data if those suffice.
 
         Raises:
@@ -140,13 +144,13 @@ class LanguageServerIdentity:
             return
         self._report()
         if self._state != "signed_in":
-            raise self._not_ready()
+            raise self._not_ready_error()
 
-    def explained(self, error: AuthenticationError) -> AuthenticationError:
+    def explain(self, error: AuthenticationError) -> AuthenticationError:
         """Replace the refusal of a chat with a more precise error if the server has reported the reason."""
         # The server also refuses an account without Copilot as "not authenticated".
         is_vague = error.provider_code == NOT_AUTHENTICATED and self._state in ("not_authorized", "expired")
-        return self._not_ready() if is_vague else error
+        return self._not_ready_error() if is_vague else error
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
         """Sign a user in with a code.
@@ -167,16 +171,16 @@ class LanguageServerIdentity:
                 hint="Finish it on its page, or cancel it.",
             ) from None
         try:
-            connection = await self._server.connection()
+            connection = await self._server.connect()
             self._signing_in = DeviceSignIn(connection, self._hosts, on_prompt)
-            self._take(connection, read_sign_in(await self._signing_in.run()))
+            self._store_report(connection, read_sign_in(await self._signing_in.run()))
         finally:
             self._signing_in = None
             self._sign_in_lock.release()
         if self._state != "signed_in":
-            raise self._not_ready()
+            raise self._not_ready_error()
         self._report(is_change=True)
-        status = await self.status(refresh=True)
+        status = await self.get_status(refresh=True)
         # The sign-in succeeded, even if the refresh failed.
         return status if status.state != "signed_out" else self._status("signed_in")
 
@@ -186,14 +190,14 @@ class LanguageServerIdentity:
         Raises:
             ChatError: the server failed.
         """
-        connection = await self._server.connection()
+        connection = await self._server.connect()
         try:
             answer = await connection.request("signOut", {}, seconds=REFRESH_SECONDS)
         except RpcError as error:
             raise request_error(error, provider=self._hosts.provider) from error
-        # Without this, `_take` would keep the reason of an earlier `signed_out`.
+        # Without this, `_store_report` would keep the reason of an earlier `signed_out`.
         self._sign_in = None
-        self._take(connection, read_sign_in(answer))
+        self._store_report(connection, read_sign_in(answer))
         status = self._report(is_change=True)
         if status.state != "signed_out":
             login = status.login or "The account"
@@ -204,7 +208,7 @@ class LanguageServerIdentity:
             return replace(status, message=why)
         return status
 
-    def notified(self, method: str, params: Any) -> None:
+    def handle_notification(self, method: str, params: Any) -> None:
         """Handle a notification of the server if it concerns the account."""
         params = params if isinstance(params, Mapping) and not self._is_closed else {}
         match method:
@@ -213,23 +217,23 @@ class LanguageServerIdentity:
                 rows = params.get("statuses")
                 for row in rows if isinstance(rows, list) else []:
                     if isinstance(row, Mapping) and row.get("category") == "auth" and row.get("result"):
-                        self._take(self._server.running, read_sign_in(row["result"], row))
+                        self._store_report(self._server.running, read_sign_in(row["result"], row))
                         self._report()
             case "didChangeStatus" | "statusNotification":
                 # Older servers do not send the account with it, so request the sign-in.
                 kind = params.get("kind") or params.get("status")
                 if kind in ("Normal", "Error") and kind != self._kind:
                     self._kind = kind
-                    self._checking.start(self._checked)
+                    self._checking.start(self._check_locally)
             case "copilot/quotaChange":
                 self._note_account(params)
             case "signInWithDeviceFlowProgress" if self._signing_in is not None:
-                self._signing_in.notified(params)
+                self._signing_in.handle_notification(params)
 
     def recheck(self) -> None:
         """Have a running server read its stored sign-in again, and report a change."""
         if self._server.running is not None and not self._is_closed:
-            self._checking.start(self._checked)
+            self._checking.start(self._check_locally)
 
     async def aclose(self) -> None:
         """Cancel requests in progress, and refuse new ones."""
@@ -237,33 +241,33 @@ class LanguageServerIdentity:
         await self._checking.aclose()
         await self._refreshing.aclose()
 
-    async def _checked(self) -> AuthStatus:
+    async def _check_locally(self) -> AuthStatus:
         """Return the status according to the server's local data.
 
         Raises:
             ChatError: the server cannot be started, or does not answer.
         """
-        connection = await self._server.connection()
+        connection = await self._server.connect()
         try:
             await self._check(connection, {"localChecksOnly": True})
         except RpcError as error:
             raise request_error(error, provider=self._hosts.provider) from error
         return self._report()
 
-    async def _refreshed(self) -> AuthStatus:
+    async def _check_with_github(self) -> AuthStatus:
         """Return the status after a check with GitHub.
 
         Raises:
-            ChatError: see `_checked`.
+            ChatError: see `_check_locally`.
         """
-        connection = await self._server.connection()
+        connection = await self._server.connect()
         try:
             await self._check(connection, {"forceRefresh": True})
         except RpcError as error:
             if self._reported_by is not connection:
-                await self._checked()
+                await self._check_locally()
             why = request_error(error, provider=self._hosts.provider).message
-            return replace(self._known(), message=why)
+            return replace(self._build_status(), message=why)
         if self._state == "signed_in":
             try:
                 answer = await connection.request("checkQuota", {}, seconds=REFRESH_SECONDS)
@@ -281,9 +285,9 @@ class LanguageServerIdentity:
             ChatError: the server does not answer.
         """
         answer = await connection.request("checkStatus", {"options": options}, seconds=REFRESH_SECONDS)
-        self._take(connection, read_sign_in(answer))
+        self._store_report(connection, read_sign_in(answer))
 
-    def _take(self, connection: ServerConnection | None, now: SignInReport) -> None:
+    def _store_report(self, connection: ServerConnection | None, now: SignInReport) -> None:
         """Store a report of the server, supplemented by the previous report."""
         before = self._sign_in if self._reported_by is connection else None
         if before is not None:
@@ -309,11 +313,11 @@ class LanguageServerIdentity:
         self._plan = read_plan(answer) or self._plan
         fresh = read_quotas(answer)
         crossed = crossed_thresholds(self._quotas, fresh) if self._quotas else []
-        self._quotas = merged_quotas(self._quotas, fresh)
+        self._quotas = merge_quotas(self._quotas, fresh)
         if self._sign_in is not None:
             self._report(is_change=bool(crossed))
 
-    def _not_ready(self) -> AuthenticationError:
+    def _not_ready_error(self) -> AuthenticationError:
         """Return the error for a chat without a usable sign-in."""
         known = self._sign_in or SignInReport("signed_out")
         host, command = self._hosts.authority, self._hosts.login_command
@@ -333,11 +337,11 @@ class LanguageServerIdentity:
             f"{message}{words}", provider=self._hosts.provider, hint=f"Run `{command}`."
         )
 
-    def _known(self) -> AuthStatus:
+    def _build_status(self) -> AuthStatus:
         """Return the status according to the last report."""
         if self._state == "signed_in":
             return self._status("signed_in")
-        error = self._not_ready()
+        error = self._not_ready_error()
         return replace(self._status(self._state), message=f"{error.message} {error.hint}")
 
     def _status(self, state: AuthState) -> AuthStatus:
@@ -355,7 +359,7 @@ class LanguageServerIdentity:
 
     def _report(self, *, is_change: bool = False) -> AuthStatus:
         """Report the status if it has changed; the first one is not a change."""
-        before, status = self._reported, self._known()
+        before, status = self._reported, self._build_status()
         self._reported = status
         if (before is not None and _facts(before) != _facts(status)) or (is_change and before != status):
             self._on_change(status)

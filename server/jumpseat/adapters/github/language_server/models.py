@@ -59,7 +59,7 @@ class LanguageServerModels:
         """Return a model's entry in the last list."""
         return next((each for each in self.known if each.model == model), None)
 
-    async def listed(self, connection: ServerConnection, *, completion: bool = False) -> Sequence[ModelInfo]:
+    async def fetch(self, connection: ServerConnection, *, completion: bool = False) -> Sequence[ModelInfo]:
         """Request the list.
 
         Args:
@@ -78,14 +78,14 @@ class LanguageServerModels:
         self.known = read_models(answer, self._provider, completion=completion)
         return self.known
 
-    async def explained(self, connection: ServerConnection, model: str, error: RequestError) -> ChatError:
+    async def explain(self, connection: ServerConnection, model: str, error: RequestError) -> ChatError:
         """Replace the refusal of a chat with a precise error if the model's terms were not accepted."""
         # The server reports such a model as not supported.
         if type(error) is not RequestError:
             return error
         try:
             row = self.row(model) or next(
-                (each for each in await self.listed(connection) if each.model == model), None
+                (each for each in await self.fetch(connection) if each.model == model), None
             )
         except ChatError as failure:
             logger.debug("the models of %s could not be listed: %s", self._provider, failure)
@@ -109,14 +109,14 @@ class LanguageServerModels:
         Args:
             connection: the running server.
             model: a name in the list.
-            completion: see `listed`; models of completions have no terms.
+            completion: see `fetch`; models of completions have no terms.
 
         Raises:
             RequestError: the model does not exist, or has no terms.
             AuthorizationError: the model is still not enabled.
             ChatError: a request failed.
         """
-        await self.listed(connection, completion=completion)
+        await self.fetch(connection, completion=completion)
         row = self.row(model)
         if row is None:
             raise RequestError(
@@ -139,7 +139,7 @@ class LanguageServerModels:
             # If the plan forbids it, the error has no reason; the list below shows the result.
             logger.info("the terms of %s were not accepted: %s", row.id, error.message)
             refusal = error
-        await self.listed(connection)
+        await self.fetch(connection)
         row = self.row(model)
         if row is None or row.policy not in (None, "enabled"):
             raise AuthorizationError(
@@ -169,7 +169,7 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
     default = fallback = ""
     for row in answer:
         try:
-            model = _model(row, provider, completion=completion)
+            model = _read_model(row, provider, completion=completion)
         except (KeyError, TypeError, ValueError) as error:
             name = row.get("id") if isinstance(row, Mapping) else None
             logger.warning("a row of the models of %s cannot be read (%.80r): %r", provider, name, error)
@@ -180,12 +180,12 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
         default = model.model if row.get("isChatDefault") is True else default
         fallback = model.model if row.get("isChatFallback") is True else fallback
     if completion and not models:
-        models[COMPLETION_MODEL] = _completion_model(COMPLETION_MODEL, "Code completion", provider)
+        models[COMPLETION_MODEL] = _make_completion_model(COMPLETION_MODEL, "Code completion", provider)
     chosen = choose_default(models.values(), (default, fallback))
     return [replace(model, is_default=model is chosen) for model in models.values()]
 
 
-def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
+def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
     """Return the model of a row; None if it is for the other API.
 
     Raises:
@@ -199,7 +199,7 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
     scopes = texts_in(row.get("scopes"))
     if completion:
         name = text_in(row.get("modelName"))
-        return _completion_model(model, name, provider) if COMPLETION_SCOPE in scopes else None
+        return _make_completion_model(model, name, provider) if COMPLETION_SCOPE in scopes else None
     # Older servers do not send scopes, and list only models of chats.
     if scopes and CHAT_SCOPE not in scopes:
         return None
@@ -229,12 +229,12 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
         preview=row.get("preview") is True,
         policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
         policy_terms=text_in(policy.get("terms")) or None,
-        billing=_billing(mapping_in(row.get("billing"))),
+        billing=_read_billing(mapping_in(row.get("billing"))),
         messages=[degraded] if degraded else None,
     )
 
 
-def _completion_model(model: str, name: str, provider: str) -> ModelInfo:
+def _make_completion_model(model: str, name: str, provider: str) -> ModelInfo:
     return ModelInfo(
         provider=provider,
         model=model,
@@ -249,7 +249,7 @@ def _completion_model(model: str, name: str, provider: str) -> ModelInfo:
     )
 
 
-def _billing(billing: Mapping[str, Any]) -> Billing | None:
+def _read_billing(billing: Mapping[str, Any]) -> Billing | None:
     premium, multiplier = billing.get("isPremium"), number_in(billing.get("multiplier"))
     prices = billing.get("tokenPrices")
     if premium is None and multiplier is None and prices is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.adapters.github.language_server.words import clean_text
 from jumpseat.dialects.loose_values import mapping_in, moment_in, number_in, text_in
 
 _METHODS = ("$/copilot/rateLimitWarning", "copilot/quotaWarning")
@@ -31,7 +31,7 @@ def notice_in(method: str, params: Any) -> Notice | None:
     """Return the notice in a notification; None for any other notification, or one without a message."""
     if method not in _METHODS or not isinstance(params, Mapping):
         return None
-    message = shown(text_in(params.get("message")))
+    message = clean_text(text_in(params.get("message")))
     if not message:
         return None
     limit = mapping_in(params.get("rateLimit"))

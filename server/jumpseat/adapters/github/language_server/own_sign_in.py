@@ -37,7 +37,7 @@ class LanguageServerSignIn(Account):
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Return the server's sign-in, starting the server if needed; `refresh` adds plan and quotas."""
-        return await self._identity.status(refresh=refresh)
+        return await self._identity.get_status(refresh=refresh)
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
         """Have the server sign a user in with a code.
@@ -73,6 +73,6 @@ class LanguageServerSignIn(Account):
             return []
         return [directory / name for name in SIGN_INS]
 
-    async def files_changed(self) -> None:
+    async def handle_file_change(self) -> None:
         """Check the sign-in again, because another process may have signed in or out."""
         self._identity.recheck()

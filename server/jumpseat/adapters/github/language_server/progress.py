@@ -14,7 +14,7 @@ from typing import Any
 from jumpseat.adapters.github.account import CURRENCY
 from jumpseat.adapters.github.language_server.errors import is_cut_off, turn_error
 from jumpseat.adapters.github.language_server.notices import Notice
-from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.adapters.github.language_server.words import clean_text
 from jumpseat.chat import (
     CitationEvent,
     Cost,
@@ -101,13 +101,13 @@ class ProgressDecoder:
         if self._turn_id is None and isinstance(turn_id, str):
             self._turn_id = turn_id
         if kind == "report":
-            self._take_report(value)
+            self._decode_report(value)
         elif kind == "end":
             self.ended = True
             self._end = value
         return self._blocks.take()
 
-    def notice(self, notice: Notice) -> None:
+    def add_notice(self, notice: Notice) -> None:
         """Handle a notice; its warning is emitted with the next report."""
         self._warn(notice.message)
         if notice.reset_at is not None:
@@ -155,7 +155,7 @@ class ProgressDecoder:
             unauthorized = {"message": "Authorization required"}
             raise turn_error(unauthorized, provider=self._provider, model=self._model)
         if (reason := self._in_last_report("cancellationReason")) is not None:
-            words = shown(text_in(reason))
+            words = clean_text(text_in(reason))
             raise ProtocolError(
                 f"{self._provider} cancelled the chat{f': {words}' if words else ''}.",
                 provider=self._provider,
@@ -170,12 +170,12 @@ class ProgressDecoder:
         value = self._end.get(key)
         return mapping_in(self._end.get("result")).get(key) if value is None else value
 
-    def _take_report(self, report: Mapping[str, Any]) -> None:
+    def _decode_report(self, report: Mapping[str, Any]) -> None:
         for notice in mappings_in(report.get("notifications")):
             self._last_notification = text_in(notice.get("message"))
             self._warn(self._last_notification)
         for step in mappings_in(report.get("steps")):
-            self._take_step(step)
+            self._decode_step(step)
         # The value is a text, or a list of the parts of a summary.
         thinking = mapping_in(report.get("thinking")).get("text")
         thinking = "".join(map(text_in, thinking)) if isinstance(thinking, list) else text_in(thinking)
@@ -188,14 +188,14 @@ class ProgressDecoder:
             rounds = mappings_in(report.get("editAgentRounds"))
             if any(text_in(each.get("reply")) for each in rounds):
                 for each in rounds:
-                    self._take_round(each)
+                    self._decode_round(each)
             else:
                 self._add_text(text_in(report.get("reply")))
         for url, title in _sources(report):
             self._cite(url, title)
-        self._take_usage(report.get("tokenUsage"))
+        self._decode_usage(report.get("tokenUsage"))
 
-    def _take_round(self, edit_round: Mapping[str, Any]) -> None:
+    def _decode_round(self, edit_round: Mapping[str, Any]) -> None:
         reply = text_in(edit_round.get("reply"))
         if not reply:
             return
@@ -221,14 +221,14 @@ class ProgressDecoder:
                 self._blocks.emit(warning)
 
     def _warn(self, message: str) -> None:
-        words = shown(message)
+        words = clean_text(message)
         if words and words not in self._warned:
             self._warned.add(words)
             self._blocks.emit(WarningEvent("provider_notice", words))
 
-    def _take_step(self, step: Mapping[str, Any]) -> None:
+    def _decode_step(self, step: Mapping[str, Any]) -> None:
         """Emit the title of one of the server's steps when it starts."""
-        key, title = text_in(step.get("id")), shown(text_in(step.get("title")))
+        key, title = text_in(step.get("id")), clean_text(text_in(step.get("title")))
         if step.get("status") == "running" and title and self._steps.get(key) != title:
             self._steps[key] = title
             self._blocks.emit(ProgressEvent(title))
@@ -239,7 +239,7 @@ class ProgressDecoder:
             self._begin()
             self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
 
-    def _take_usage(self, counts: Any) -> None:
+    def _decode_usage(self, counts: Any) -> None:
         """Update the turn's token counts; `promptTokens` includes `cachedTokens`."""
         if not isinstance(counts, Mapping) or not counts:
             return

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.adapters.github.language_server.words import clean_text
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
 logger = logging.getLogger(__name__)
@@ -38,12 +38,12 @@ def _configuration(params: Mapping[str, Any]) -> list[None]:
 
 def _message(params: Mapping[str, Any]) -> None:
     # The message has buttons, which no client can show, so it is only logged.
-    logger.info("message of the language server: %s", shown(str(params.get("message", ""))))
+    logger.info("message of the language server: %s", clean_text(str(params.get("message", ""))))
 
 
 def _document(params: Mapping[str, Any]) -> dict[str, bool]:
     # Report success: otherwise the server opens a browser itself.
-    logger.info("the language server wants to show %s", shown(str(params.get("uri", ""))))
+    logger.info("the language server wants to show %s", clean_text(str(params.get("uri", ""))))
     return {"success": True}
 
 

@@ -18,7 +18,7 @@ import jumpseat
 from jumpseat.adapters.base import ClientInfo, read_options
 from jumpseat.adapters.base.starts import StartBudget
 from jumpseat.adapters.github.hosts import DOTCOM, github_hosts
-from jumpseat.adapters.github.language_server.command import directory_of, environment_of, find_command
+from jumpseat.adapters.github.language_server.command import build_environment, directory_of, find_command
 from jumpseat.adapters.github.language_server.connection import (
     ServerConnection,
     last_words,
@@ -26,7 +26,7 @@ from jumpseat.adapters.github.language_server.connection import (
     take_progress,
 )
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
-from jumpseat.adapters.github.language_server.words import shown, without_secrets
+from jumpseat.adapters.github.language_server.words import clean_text, mask_secrets
 from jumpseat.chat import ConnectionError, ProtocolError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.http.network import read_options as read_network_options
@@ -98,7 +98,7 @@ class LanguageServer:
         connection = self._connection
         return connection if connection is not None and connection.running else None
 
-    async def connection(self) -> ServerConnection:
+    async def connect(self) -> ServerConnection:
         """Return the connection to the running server, or start one; concurrent callers share one start.
 
         Raises:
@@ -126,9 +126,9 @@ class LanguageServer:
 
     async def _start(self) -> ServerConnection:
         argv = await run_blocking(find_command, self._provider, self._config)
-        self._command_line = without_secrets(shlex.join(argv))
-        env = await environment_of(self._provider, self._config, self._values)
-        settings = await self._settings()
+        self._command_line = mask_secrets(shlex.join(argv))
+        env = await build_environment(self._provider, self._config, self._values)
+        settings = await self._build_settings()
         self._count_start()
         if self._connection is not None:
             # The old process may still be ending; two processes would write the same stored sign-in.
@@ -152,7 +152,7 @@ class LanguageServer:
                 on_log=log_to(logger, self._provider),
             )
         except OSError as error:
-            raise self._failed(f"cannot be started: {error.strerror or error}", "") from None
+            raise self._start_error(f"cannot be started: {error.strerror or error}", "") from None
         connection = ServerConnection(self._provider, child, progress)
         try:
             await self._initialize(connection, child, settings)
@@ -184,21 +184,21 @@ class LanguageServer:
             connection.notify("initialized", {})
             connection.notify("workspace/didChangeConfiguration", {"settings": settings})
         except RpcError as error:
-            why = shown(error.message).removesuffix(".")
-            raise self._failed(f"refuses to start: {why}", last_words(child)) from None
+            why = clean_text(error.message).removesuffix(".")
+            raise self._start_error(f"refuses to start: {why}", last_words(child)) from None
         except ConnectionError:
-            raise self._failed(
+            raise self._start_error(
                 f"was not ready within {INITIALIZE_SECONDS:g} s and was ended", last_words(child)
             ) from None
         except ProtocolError:
             # Its stderr is complete only after its end.
             await child.stop(0)
-            raise self._failed(f"was not ready when {child.why}", last_words(child)) from None
+            raise self._start_error(f"was not ready when {child.why}", last_words(child)) from None
         connection.server_version = _version_in(answer)
         # The server reports a missing keyring at every start, which is not the cause of a later end.
         child.forget_last_words()
 
-    async def _settings(self) -> dict[str, Any]:
+    async def _build_settings(self) -> dict[str, Any]:
         """Return the server's settings (`workspace/didChangeConfiguration`): network, host, no telemetry."""
         network = await read_network_options(self._provider, self._config)
         settings: dict[str, Any] = {"telemetry": {"telemetryLevel": "off"}}
@@ -213,9 +213,9 @@ class LanguageServer:
 
     def _count_start(self) -> None:
         end = self._failure or (self._connection.end if self._connection is not None else None)
-        self._starts.take(self._provider, f"The Copilot language server of {self._provider}", end)
+        self._starts.count(self._provider, f"The Copilot language server of {self._provider}", end)
 
-    def _failed(self, what: str, words: str) -> ConnectionError:
+    def _start_error(self, what: str, words: str) -> ConnectionError:
         self._failure = f"it {what}. {words.strip()}".strip()
         return ConnectionError(
             f"The Copilot language server of {self._provider} {what}.",

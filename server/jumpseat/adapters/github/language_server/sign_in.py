@@ -55,7 +55,7 @@ class DeviceSignIn:
         self._code: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self._is_shown = False
 
-    def notified(self, prompt: Mapping[str, Any]) -> None:
+    def handle_notification(self, prompt: Mapping[str, Any]) -> None:
         """Handle `{userCode, verificationUri, expiresIn}`, the notification of newer servers."""
         # The code of a sign-in that was just cancelled may arrive first, so a later code replaces it.
         if not self._code.done():
@@ -78,15 +78,15 @@ class DeviceSignIn:
         """
         try:
             try:
-                return await self._with_one_request()
+                return await self._sign_in_with_one_request()
             except RpcError as error:
                 if error.code != METHOD_NOT_FOUND:
                     raise
-            return await self._with_two_requests()
+            return await self._sign_in_with_two_requests()
         except RpcError as error:
             raise request_error(error, provider=self._hosts.provider) from error
 
-    async def _with_one_request(self) -> Any:
+    async def _sign_in_with_one_request(self) -> Any:
         """Sign in to a newer server: one request, which can be cancelled; a notification brings the code."""
         flow = asyncio.ensure_future(self._connection.request("signInWithDeviceFlow", {}, seconds=None))
         try:
@@ -98,13 +98,13 @@ class DeviceSignIn:
                     f"The language server sent no code for the sign-in within {CODE_SECONDS:g} s.",
                     provider=self._hosts.provider,
                 )
-            return await self._prompted(self._code.result(), flow)
+            return await self._prompt_and_wait(self._code.result(), flow)
         finally:
             # `cancel` has no effect on a finished request.
             flow.cancel()
             await asyncio.gather(flow, return_exceptions=True)
 
-    async def _with_two_requests(self) -> Any:
+    async def _sign_in_with_two_requests(self) -> Any:
         """Sign in to any server: request the code, then wait with a second request.
 
         Cancelling the second request does not end the server's polling.
@@ -115,12 +115,12 @@ class DeviceSignIn:
         wait = self._connection.request("signInConfirm", {"userCode": prompt.get("userCode")}, seconds=None)
         flow = asyncio.ensure_future(wait)
         try:
-            return await self._prompted(prompt, flow)
+            return await self._prompt_and_wait(prompt, flow)
         finally:
             flow.cancel()
             await asyncio.gather(flow, return_exceptions=True)
 
-    async def _prompted(self, prompt: Mapping[str, Any], flow: asyncio.Future[Any]) -> Any:
+    async def _prompt_and_wait(self, prompt: Mapping[str, Any], flow: asyncio.Future[Any]) -> Any:
         """Show the code, and wait for the result until the code expires.
 
         Raises:
@@ -154,7 +154,7 @@ class DeviceSignIn:
         lifetime = min(_positive(prompt.get("expiresIn"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
         shown = SignInPrompt(
             user_code=code,
-            verification_uri=self._trusted(page),
+            verification_uri=self._check_page(page),
             expires_at=datetime.now(UTC) + timedelta(seconds=lifetime),
             interval_seconds=_positive(prompt.get("interval"), DEFAULT_INTERVAL_SECONDS),
         )
@@ -162,7 +162,7 @@ class DeviceSignIn:
         self._is_shown = True
         return lifetime
 
-    def _trusted(self, page: Any) -> str:
+    def _check_page(self, page: Any) -> str:
         """Return the sign-in page's URL if it is on the configured host.
 
         Raises:

@@ -60,7 +60,9 @@ def turns_of(request: ChatRequest) -> list[Turn]:
     Raises:
         RequestError: an image is a URL, or not in base64, which the server does not support.
     """
-    return [Turn(_no_command(turn.request), turn.response) for turn in _turns(request, with_images=True)]
+    return [
+        Turn(_escape_command(turn.request), turn.response) for turn in _make_turns(request, with_images=True)
+    ]
 
 
 def ends_with_assistant(request: ChatRequest) -> bool:
@@ -70,7 +72,9 @@ def ends_with_assistant(request: ChatRequest) -> bool:
 
 def as_text_turns(request: ChatRequest) -> list[tuple[str, str | None]]:
     """Return the chat as pairs of request and answer, without images and system prompt."""
-    return [(str(each.request), each.response) for each in _turns(request, with_images=False, system=False)]
+    return [
+        (str(each.request), each.response) for each in _make_turns(request, with_images=False, system=False)
+    ]
 
 
 def fingerprint(turns: Iterable[Turn]) -> int:
@@ -79,7 +83,7 @@ def fingerprint(turns: Iterable[Turn]) -> int:
     return hash(tuple((repr(each.request), (each.response or "").strip()) for each in turns))
 
 
-def _turns(request: ChatRequest, *, with_images: bool, system: bool = True) -> list[Turn]:
+def _make_turns(request: ChatRequest, *, with_images: bool, system: bool = True) -> list[Turn]:
     tools = _names_of_calls(request.messages)
     runs = [(role, list(run)) for role, run in groupby(request.messages, key=lambda message: message.role)]
     turns: list[Turn] = []
@@ -89,18 +93,18 @@ def _turns(request: ChatRequest, *, with_images: bool, system: bool = True) -> l
             pending = [part for message in run for part in _request_parts(message, tools) if part]
         else:
             answer = "\n\n".join(filter(None, map(_answer_text, run)))
-            turns.append(_turn([OPENING] if pending is None else pending, answer, with_images))
+            turns.append(_make_turn([OPENING] if pending is None else pending, answer, with_images))
             pending = None
     if pending is None:
         pending = [GO_ON]
-    turns.append(_turn(pending, None, with_images))
+    turns.append(_make_turn(pending, None, with_images))
     # The server has no field for a system prompt.
     if system and request.system and request.system.strip():
         turns[0] = _with_instructions(turns[0], request.system)
     return turns
 
 
-def _turn(content: Sequence[str | ImageBlock], answer: str | None, with_images: bool) -> Turn:
+def _make_turn(content: Sequence[str | ImageBlock], answer: str | None, with_images: bool) -> Turn:
     texts = [part for part in content if isinstance(part, str)]
     if not with_images or len(texts) == len(content):
         return Turn("\n\n".join(texts), answer)
@@ -130,7 +134,7 @@ def _data_url(block: ImageBlock) -> str:
     return url
 
 
-def _no_command(content: RequestContent) -> RequestContent:
+def _escape_command(content: RequestContent) -> RequestContent:
     """Keep the server from reading the request's first word as a command or an agent."""
     # The server answers `/help`, replaces `/tests` by its own prompt, and routes `@name` to an agent.
     if isinstance(content, str):

@@ -11,12 +11,12 @@ _TOKENS = re.compile(r"\b(gh[a-z]_|github_pat_)\w{10,}|\btid=\S+|(?<=[Bb]earer )
 """GitHub tokens, short-lived Copilot tokens, and bearer credentials."""
 
 
-def without_secrets(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Mask known secrets, and anything shaped like a token."""
     # Matching by shape is needed because the server has tokens of its own, which the daemon cannot know.
     return _TOKENS.sub("***", redact(text))
 
 
-def shown(text: str) -> str:
+def clean_text(text: str) -> str:
     """Make the text fit for a sentence: one line, bounded, without markup, control characters and secrets."""
-    return clean_message(without_secrets(text))
+    return clean_message(mask_secrets(text))

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import jumpseat
 from jumpseat.adapters.base.account import SignInPrompt
-from jumpseat.adapters.github.errors import no_json
+from jumpseat.adapters.github.errors import not_json_error
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.chat import (
     AuthenticationError,
@@ -106,20 +106,20 @@ class DeviceFlow:
         body = _fields(answer)
         error = body.get("error")
         if answer.status == 404 or error in ("device_flow_disabled", "incorrect_client_credentials"):
-            raise self._not_offered(answer)
+            raise self._not_offered_error(answer)
         if answer.status >= 400 or error is not None:
-            raise self._failed(answer, body)
+            raise self._failure_error(answer, body)
         device_code, user_code, page = (
             body.get(key) for key in ("device_code", "user_code", "verification_uri")
         )
         if not (isinstance(device_code, str) and _TOKEN.fullmatch(device_code)) or not (
             isinstance(user_code, str) and _USER_CODE.fullmatch(user_code)
         ):
-            raise no_json(self._hosts)
+            raise not_json_error(self._hosts)
         lifetime = min(_positive(body.get("expires_in"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
         prompt = SignInPrompt(
             user_code=user_code,
-            verification_uri=self._trusted(page),
+            verification_uri=self._check_page(page),
             expires_at=datetime.fromtimestamp(self._clock.now() + lifetime, UTC),
             interval_seconds=_interval(body.get("interval")),
         )
@@ -139,7 +139,7 @@ class DeviceFlow:
             pause = min(interval * MARGIN * 2**failures, max(LONGEST_PAUSE_SECONDS, interval * MARGIN))
             pause = max(pause, retry_after)
             if self._clock.monotonic() + pause >= device.deadline:
-                raise self._expired()
+                raise self._expired_error()
             await self._clock.sleep(pause)
             try:
                 answer = await self._poll(device)
@@ -155,13 +155,13 @@ class DeviceFlow:
             body = _fields(answer)
             match body.get("error"):
                 case None:
-                    return self._token(answer, body)
+                    return self._read_token(answer, body)
                 case "authorization_pending":
                     pass
                 case "slow_down":
                     interval = max(interval, _positive(body.get("interval"), interval + SLOWER_BY_SECONDS))
                 case "expired_token":
-                    raise self._expired()
+                    raise self._expired_error()
                 case "access_denied":
                     raise AuthenticationError(
                         "The sign-in was refused on GitHub's page.",
@@ -170,7 +170,7 @@ class DeviceFlow:
                         hint=f"Run `{self._hosts.login_command}` again, and press Authorize on the page.",
                     )
                 case _:
-                    raise self._failed(answer, body)
+                    raise self._failure_error(answer, body)
 
     async def _poll(self, device: DeviceCode) -> HttpAnswer:
         fields = {
@@ -200,17 +200,17 @@ class DeviceFlow:
     def _transient_failure(self, answer: HttpAnswer) -> ChatError | None:
         """Return an error if GitHub or a proxy failed, so that the response has no sign-in result."""
         if answer.status == 429 or answer.status >= 500:
-            return self._from_status(answer)
+            return self._error_from_status(answer)
         body = _fields(answer)
-        return None if "error" in body or "access_token" in body else no_json(self._hosts)
+        return None if "error" in body or "access_token" in body else not_json_error(self._hosts)
 
-    def _token(self, answer: HttpAnswer, body: Mapping[str, Any]) -> Secret:
+    def _read_token(self, answer: HttpAnswer, body: Mapping[str, Any]) -> Secret:
         token = body.get("access_token")
         if answer.status >= 400 or not (isinstance(token, str) and _TOKEN.fullmatch(token)):
-            raise no_json(self._hosts)
+            raise not_json_error(self._hosts)
         return register_secret(token)
 
-    def _trusted(self, page: object) -> str:
+    def _check_page(self, page: object) -> str:
         """Return the sign-in page's URL if it is on the configured host.
 
         Raises:
@@ -237,7 +237,7 @@ class DeviceFlow:
             )
         return page
 
-    def _expired(self) -> AuthenticationError:
+    def _expired_error(self) -> AuthenticationError:
         return AuthenticationError(
             "The sign-in was not finished in time: the code has expired.",
             provider=self._hosts.provider,
@@ -245,7 +245,7 @@ class DeviceFlow:
             hint=f"Run `{self._hosts.login_command}` again.",
         )
 
-    def _not_offered(self, answer: HttpAnswer) -> ConfigError:
+    def _not_offered_error(self, answer: HttpAnswer) -> ConfigError:
         name = self._hosts.provider
         return ConfigError(
             f"{self._hosts.authority} does not offer this sign-in: it is not GitHub, does not know the "
@@ -255,9 +255,9 @@ class DeviceFlow:
             hint=f"Check providers.{name}.host and providers.{name}.client_id.",
         )
 
-    def _failed(self, answer: HttpAnswer, body: Mapping[str, Any]) -> ChatError:
+    def _failure_error(self, answer: HttpAnswer, body: Mapping[str, Any]) -> ChatError:
         if answer.status >= 500 or answer.status == 429:
-            return self._from_status(answer)
+            return self._error_from_status(answer)
         code = body.get("error")
         words = body.get("error_description") or code
         reason = clean_message(words) if isinstance(words, str) else ""
@@ -269,7 +269,7 @@ class DeviceFlow:
             hint=f"Run `{self._hosts.login_command}` again.",
         )
 
-    def _from_status(self, answer: HttpAnswer) -> ChatError:
+    def _error_from_status(self, answer: HttpAnswer) -> ChatError:
         return error_from_response(
             answer.status, answer.headers, answer.body, provider=self._hosts.provider, url=self._hosts.github
         )

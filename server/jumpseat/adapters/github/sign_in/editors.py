@@ -55,7 +55,7 @@ def sign_in_files(environment: Environment) -> list[Path]:
     )
 
 
-def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list[str]]:
+def find_editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list[str]]:
     """Return the sign-ins for one host, and a note for each file that could not be used.
 
     Args:
@@ -66,19 +66,19 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list
     notes: list[str] = []
     for name in JSON_FILES:
         try:
-            found += _from_json(directory / name, authority)
+            found += _read_json(directory / name, authority)
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError):
             notes.append(f"{name} in {directory} cannot be read.")
     try:
-        found += _from_database(directory / DATABASE, authority, notes)
+        found += _read_database(directory / DATABASE, authority, notes)
     except (OSError, ValueError):
         notes.append(f"{DATABASE} in {directory} cannot be read.")
     return found, notes
 
 
-def _from_json(path: Path, authority: str) -> Iterator[SignIn]:
+def _read_json(path: Path, authority: str) -> Iterator[SignIn]:
     # Opening a named pipe would block until it has a writer.
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("not a file")
@@ -93,26 +93,26 @@ def _from_json(path: Path, authority: str) -> Iterator[SignIn]:
         # "HOST:8443" is the same host on another port, not an app's id.
         if authority.rpartition(":")[0] == "" and key.removeprefix(f"{authority}:").isdigit():
             continue
-        token = _token(entry.get("oauth_token"))
+        token = _read_token(entry.get("oauth_token"))
         user = entry.get("user")
         if token is not None:
             yield SignIn(token, path.name, user if isinstance(user, str) and user else None)
 
 
-def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[SignIn]:
+def _read_database(path: Path, authority: str, notes: list[str]) -> Iterator[SignIn]:
     if not path.is_file():
         return
     import sqlite3  # Deferred: most users have no such file.
 
     try:
-        with contextlib.closing(_opened(path)) as database:
-            rows = _rows(database, authority)
+        with contextlib.closing(_open_database(path)) as database:
+            rows = _query_rows(database, authority)
     except sqlite3.Error as error:
         raise ValueError("not a readable database") from error
     encrypted = False
     for value, schema in rows:
         text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
-        token = _token(text) if schema in (CLEAR_SCHEMA, str(CLEAR_SCHEMA), None) else None
+        token = _read_token(text) if schema in (CLEAR_SCHEMA, str(CLEAR_SCHEMA), None) else None
         if token is not None:
             yield SignIn(token, path.name)
         else:
@@ -121,7 +121,7 @@ def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[Sig
         notes.append("An editor's sign-in in auth.db is encrypted for that editor and cannot be used.")
 
 
-def _rows(database: sqlite3.Connection, authority: str) -> list[Any]:
+def _query_rows(database: sqlite3.Connection, authority: str) -> list[Any]:
     columns = {str(row[1]) for row in database.execute("PRAGMA table_info(oauth_tokens)")}
     if not {"auth_authority", "token_ciphertext"} <= columns:
         raise ValueError("an unknown schema")
@@ -132,7 +132,7 @@ def _rows(database: sqlite3.Connection, authority: str) -> list[Any]:
     ).fetchall()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path) -> sqlite3.Connection:
     """Open the database without letting SQLite create or change files."""
     import sqlite3
 
@@ -145,7 +145,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=DATABASE_SECONDS)
 
 
-def _token(value: Any) -> Secret | None:
+def _read_token(value: Any) -> Secret | None:
     if isinstance(value, str) and value.startswith(GITHUB_TOKEN_PREFIXES) and value.isascii():
         text = value.strip()
         return register_secret(text) if len(text) >= 8 else None

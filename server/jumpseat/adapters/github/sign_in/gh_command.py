@@ -30,7 +30,7 @@ _INHERITED = frozenset(
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
 
 
-async def gh_token(host: str, environment: Environment, *, seconds: float = GH_SECONDS) -> Secret | None:
+async def read_gh_token(host: str, environment: Environment, *, seconds: float = GH_SECONDS) -> Secret | None:
     """Return the token that `gh` stores for a host; None without `gh`, a sign-in, or timely output.
 
     Args:
@@ -43,11 +43,11 @@ async def gh_token(host: str, environment: Environment, *, seconds: float = GH_S
     env = {name: value for name, value in environment.variables.items() if name.upper() in _INHERITED}
     env |= {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1"}
 
-    def located() -> tuple[str | None, Path]:
+    def locate() -> tuple[str | None, Path]:
         return environment.which("gh"), existing_or_root(environment.directory)
 
     try:
-        program, directory = await run_blocking(located, within=seconds)
+        program, directory = await run_blocking(locate, within=seconds)
         if program is None:
             return None
         argv = [program, "auth", "token", "--hostname", host]

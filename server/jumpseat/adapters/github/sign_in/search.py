@@ -18,8 +18,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from jumpseat.adapters.github.hosts import DOTCOM, GitHubHosts
-from jumpseat.adapters.github.sign_in.editors import copilot_directory, editor_sign_ins
-from jumpseat.adapters.github.sign_in.gh_command import gh_token
+from jumpseat.adapters.github.sign_in.editors import copilot_directory, find_editor_sign_ins
+from jumpseat.adapters.github.sign_in.gh_command import read_gh_token
 from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.adapters.github.sign_in.tokens import SignIn, check_usable, is_usable
 from jumpseat.system.environment import Environment
@@ -71,7 +71,7 @@ async def find_sign_ins(
     if configured is not None:
         named = [SignIn(configured, "config")]
     elif hosts.trusts_found_sign_ins:
-        named = _of_environment(hosts, environment, ["COPILOT_GITHUB_TOKEN"])
+        named = _find_in_environment(hosts, environment, ["COPILOT_GITHUB_TOKEN"])
     else:
         named = []
     for sign_in in named:
@@ -88,16 +88,16 @@ async def find_sign_ins(
     if general:
         is_codespace = environment.get(CODESPACES_VARIABLE).lower() not in ("", "false", "0")
         names = ["GH_TOKEN", "GITHUB_TOKEN"] if is_codespace else ["GH_TOKEN"]
-        candidates += _of_environment(hosts, environment, names)
-    candidates += await _of_editors(hosts, environment, notes)
-    found = _usable(candidates, rejected, notes)
+        candidates += _find_in_environment(hosts, environment, names)
+    candidates += await _find_in_editors(hosts, environment, notes)
+    found = _select_usable(candidates, rejected, notes)
     if general and not found:
-        token = await gh_token(hosts.authority, environment)
-        found = _usable([SignIn(token, "gh")], rejected, notes) if token is not None else []
+        token = await read_gh_token(hosts.authority, environment)
+        found = _select_usable([SignIn(token, "gh")], rejected, notes) if token is not None else []
     return FoundSignIns(found, notes)
 
 
-def _of_environment(hosts: GitHubHosts, environment: Environment, names: Sequence[str]) -> list[SignIn]:
+def _find_in_environment(hosts: GitHubHosts, environment: Environment, names: Sequence[str]) -> list[SignIn]:
     # As in `gh`, `GH_HOST` names the host that tokens in variables belong to.
     if hosts.authority != (environment.get("GH_HOST").strip().lower() or DOTCOM):
         return []
@@ -105,12 +105,16 @@ def _of_environment(hosts: GitHubHosts, environment: Environment, names: Sequenc
     return [SignIn(register_secret(value), f"env:{name}") for name, value in values.items() if value]
 
 
-async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[str]) -> Sequence[SignIn]:
+async def _find_in_editors(
+    hosts: GitHubHosts, environment: Environment, notes: list[str]
+) -> Sequence[SignIn]:
     directory = copilot_directory(environment)
     if directory is None:
         return []
     try:
-        found, more = await run_blocking(editor_sign_ins, directory, hosts.authority, within=EDITORS_SECONDS)
+        found, more = await run_blocking(
+            find_editor_sign_ins, directory, hosts.authority, within=EDITORS_SECONDS
+        )
     except TimeoutError:
         notes.append(f"The files in {directory} cannot be read in time.")
         return []
@@ -118,7 +122,9 @@ async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[
     return found
 
 
-def _usable(candidates: Sequence[SignIn], rejected: Collection[str], notes: list[str]) -> Sequence[SignIn]:
+def _select_usable(
+    candidates: Sequence[SignIn], rejected: Collection[str], notes: list[str]
+) -> Sequence[SignIn]:
     """Return the sign-ins to try, and add a note for each one of an unsuitable kind."""
     found: dict[str, SignIn] = {}
     for each in candidates:

@@ -80,7 +80,7 @@ class TokenStore:
             ConfigError: other users can open the file, or it cannot be read.
             AuthenticationError: the token is in a keyring that cannot be used now.
         """
-        entry = _entries(await _in_thread(self._file.read)).get(_name(hosts), {})
+        entry = _entries(await _run_in_thread(self._file.read)).get(_name(hosts), {})
         if entry.get("signed_out") is True:
             return StoredSignIn(signed_out=True)
         login = entry.get("login") if isinstance(entry.get("login"), str) else None
@@ -132,16 +132,16 @@ class TokenStore:
             AuthenticationError: the keyring that contains the token does not delete it; nothing was changed.
         """
         try:
-            entries = _entries(await _in_thread(self._file.read))
+            entries = _entries(await _run_in_thread(self._file.read))
             names = {name for name in entries if name.rpartition("@")[0] == hosts.provider} | {_name(hosts)}
             for name in names:
                 if entries.get(name, {}).get("storage") == "keyring":
                     await self._delete_from_keyring(name, hosts)
 
-            def signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
+            def mark_signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
                 return _with(content, {name: {"signed_out": True} for name in names})
 
-            left = await _in_thread(lambda: self._file.erase(signed_out))
+            left = await _run_in_thread(lambda: self._file.erase(mark_signed_out))
         except ConfigError as error:
             raise ConfigError(
                 f"{self._file.path} may still hold the token: {error.message}",
@@ -149,7 +149,7 @@ class TokenStore:
                 hint=error.hint,
             ) from None
         if left:
-            raise still_there(left, hosts)
+            raise not_removed_error(left, hosts)
 
     async def _delete_from_keyring(self, name: str, hosts: GitHubHosts) -> None:
         try:
@@ -162,10 +162,10 @@ class TokenStore:
             ) from None
 
     async def _put(self, hosts: GitHubHosts, entry: Mapping[str, Any]) -> None:
-        await _in_thread(lambda: self._file.update(lambda content: _with(content, {_name(hosts): entry})))
+        await _run_in_thread(lambda: self._file.update(lambda content: _with(content, {_name(hosts): entry})))
 
 
-async def _in_thread(work: Callable[[], T]) -> T:
+async def _run_in_thread(work: Callable[[], T]) -> T:
     """Run `work`, which reads or writes the file, on a worker thread.
 
     Raises:
@@ -177,7 +177,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
         raise ConfigError(error.message, hint=error.hint) from None
 
 
-def still_there(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
+def not_removed_error(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
     """Return the error for files with tokens that a sign-out could not remove."""
     named = ", ".join(sorted(map(str, paths)))
     return ConfigError(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.attempt import Prepared, Route
-from jumpseat.adapters.http.refusals import refused_parameter
+from jumpseat.adapters.http.refusals import find_refused_parameter
 from jumpseat.chat import ChatError, ChatRequest
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import (
@@ -64,7 +64,7 @@ class ChatCompletionsRoute(Route):
         facts = replace(self._facts_of(model), efforts=self._efforts_of(model))
         full_body = encode(request, facts)
         unsupported = find_refusals_while_reasoning(model, full_body)
-        body, warnings = self._without_refused(model, full_body, unsupported)
+        body, warnings = self._omit_refused(model, full_body, unsupported)
         decoder = ChatCompletionsDecoder(self._provider, model, self._extras)
         if "reasoning_effort" in body:
             warnings += self._effort_warnings(request)
@@ -78,7 +78,7 @@ class ChatCompletionsRoute(Route):
         self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
     ) -> Replan | None:
         model = request.model
-        refused = refused_parameter(fault, error, body, _ESSENTIAL)
+        refused = find_refused_parameter(fault, error, body, _ESSENTIAL)
         if refused is not None:
             name = refused.partition(".")[0]
             effort = body[name] if name == "reasoning_effort" else None
@@ -86,7 +86,7 @@ class ChatCompletionsRoute(Route):
                 return replan
             facts = self._facts_of(model)
             # Both names may be refused. Remember the old one too, so that it is renamed only once.
-            if name == facts.max_tokens_field and _OTHER_FIELD[name] not in self._refused_by(model):
+            if name == facts.max_tokens_field and _OTHER_FIELD[name] not in self._refused_parameters(model):
                 self._facts[model] = replace(facts, max_tokens_field=_OTHER_FIELD[name])
             return self._remember(model, name, error)
         reason = self._learn_message_form(model, fault, error)

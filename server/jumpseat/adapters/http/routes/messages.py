@@ -9,9 +9,9 @@ from typing import Any
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.routes.messages_refusals import (
+    find_refused_name,
     is_about_replayed_thinking,
     limit_in_refusal,
-    refused_name,
     rules_after_refusal,
     without_thinking,
 )
@@ -69,14 +69,14 @@ class MessagesRoute(Route):
         """
         model = request.model
         full_body, warnings = encode_with_warnings(request, self._facts(model, takes_sampling))
-        body, refused = self._without_refused(model, full_body)
+        body, refused = self._omit_refused(model, full_body)
         decoder = AnthropicMessagesDecoder(self._provider, model, self._extras)
         return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))
 
     def body_to_count(self, request: ChatRequest) -> dict[str, Any]:
         """Return the body for `count_tokens`."""
         full_body = encode(request, self._facts(request.model, takes_sampling=True))
-        body, _ = self._without_refused(request.model, full_body)
+        body, _ = self._omit_refused(request.model, full_body)
         counted = {name: value for name, value in body.items() if name in _COUNTED}
         if "budget_tokens" in counted.get("thinking", {}):
             del counted["thinking"]  # A budget requires `max_tokens`, which `count_tokens` refuses.
@@ -107,7 +107,7 @@ class MessagesRoute(Route):
             provider=self._provider,
             rules=rules,
             parameters=self._parameters,
-            marks_cache=self._marks_cache and CACHE_MARK not in self._refused_by(model),
+            marks_cache=self._marks_cache and CACHE_MARK not in self._refused_parameters(model),
         )
 
     def _learn(
@@ -126,7 +126,7 @@ class MessagesRoute(Route):
             return Replan("refused_parameter:max_tokens", error)
         if CACHE_MARK in fault.message and self._facts(model, takes_sampling=True).marks_cache:
             return self._remember(model, CACHE_MARK, error)
-        name = refused_name(fault, error, body)
+        name = find_refused_name(fault, error, body)
         if name is None:
             return None
         refused = self._refused_forms.get(model, frozenset())

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from jumpseat.adapters.http.refusals import THINKING_ELSEWHERE, is_refusal, refused_parameter
+from jumpseat.adapters.http.refusals import THINKING_ELSEWHERE, find_refused_parameter, is_refusal
 from jumpseat.chat import (
     ChatError,
     ChatRequest,
@@ -35,19 +35,19 @@ _FOREIGN = re.compile(
 _TOO_MANY = re.compile(r"max_tokens: \d+ > (\d+)")
 
 
-def refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
+def find_refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
     """Return the top-level parameter that the endpoint refuses; None if that is not the cause."""
     if "cannot both be specified" in fault.message:
         # Of two parameters that exclude each other, keep the first one in the body.
         names = [name for name in body if name not in _ESSENTIAL and f"`{name}`" in fault.message]
         return names[-1] if names else None
-    if _asks_for_effort(fault, body):
+    if _is_effort_requested(fault, body):
         return "output_config"
-    name = refused_parameter(fault, error, body, _ESSENTIAL)
+    name = find_refused_parameter(fault, error, body, _ESSENTIAL)
     return name.partition(".")[0] if name is not None else None
 
 
-def _asks_for_effort(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
+def _is_effort_requested(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
     named = re.search(r"(?<![\w.])effort\b", fault.message, re.IGNORECASE) is not None
     return named and "effort" in _object(body.get("output_config")) and is_refusal(fault)
 

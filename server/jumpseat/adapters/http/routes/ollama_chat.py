@@ -35,7 +35,7 @@ class OllamaChatRoute(Route):
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without the parts that are known to be refused."""
         model = request.model
-        facts = replace(self._facts_of(model), dropped=self._refused_by(model))
+        facts = replace(self._facts_of(model), dropped=self._refused_parameters(model))
         body = encode(request, facts)
         warnings = find_losses(request, facts)
         if "think" in facts.dropped and request.thinking not in (None, "off"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.attempt import Prepared, Route
-from jumpseat.adapters.http.refusals import refused_parameter
+from jumpseat.adapters.http.refusals import find_refused_parameter
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.extras import Extras
@@ -78,7 +78,7 @@ class ResponsesRoute(Route):
             for name, reason in find_unsupported(request).items()
         ]
         silent = _OWN_PARAMETERS - {*self._facts.parameters, *request.settings}
-        body, refused = self._without_refused(
+        body, refused = self._omit_refused(
             model, full_body, find_known_refusals(model, full_body), silent=silent
         )
         decoder = ResponsesDecoder(self._provider, model, self._extras)
@@ -89,7 +89,7 @@ class ResponsesRoute(Route):
     def _learn(
         self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
     ) -> Replan | None:
-        if name := _refused_name(fault, error, body):
+        if name := _find_refused_name(fault, error, body):
             effort = body["reasoning"].get("effort") if name in _EFFORT else None
             replan = self._learn_efforts(request.model, effort, fault, error)
             return replan or self._remember(request.model, name, error)
@@ -124,12 +124,12 @@ def _drop_unfollowed(body: dict[str, Any]) -> int:
     return before - len(body["input"])
 
 
-def _refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
+def _find_refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
     """Return the parameter that the endpoint refuses, dotted for a member; None if that is not the cause."""
     may_be_include = "include" in body and error.status_code == 400
     if may_be_include and "encrypted content is not supported" in fault.message.lower():
         return "include"
-    return refused_parameter(fault, error, body, _ESSENTIAL)
+    return find_refused_parameter(fault, error, body, _ESSENTIAL)
 
 
 def _is_about_encrypted_content(fault: ProviderFault, error: ChatError) -> bool:

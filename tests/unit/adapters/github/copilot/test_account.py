@@ -97,7 +97,7 @@ async def test_a_rejected_sign_in_of_an_editor_is_skipped_from_then_on(
     person.write_sign_in("apps.json", emulator.issue_token("octocat"))
     account = person.account()
 
-    credentials = [await account.bearer() for _ in range(3)]
+    credentials = [await account.get_bearer() for _ in range(3)]
     status = await account.auth_status()
 
     assert len({each.token.reveal() for each, _ in credentials}) == 1
@@ -117,10 +117,10 @@ async def test_if_all_sign_ins_are_rejected_the_last_is_reported_without_another
     account = person.account()
 
     with pytest.raises(AuthenticationError, match=r"apps\.json"):
-        await account.bearer()
+        await account.get_bearer()
     for _ in range(5):
         with pytest.raises(AuthenticationError):
-            await account.bearer()
+            await account.get_bearer()
 
     assert len(emulator.requests(path=EXCHANGE)) == 2
     assert gh_runs() == 1
@@ -147,7 +147,7 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     account = person.account(**table)
 
     with pytest.raises(AuthenticationError, match=named):
-        await account.bearer()
+        await account.get_bearer()
 
     status = await account.auth_status()
     assert (status.state, status.source) == ("expired", named)
@@ -166,7 +166,7 @@ async def test_an_account_without_a_plan_is_not_skipped_for_another(
     account = person.account()
 
     with pytest.raises(AuthorizationError):
-        await account.bearer()
+        await account.get_bearer()
     assert (await account.auth_status()).state == "not_authorized"
     assert emulator.exchanges == 0
     await account.aclose()
@@ -229,7 +229,7 @@ async def test_a_sign_in_for_copilot_is_remembered_until_a_file_changes(
     file.unlink()
     assert await account.is_signed_in_for_this()
     assert file in account.watched_files()
-    await account.files_changed()
+    await account.handle_file_change()
 
     assert not await account.is_signed_in_for_this()
     await account.aclose()
@@ -243,9 +243,9 @@ async def test_a_sign_in_and_a_sign_out_in_an_editor_are_reported(
     assert (await account.auth_status()).state == "signed_out"
 
     person.write_sign_in("apps.json", emulator.issue_token("octocat"))
-    await account.files_changed()
+    await account.handle_file_change()
     (person.directory / "apps.json").unlink()
-    await account.files_changed()
+    await account.handle_file_change()
 
     assert [(each.state, each.source) for each in person.reported] == [
         ("signed_in", "apps.json"),
@@ -263,10 +263,10 @@ async def test_a_store_that_another_process_changed_is_read_again(
     store = token_store_of(here())
 
     await store.write(person.hosts, register_secret(emulator.issue_token("octocat")), login="octocat")
-    await account.files_changed()
-    await account.files_changed()
+    await account.handle_file_change()
+    await account.handle_file_change()
     await store.delete(person.hosts)
-    await account.files_changed()
+    await account.handle_file_change()
 
     assert [each.state for each in person.reported] == ["signed_in", "signed_out"]
     assert (person.reported[0].login, person.reported[0].plan) == ("octocat", "individual")
@@ -280,11 +280,11 @@ async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
     store = token_store_of(here())
     await store.write(person.hosts, register_secret(emulator.issue_token("octocat")))
     account = person.account()
-    await account.bearer()
+    await account.get_bearer()
     assert len(list((home / "auth").glob("copilot_token.*.json"))) == 1
 
     await store.delete(person.hosts)
-    await account.files_changed()
+    await account.handle_file_change()
 
     assert list((home / "auth").glob("copilot_token.*.json")) == []
     await account.aclose()
@@ -296,11 +296,11 @@ async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
 ) -> None:
     await token_store_of(here()).write(person.hosts, register_secret(emulator.issue_token("octocat")))
     account = person.account()
-    await account.bearer()
+    await account.get_bearer()
     other = Person(emulator, home, "work")
 
     await token_store_of(here()).write(other.hosts, register_secret(emulator.issue_token("octocat")))
-    await account.files_changed()
+    await account.handle_file_change()
 
     assert person.reported == []
     assert len(emulator.requests(path=EXCHANGE)) == 1
@@ -314,7 +314,7 @@ async def test_a_change_of_an_unused_store_causes_no_search(
 ) -> None:
     account = person.account()
     await token_store_of(here()).write(person.hosts, register_secret(emulator.issue_token("octocat")))
-    await account.files_changed()
+    await account.handle_file_change()
 
     assert (person.reported, emulator.seen) == ([], [])
     await account.aclose()
@@ -383,7 +383,7 @@ async def test_a_quota_is_reported_when_it_crosses_a_threshold_and_not_with_ever
 ) -> None:
     person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
     account = person.account()
-    _, tokens = await account.bearer()
+    _, tokens = await account.get_bearer()
     for left in (50.0, 30.0, 19.0, 18.0, 4.0):
         tokens.record_served([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
 

@@ -120,21 +120,21 @@ async def test_chats_share_one_list_until_it_is_stale(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
     for _ in range(3):
-        assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
+        assert [each.model for each in await catalogue.get_for_chat()] == ["gpt-4.1"]
     later(FRESH_SECONDS - 1)
-    await catalogue.at_hand()
+    await catalogue.get_for_chat()
     assert service.requests == [LIST]
 
     later(2)
     service.rows.append(row("gpt-5"))
-    assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1", "gpt-5"]
+    assert [each.model for each in await catalogue.get_for_chat()] == ["gpt-4.1", "gpt-5"]
     assert service.requests == [LIST] * 2
 
 
 @pytest.mark.requirement("copilot:fresh-list")
 async def test_fifty_chats_at_once_request_one_list(service: Service, catalogue: CopilotCatalogue) -> None:
     service.gate = asyncio.Event()
-    chats = [asyncio.create_task(catalogue.at_hand()) for _ in range(50)]
+    chats = [asyncio.create_task(catalogue.get_for_chat()) for _ in range(50)]
     async with asyncio.timeout(20):
         await service.arrived.wait()
     # A cancelled chat must not cancel the shared request.
@@ -150,15 +150,15 @@ async def test_a_chat_uses_the_last_list_or_none_if_the_service_fails(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
     service.down = True
-    assert list(await catalogue.at_hand()) == []
+    assert list(await catalogue.get_for_chat()) == []
     with pytest.raises(ConnectionError):
-        await catalogue.refreshed()
+        await catalogue.fetch()
     service.down = False
-    await catalogue.at_hand()
+    await catalogue.get_for_chat()
     service.down = True
     later(FRESH_SECONDS + 1)
 
-    assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
+    assert [each.model for each in await catalogue.get_for_chat()] == ["gpt-4.1"]
     assert catalogue.row("gpt-4.1") is not None
     assert catalogue.row("gpt-9") is None
 
@@ -171,13 +171,13 @@ async def test_only_the_first_chat_waits_briefly_for_a_slow_list(
     service.gate = asyncio.Event()
 
     async with asyncio.timeout(20):
-        assert list(await catalogue.at_hand()) == []
+        assert list(await catalogue.get_for_chat()) == []
     with pytest.raises(StopIteration):  # It returns without suspending.
-        catalogue.at_hand().send(None)
+        catalogue.get_for_chat().send(None)
 
     service.gate.set()
-    assert [each.model for each in await catalogue.refreshed()] == ["gpt-4.1"]
-    assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
+    assert [each.model for each in await catalogue.fetch()] == ["gpt-4.1"]
+    assert [each.model for each in await catalogue.get_for_chat()] == ["gpt-4.1"]
     assert service.requests == [LIST], "the pending request continued"
 
 
@@ -186,27 +186,27 @@ async def test_after_a_sleep_of_the_machine_the_list_is_requested_again(
     service: Service, catalogue: CopilotCatalogue, clock: Clock
 ) -> None:
     service.session["expires_at"] = time.time() + 1800
-    await catalogue.at_hand()
-    await catalogue.auto()
+    await catalogue.get_for_chat()
+    await catalogue.get_auto_session()
 
     clock.sleep(3600)
 
-    await catalogue.at_hand()
-    await catalogue.auto()
+    await catalogue.get_for_chat()
+    await catalogue.get_auto_session()
     assert service.requests == [LIST, SESSION] * 2
 
 
 async def test_another_account_has_its_own_list_and_session(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
-    await catalogue.at_hand()
-    await catalogue.auto()
+    await catalogue.get_for_chat()
+    await catalogue.get_auto_session()
     service.login = "hubot"
     catalogue.forget()
     assert list(catalogue.known) == []
 
-    await catalogue.at_hand()
-    await catalogue.auto()
+    await catalogue.get_for_chat()
+    await catalogue.get_auto_session()
     assert service.requests == [LIST, SESSION] * 2
 
 
@@ -225,16 +225,16 @@ async def test_an_auto_session_is_replaced_before_it_expires(
 ) -> None:
     expires_at = time.time() + expires_in if isinstance(expires_in, int) else expires_in
     service.session = {**service.session, "expires_at": expires_at}
-    first = await catalogue.auto()
+    first = await catalogue.get_auto_session()
     assert (first.model, first.token.reveal()) == ("gpt-4.1", "canary-session")
     assert "canary" not in repr(first)
 
     if good_for:
         later(good_for - 5)
-        await catalogue.auto()
+        await catalogue.get_auto_session()
         assert len(service.requests) == 1
         later(10)
-    await catalogue.auto()
+    await catalogue.get_auto_session()
     assert service.requests == [SESSION] * 2
     assert service.bodies[0] == {"auto_mode": {"model_hints": ["auto"]}}
 
@@ -243,7 +243,7 @@ async def test_an_auto_session_is_replaced_before_it_expires(
 async def test_chats_that_start_together_share_one_auto_session(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
-    sessions = await asyncio.gather(*(catalogue.auto() for _ in range(20)))
+    sessions = await asyncio.gather(*(catalogue.get_auto_session() for _ in range(20)))
 
     assert len(set(map(id, sessions))) == len(service.requests) == 1
 
@@ -267,9 +267,9 @@ async def test_an_auto_session_without_a_model_is_refused(
     service.session = answer
     if model is None:
         with pytest.raises(ProtocolError, match="without naming a model"):
-            await catalogue.auto()
+            await catalogue.get_auto_session()
     else:
-        assert (await catalogue.auto()).model == model
+        assert (await catalogue.get_auto_session()).model == model
 
 
 @pytest.mark.requirement("3:set-policy")
@@ -285,7 +285,7 @@ async def test_terms_are_accepted_and_checked_in_the_list(
     assert (accepted.model, accepted.policy) == ("new", "enabled")
     assert service.requests == [LIST, ("POST", "/models/new/policy"), LIST]
     assert service.bodies[1] == {"state": "enabled"}
-    await catalogue.at_hand()
+    await catalogue.get_for_chat()
     assert len(service.requests) == 3
 
 

@@ -55,7 +55,7 @@ def make_of(make: Make) -> MakeOf:
 async def test_the_token_of_a_github_app_is_exchanged(make_of: MakeOf, upstream: FakeUpstream) -> None:
     upstream.script(minted(upstream), path=EXCHANGE)
 
-    credential = await make_of("ghu_canary1").bearer()
+    credential = await make_of("ghu_canary1").get_bearer()
 
     assert (credential.token.reveal(), route(credential)) == ("tid=canary0;x=1", "exchange")
     assert credential.data_host == f"{upstream.origin}/exchanged"
@@ -70,7 +70,7 @@ async def test_other_tokens_are_used_directly_at_the_accounts_host(
     upstream.script(account(upstream), path=USER)
     credentials = make_of(token)
 
-    found = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)))
+    found = await asyncio.gather(*(credentials.get_bearer() for _ in range(MANY)))
 
     assert {(each.token.reveal(), each.data_host) for each in found} == {(token, f"{upstream.origin}/direct")}
     assert paths(upstream) == [USER]
@@ -86,8 +86,8 @@ async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
     upstream.script(account(upstream), path=USER)
     credentials = make_of(token)
 
-    found = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)))
-    found.append(await credentials.bearer())
+    found = await asyncio.gather(*(credentials.get_bearer() for _ in range(MANY)))
+    found.append(await credentials.get_bearer())
 
     assert {(each.token.reveal(), route(each)) for each in found} == {(token, "direct")}
     assert paths(upstream) == [EXCHANGE, USER]
@@ -100,11 +100,11 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     upstream.script(account(upstream), path=USER)
     upstream.script(minted(upstream), path=EXCHANGE)
     credentials = make_of("gho_canary1")
-    first = await credentials.bearer()
+    first = await credentials.get_bearer()
 
     await credentials.refuse(first)
     await credentials.refuse(first)  # Several turns may report the refusal.
-    second = await credentials.bearer()
+    second = await credentials.get_bearer()
     assert (route(second), second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
     assert paths(upstream) == [USER, EXCHANGE]
 
@@ -114,17 +114,17 @@ async def test_each_route_is_tried_once(make_of: MakeOf, upstream: FakeUpstream)
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make_of("ghu_canary1")
-    direct = await credentials.bearer()
+    direct = await credentials.get_bearer()
 
     assert route(direct) == "direct"
     with pytest.raises(NoOtherBearer):
         await credentials.refuse(direct)
 
     other = make_of("gho_canary1")
-    await other.refuse(await other.bearer())
+    await other.refuse(await other.get_bearer())
     for _ in range(5):
         with pytest.raises(AuthorizationError, match="has no Copilot"):
-            await other.bearer()
+            await other.get_bearer()
     assert paths(upstream).count(EXCHANGE) == 2
 
 
@@ -135,13 +135,13 @@ async def test_a_token_that_both_routes_refused_is_retried_later(
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make_of("gho_canary1")
-    await credentials.refuse(await credentials.bearer())
+    await credentials.refuse(await credentials.get_bearer())
     with pytest.raises(AuthorizationError, match="has no Copilot"):
-        await credentials.bearer()
+        await credentials.get_bearer()
 
     clock.pass_time(FINAL_SECONDS)
 
-    assert route(await credentials.bearer()) == "direct"
+    assert route(await credentials.get_bearer()) == "direct"
     assert paths(upstream).count(EXCHANGE) == 1
 
 
@@ -155,12 +155,12 @@ async def test_an_account_without_copilot_causes_few_requests_and_recovers(
 
     for _ in range(MANY):
         with pytest.raises(AuthorizationError, match="has no Copilot"):
-            await credentials.bearer()
+            await credentials.get_bearer()
     assert paths(upstream) == [EXCHANGE, USER]
 
     clock.pass_time(60)
     upstream.script(minted(upstream), path=EXCHANGE)
-    assert route(await credentials.bearer()) == "exchange"
+    assert route(await credentials.get_bearer()) == "exchange"
 
 
 @pytest.mark.requirement("8:refresh")
@@ -169,8 +169,8 @@ async def test_a_refused_short_lived_token_is_replaced_once(make_of: MakeOf, ups
     upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
     credentials = make_of("ghu_canary1")
 
-    await credentials.refuse(await credentials.bearer())
-    second = await credentials.bearer()
+    await credentials.refuse(await credentials.get_bearer())
+    second = await credentials.get_bearer()
     assert second.token.reveal() == "tid=canary1;x=1"
     assert second.data_host == "https://api.githubcopilot.com"
     with pytest.raises(NoOtherBearer):
@@ -184,12 +184,12 @@ async def test_an_account_with_a_data_host_elsewhere_gets_no_credential(
     upstream.default(account(upstream, endpoints={"api": "https://evil.example"}), path=USER)
 
     with pytest.raises(ConfigError, match="not a part of this GitHub"):
-        await make_of("gho_canary1").bearer()
+        await make_of("gho_canary1").get_bearer()
 
 
 async def test_a_classic_token_is_sent_nowhere(make_of: MakeOf, upstream: FakeUpstream) -> None:
     with pytest.raises(AuthenticationError, match="classic"):
-        await make_of("ghp_canary1").bearer()
+        await make_of("ghp_canary1").get_bearer()
     assert upstream.requests == []
 
 
@@ -200,7 +200,7 @@ async def test_the_accounts_host_is_kept_until_a_caller_insists(
     upstream.script(one, two, path=USER)
     credentials = make_of("gho_canary1")
 
-    found = [await credentials.bearer(insist=insist) for insist in (False, False, True, False)]
+    found = [await credentials.get_bearer(insist=insist) for insist in (False, False, True, False)]
 
     names = [each.data_host.rpartition("/")[2] for each in found]
     assert names == ["one", "one", "two", "two"]
@@ -222,13 +222,13 @@ async def test_forget_drops_the_token_and_the_account(
     upstream.default(minted(upstream), path=EXCHANGE)
     upstream.default(account(upstream), path=USER)
     credentials = make_of("ghu_canary1")
-    await credentials.bearer()
+    await credentials.get_bearer()
     await credentials.refresh()
 
     await credentials.forget()
 
     assert list((tmp_path / "auth").glob("copilot_token.*.json")) == []
-    await credentials.bearer()
+    await credentials.get_bearer()
     await credentials.refresh()
     assert paths(upstream) == [EXCHANGE, USER] * 2
 
@@ -237,7 +237,7 @@ async def test_a_failure_of_the_account_is_shared(make_of: MakeOf, upstream: Fak
     upstream.default(Reply.raw(b"", 500), path=USER)
     credentials = make_of("gho_canary1")
 
-    outcomes = await asyncio.gather(*(credentials.bearer() for _ in range(MANY)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(credentials.get_bearer() for _ in range(MANY)), return_exceptions=True)
 
     assert {type(each) for each in outcomes} == {ServerError}
     assert len(upstream.requests) == 1

@@ -48,7 +48,9 @@ def mint(upstream: FakeUpstream) -> Mint:
 
 async def number(tokens: CopilotCredential, **options: Any) -> int:
     """Return the number in the current token."""
-    return int((await tokens.bearer(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary"))
+    return int(
+        (await tokens.get_bearer(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary")
+    )
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -92,7 +94,7 @@ async def test_an_exchange_that_is_cancelled_does_not_block_the_next_daemon(
 ) -> None:
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
     cancelled = make()
-    waiting = asyncio.ensure_future(cancelled.bearer())
+    waiting = asyncio.ensure_future(cancelled.get_bearer())
     await upstream.wait_for_request()
 
     await cancelled.forget()
@@ -110,19 +112,19 @@ async def test_a_failure_is_shared_and_repeated_only_after_a_pause(
     upstream.default(Reply.raw(b"", 503), path=EXCHANGE)
     tokens = make()
 
-    outcomes = await asyncio.gather(*(tokens.bearer() for _ in range(MANY)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(tokens.get_bearer() for _ in range(MANY)), return_exceptions=True)
     assert {type(each) for each in outcomes} == {ServerError}
     assert len(set(map(id, outcomes))) == MANY, "each caller gets its own exception object"
     for _ in range(MANY):
         with pytest.raises(ServerError):
-            await tokens.bearer()
+            await tokens.get_bearer()
     assert len(upstream.requests) == 1
 
     made = []
     for _ in range(600):  # This is ten minutes of requests, one each second.
         clock.pass_time(1.0)
         with pytest.raises(ServerError):
-            await tokens.bearer()
+            await tokens.get_bearer()
         made.append(len(upstream.requests))
     assert made[-1] <= 20
     assert made[-1] - made[299] >= 4, "it retries about once a minute"
@@ -139,7 +141,7 @@ async def test_a_final_refusal_is_kept_for_a_while_unless_a_caller_insists(
 
     for insist in (False, False, True):
         with pytest.raises(kind):
-            await tokens.bearer(insist=insist)
+            await tokens.get_bearer(insist=insist)
     assert len(upstream.requests) == 2
     clock.pass_time(FINAL_SECONDS + 1)
     assert await number(tokens) == 1
@@ -155,7 +157,7 @@ async def test_a_rate_limit_of_github_is_respected(
     tokens = make()
     for _ in range(5):
         with pytest.raises(ChatError):
-            await tokens.bearer()
+            await tokens.get_bearer()
         clock.pass_time(50)
     assert len(upstream.requests) == 1
     clock.pass_time(51)
@@ -193,7 +195,7 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
     upstream.script(Reply.json(body), path=EXCHANGE)
     upstream.default(Reply.raw(b"", 502), path=EXCHANGE)
     tokens = make()
-    await tokens.bearer()
+    await tokens.get_bearer()
 
     clock.pass_time(1300)
     for _ in range(MANY):
@@ -206,7 +208,7 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
     assert len(upstream.requests) == 2
     clock.pass_time(300)
     with pytest.raises(ServerError):
-        await tokens.bearer()
+        await tokens.get_bearer()
 
 
 @pytest.mark.requirement("8:refresh")
@@ -268,11 +270,11 @@ async def test_another_account_provider_or_plane_shares_nothing(
     make: Make, mint: Mint, upstream: FakeUpstream, hosts: GitHubHosts
 ) -> None:
     elsewhere = {"github_url": upstream.origin, "api_url": upstream.origin}
-    await make().bearer()
+    await make().get_bearer()
 
-    await make(sign_in=SignIn(Secret("ghu_another-account"), "file")).bearer()
-    await make(hosts=github_hosts(provider="work", **elsewhere)).bearer()
-    await make(hosts=github_hosts(provider="copilot", copilot_url=upstream.origin, **elsewhere)).bearer()
+    await make(sign_in=SignIn(Secret("ghu_another-account"), "file")).get_bearer()
+    await make(hosts=github_hosts(provider="work", **elsewhere)).get_bearer()
+    await make(hosts=github_hosts(provider="copilot", copilot_url=upstream.origin, **elsewhere)).get_bearer()
 
     assert mint.made == 4
 
@@ -283,7 +285,7 @@ async def test_a_broken_file_costs_one_exchange(
     make: Make, mint: Mint, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
-    await make().bearer()
+    await make().get_bearer()
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.write_text(content)
 
@@ -296,7 +298,7 @@ async def test_a_broken_file_costs_one_exchange(
 async def test_a_file_that_others_can_read_is_ignored(
     make: Make, mint: Mint, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await make().bearer()
+    await make().get_bearer()
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.chmod(0o644)
 
@@ -324,8 +326,8 @@ async def test_no_token_is_logged_or_shown(
     upstream.script(echo, path=EXCHANGE)
     tokens = make()
     with pytest.raises(AuthorizationError) as caught:
-        await tokens.bearer()
-    token = await tokens.bearer(insist=True)
+        await tokens.get_bearer()
+    token = await tokens.get_bearer(insist=True)
 
     shown = f"{caplog.text}{token!r}{tokens!r}{caught.value!r}{caught.value.message}{caught.value.hint}"
     assert "canary" not in shown

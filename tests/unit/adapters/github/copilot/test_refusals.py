@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jumpseat.adapters.github.copilot.refusals import AccountDeniedError, Place, cure, explained
+from jumpseat.adapters.github.copilot.refusals import AccountDeniedError, Place, cure, explain
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
@@ -94,7 +94,7 @@ CASES = [
 def test_each_refusal_has_its_class_and_hint(status, body, kind, hint):
     fault, error = refusal(status, body)
 
-    explanation = explained(fault, error, PLACE)
+    explanation = explain(fault, error, PLACE)
 
     assert type(explanation) is kind
     assert hint in (explanation.hint or "")
@@ -112,7 +112,7 @@ def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_
     plans = " Plans that include it: pro, max."
     place = Place(provider="copilot", model="m", site="https://acme.ghe.com", policy="disabled", plans=plans)
 
-    explanation = explained(fault, error, place)
+    explanation = explain(fault, error, place)
 
     assert type(explanation) is AuthorizationError
     assert explanation.hint.endswith(plans)
@@ -123,7 +123,7 @@ def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_
 @pytest.mark.requirement("copilot:errors")
 def test_a_refusal_outside_a_chat_names_no_model():
     words = "You are not authorized to use this Copilot feature, it requires a policy to be enabled."
-    error = explained(*refusal(403, words), Place(provider="copilot", site="https://github.com"))
+    error = explain(*refusal(403, words), Place(provider="copilot", site="https://github.com"))
 
     assert isinstance(error, AuthorizationError)
     assert "accept-terms" not in error.hint
@@ -132,14 +132,14 @@ def test_a_refusal_outside_a_chat_names_no_model():
 
 
 def test_a_redirect_names_the_key_to_configure():
-    error = explained(*refusal(302, "", location="https://elsewhere.example/models"), PLACE)
+    error = explain(*refusal(302, "", location="https://elsewhere.example/models"), PLACE)
 
     assert "providers.copilot.copilot_url" in error.hint
     assert "elsewhere.example" in error.message
 
 
 def test_a_host_of_another_plan_is_reported_as_such():
-    error = explained(*refusal(421, "Misdirected Request\n"), PLACE)
+    error = explain(*refusal(421, "Misdirected Request\n"), PLACE)
 
     assert error.message == ("copilot says that this account is served by another host: Misdirected Request.")
     assert error.retryable
@@ -151,7 +151,7 @@ def test_the_delay_and_the_id_of_a_refusal_are_kept():
         429, {"message": "x", "code": "rate_limited"}, **{"retry-after": "7", "x-request-id": "abc"}
     )
 
-    explanation = explained(fault, error, PLACE)
+    explanation = explain(fault, error, PLACE)
 
     assert (explanation.retry_after, explanation.provider_request_id, explanation.provider_code) == (
         7,
@@ -164,14 +164,14 @@ def test_a_used_up_model_is_not_proposed_as_its_own_fallback():
     fault, error = refusal(402, {"message": "x", "code": "quota_exceeded"})
     place = Place(provider="copilot", model="gpt-4.1", site="https://github.com", fallback="gpt-4.1")
 
-    assert "gpt-4.1" not in explained(fault, error, place).hint
+    assert "gpt-4.1" not in explain(fault, error, place).hint
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_a_failure_of_the_service_is_not_changed(status):
     fault, error = refusal(status, "<html>oops</html>")
 
-    assert explained(fault, error, PLACE) is error
+    assert explain(fault, error, PLACE) is error
     assert isinstance(error, ServerError)
 
 

@@ -41,13 +41,13 @@ def number(credential: Bearer) -> int:
 
 async def test_a_refused_token_is_not_taken_from_the_file_again(make: Make, upstream: FakeUpstream) -> None:
     first, second = make(), make()
-    shared = await first.bearer()
-    assert number(await second.bearer()) == 1
+    shared = await first.get_bearer()
+    assert number(await second.get_bearer()) == 1
 
     assert await first.refuse(shared) == "expired_token"
-    assert number(await first.bearer()) == 2
-    assert await second.refuse(await second.bearer()) == "newer_token"
-    assert number(await second.bearer()) == 2
+    assert number(await first.get_bearer()) == 2
+    assert await second.refuse(await second.get_bearer()) == "newer_token"
+    assert number(await second.get_bearer()) == 2
     assert len(upstream.requests) == 2
 
 
@@ -55,31 +55,31 @@ async def test_a_refused_replacement_is_used_for_a_minute_and_then_replaced(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     tokens = make()
-    await tokens.refuse(await tokens.bearer())
-    second = await tokens.bearer()
+    await tokens.refuse(await tokens.get_bearer())
+    second = await tokens.get_bearer()
 
     clock.pass_time(20)
     for _ in range(MANY):
         with pytest.raises(NoOtherBearer) as caught:
             await tokens.refuse(second)
         assert caught.value.retry_after == pytest.approx(REPLACEMENT_SECONDS - 20)
-        assert number(await tokens.bearer()) == 2
+        assert number(await tokens.get_bearer()) == 2
     assert len(upstream.requests) == 2
 
     clock.pass_time(REPLACEMENT_SECONDS - 20)
     assert await tokens.refuse(second) == "expired_token"
-    assert number(await tokens.bearer()) == 3
+    assert number(await tokens.get_bearer()) == 3
 
 
 async def test_all_daemons_of_a_machine_share_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()
-    await first.refuse(await first.bearer())
-    refused = await first.bearer()
+    await first.refuse(await first.get_bearer())
+    refused = await first.get_bearer()
 
     for tokens in (second, make()):
-        assert number(await tokens.bearer()) == 2
+        assert number(await tokens.get_bearer()) == 2
         with pytest.raises(NoOtherBearer):
             await tokens.refuse(refused)
     assert len(upstream.requests) == 2
@@ -89,15 +89,15 @@ async def test_a_newer_token_of_another_daemon_is_used_within_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock, tmp_path: Path
 ) -> None:
     first = make()
-    await first.refuse(await first.bearer())
-    refused = await first.bearer()
+    await first.refuse(await first.get_bearer())
+    refused = await first.get_bearer()
     # This imitates a daemon that ignores the minute because of a wrong clock or an unreadable file.
     clock.pass_time(1)
     shared_file(tmp_path).unlink()
-    await make().bearer()
+    await make().get_bearer()
 
     assert await first.refuse(refused) == "newer_token"
-    assert number(await first.bearer()) == 3
+    assert number(await first.get_bearer()) == 3
     assert len(upstream.requests) == 3
 
 
@@ -105,25 +105,25 @@ async def test_an_older_token_that_a_stopped_daemon_stored_late_is_not_used(
     make: Make, upstream: FakeUpstream, clock: HandClock, tmp_path: Path
 ) -> None:
     first = make()
-    old = await first.bearer()
+    old = await first.get_bearer()
     content = shared_file(tmp_path).read_text()
     clock.pass_time(1)
     await first.refuse(old)
-    new = await first.bearer()
+    new = await first.get_bearer()
     shared_file(tmp_path).write_text(content)
 
     clock.pass_time(REPLACEMENT_SECONDS)
     assert await first.refuse(new) == "expired_token"
-    assert number(await first.bearer()) == 3
+    assert number(await first.get_bearer()) == 3
 
 
 async def test_fifty_simultaneous_refusals_cause_one_exchange(make: Make, upstream: FakeUpstream) -> None:
     tokens = make()
-    old = await tokens.bearer()
+    old = await tokens.get_bearer()
 
     async def turn() -> int:
         await tokens.refuse(old)
-        return number(await tokens.bearer())
+        return number(await tokens.get_bearer())
 
     assert await asyncio.gather(*(turn() for _ in range(MANY))) == [2] * MANY
     assert len(upstream.requests) == 2
@@ -133,10 +133,10 @@ async def test_a_token_is_not_used_after_github_rejected_its_sign_in(
     make: Make, upstream: FakeUpstream
 ) -> None:
     tokens = make()
-    first = await tokens.bearer()
+    first = await tokens.get_bearer()
 
     upstream.script(Reply.json({"message": "Bad credentials"}, 401), path="/copilot_internal/user")
     with pytest.raises(AuthenticationError):
         await tokens.refresh()
 
-    assert (await tokens.bearer()).token.reveal() != first.token.reveal()
+    assert (await tokens.get_bearer()).token.reveal() != first.token.reveal()

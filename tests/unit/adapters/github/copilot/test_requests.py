@@ -7,7 +7,7 @@ import pytest
 from jumpseat import __version__
 from jumpseat.adapters.base import ClientInfo
 from jumpseat.adapters.github.copilot.bearer import Bearer
-from jumpseat.adapters.github.copilot.fitting import NOTE, fitted
+from jumpseat.adapters.github.copilot.fitting import NOTE, fit_request
 from jumpseat.adapters.github.copilot.headers import (
     INTERLEAVED_THINKING,
     chat_headers,
@@ -124,11 +124,13 @@ def info(**more):
 
 
 def test_a_request_is_adapted_to_the_models_limits():
-    sent, warnings = fitted(request(max_tokens=8192), info(max_output_tokens=4096, supports_streaming=False))
+    sent, warnings = fit_request(
+        request(max_tokens=8192), info(max_output_tokens=4096, supports_streaming=False)
+    )
 
     assert (sent.max_tokens, sent.stream, warnings) == (4096, False, [])
-    assert fitted(request(max_tokens=100), info(max_output_tokens=4096))[0].max_tokens == 100
-    assert fitted(request(max_tokens=9000), None)[0].max_tokens == 9000
+    assert fit_request(request(max_tokens=100), info(max_output_tokens=4096))[0].max_tokens == 100
+    assert fit_request(request(max_tokens=9000), None)[0].max_tokens == 9000
 
 
 @pytest.mark.requirement("copilot:thinking-levels")
@@ -142,7 +144,7 @@ def test_a_request_is_adapted_to_the_models_limits():
     ],
 )
 def test_a_level_is_left_out_if_the_model_does_not_think(level, facts, expected, codes):
-    sent, warnings = fitted(request(thinking=level), info(**facts))
+    sent, warnings = fit_request(request(thinking=level), info(**facts))
 
     assert sent.thinking == expected
     assert [warning.code for warning in warnings] == codes
@@ -155,7 +157,7 @@ def images(count):
 @pytest.mark.requirement("copilot:image-limit")
 def test_of_too_many_images_the_oldest_become_a_note_with_a_warning():
     first, last = images(3), images(2)
-    sent, warnings = fitted(
+    sent, warnings = fit_request(
         request(Message("user", first), Message.assistant("Cats."), Message("user", last)),
         info(max_prompt_images=3),
     )
@@ -168,7 +170,7 @@ def test_of_too_many_images_the_oldest_become_a_note_with_a_warning():
 @pytest.mark.requirement("copilot:image-limit")
 def test_more_images_in_the_last_message_than_the_model_takes_are_an_error():
     with pytest.raises(RequestError, match="has 4 images; m takes at most 3"):
-        fitted(request(Message("user", images(4))), info(max_prompt_images=3))
+        fit_request(request(Message("user", images(4))), info(max_prompt_images=3))
 
 
 @pytest.mark.requirement("copilot:interleaved-thinking")
@@ -202,4 +204,4 @@ def test_claude_4_to_4_5_with_tools_may_think_between_calls(model, tools, config
     ],
 )
 def test_a_default_limit_gets_room_when_the_list_shows_that_the_model_thinks(facts, answer_tokens, limit):
-    assert fitted(request(answer_tokens=answer_tokens), info(**facts))[0].max_tokens == limit
+    assert fit_request(request(answer_tokens=answer_tokens), info(**facts))[0].max_tokens == limit

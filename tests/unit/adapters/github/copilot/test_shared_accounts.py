@@ -70,7 +70,7 @@ async def sessions(emulator: CopilotEmulator, home: Path, no_proxies: None) -> A
 
 async def token_of(adapter: CopilotAdapter) -> str:
     async with asyncio.timeout(WAIT_SECONDS):
-        bearer, _ = await adapter.account.bearer()
+        bearer, _ = await adapter.account.get_bearer()
         return bearer.token.reveal()
 
 
@@ -106,7 +106,7 @@ async def test_all_chats_of_all_sessions_cause_one_exchange_when_the_token_expir
     first = await all_tokens()
     assert (len(first), len(file_reads)) == (1, 1)
     emulator.expire_copilot_tokens()
-    bearer, credential = await adapters[0].account.bearer()
+    bearer, credential = await adapters[0].account.get_bearer()
     await credential.refuse(bearer)
     second = await all_tokens()
     assert len(second) == 1 != len(first & second)
@@ -165,10 +165,10 @@ async def test_what_differs_in_a_sign_in_is_not_shared(sessions: Sessions, emula
         sessions.new(github_token=token, client_id="Iv1.another"),
         sessions.new(github_token=token, connect_timeout=5.0),
     ]
-    caches = [(await each.account.bearer())[1] for each in adapters]
+    caches = [(await each.account.get_bearer())[1] for each in adapters]
     assert len(set(map(id, caches))) == len(caches)
     same = sessions.new(github_token=token, proxy=proxy)
-    assert (await same.account.bearer())[1] is caches[0]
+    assert (await same.account.get_bearer())[1] is caches[0]
 
 
 async def test_a_token_of_one_clients_environment_concerns_no_other(
@@ -194,7 +194,7 @@ async def test_a_refused_token_and_a_rejected_sign_in_are_seen_by_all_sessions(
     before = await token_of(one)
     await token_of(two)
     emulator.expire_copilot_tokens()
-    bearer, credential = await one.account.bearer()
+    bearer, credential = await one.account.get_bearer()
     assert await credential.refuse(bearer) == "expired_token"
     assert await token_of(two) != before
 
@@ -246,7 +246,7 @@ async def test_a_sign_out_in_one_session_counts_for_all(sessions: Sessions, home
     await one.account.sign_out()
     with pytest.raises(AuthenticationError, match="No account is signed in"):
         await token_of(two)
-    await two.account.files_changed()
+    await two.account.handle_file_change()
     assert [status.state for status in sessions.reported[1]] == ["signed_out"]
     assert list((home / "auth").glob("copilot_token.*.json")) == []
 
@@ -258,7 +258,7 @@ async def test_a_chat_that_waits_for_a_token_while_another_session_signs_out_get
     emulator.script(EXCHANGE, lambda call: replace(call.honest(), held=Gate()))
     waiting = asyncio.create_task(token_of(two))
     await emulator.wait_for(EXCHANGE)
-    await one.account.credential()  # This uses the sign-in too.
+    await one.account.find_credential()  # This uses the sign-in too.
     async with asyncio.timeout(WAIT_SECONDS):
         await one.account.sign_out()
         with pytest.raises(AuthenticationError, match="No account is signed in"):

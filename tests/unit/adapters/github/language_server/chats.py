@@ -31,10 +31,10 @@ async def conversations(
     """Yield the conversation API, which receives the server's notifications."""
     apis: list[Conversations] = []
 
-    def notified(method: str, params: Any) -> None:
-        apis[0].notified(method, params)
+    def handle_notification(method: str, params: Any) -> None:
+        apis[0].handle_notification(method, params)
 
-    server = _server(fake, notified)
+    server = _server(fake, handle_notification)
     apis.append(Conversations("helper", server, silence_seconds=silence_seconds))
     try:
         yield apis[0]

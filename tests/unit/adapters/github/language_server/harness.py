@@ -46,13 +46,13 @@ class Harness:
     async def on_request(self, method: str, params: Any) -> Any:
         return [method, params]
 
-    async def connection(self) -> ServerConnection:
+    async def connect(self) -> ServerConnection:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            return await self.server.connection()
+            return await self.server.connect()
 
     async def failure(self) -> ChatError:
         with pytest.raises(ChatError) as caught:
-            await self.connection()
+            await self.connect()
         return caught.value
 
 

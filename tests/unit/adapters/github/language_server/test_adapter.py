@@ -128,14 +128,14 @@ async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     adapter, changes = make(), asyncio.Queue[AuthStatus]()
     adapter.account.on_auth_change = changes.put_nowait
-    await adapter.account.files_changed()
+    await adapter.account.handle_file_change()
     assert (fake.starts, adapter.account.watched_files()) == ([], []), "no server is started for this"
     fake.status = {"status": "NotSignedIn"}
     await adapter.account.auth_status()
 
     assert tmp_path / "github-copilot" / "auth.db-wal" in adapter.account.watched_files()
     fake.status = {"status": "OK", "user": "octocat"}
-    await adapter.account.files_changed()
+    await adapter.account.handle_file_change()
     async with asyncio.timeout(WAIT_SECONDS):
         change = await changes.get()
 

@@ -18,10 +18,10 @@ from tests.unit.adapters.github.language_server.adapters import Make, ask, event
 async def test_the_list_and_the_default_are_fetched_once(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make()
 
-    assert not adapter.heard_models()
+    assert not adapter.cached_models()
     assert await adapter.find_default_model() == "gpt-4.1"
-    assert [row.model for row in adapter.heard_models() if row.is_default] == ["gpt-4.1"]
-    assert [row.model for row in adapter.heard_models()] == ["gpt-4.1", "claude-sonnet-4.6"]
+    assert [row.model for row in adapter.cached_models() if row.is_default] == ["gpt-4.1"]
+    assert [row.model for row in adapter.cached_models()] == ["gpt-4.1", "claude-sonnet-4.6"]
     assert adapter.max_context_tokens("claude-sonnet-4.6") == 200_000
     assert adapter.max_context_tokens("nothing") is None
     await adapter.find_default_model()
@@ -71,18 +71,18 @@ async def test_a_changed_account_drops_the_list_and_a_changed_quota_keeps_it(
     adapter.account.on_auth_change = changes.append
     await adapter.account.auth_status(refresh=True)
     await adapter.list_models()
-    connection = await adapter._server.connection()
+    connection = await adapter._server.connect()
 
     used = {"premium_interactions": {"percentRemaining": 1, "unlimited": False}, "copilotPlan": "individual"}
     fake.notify("copilot/quotaChange", used)
     await connection.request("getVersion", seconds=20.0)
-    assert adapter.heard_models()
+    assert adapter.cached_models()
 
     row = {"category": "auth", "kind": "Normal", "result": {"status": "OK", "user": "hubot"}}
     fake.notify("didChangeStatus/v2", {"statuses": [row]})
     await connection.request("getVersion", seconds=20.0)
 
-    assert list(adapter.heard_models()) == []
+    assert list(adapter.cached_models()) == []
     assert [change.login for change in changes[-2:]] == ["octocat", "hubot"]
 
 
@@ -112,7 +112,7 @@ async def test_terms_of_an_unlisted_model_are_not_accepted(
     with pytest.raises(RequestError):
         await adapter.account.accept_terms(model)
     assert "copilot/setModelPolicy" not in fake.methods
-    assert [row.model for row in adapter.heard_models()] == ["gpt-41-copilot"]
+    assert [row.model for row in adapter.cached_models()] == ["gpt-41-copilot"]
 
 
 @pytest.mark.requirement("language-server:terms", "language-server:errors")

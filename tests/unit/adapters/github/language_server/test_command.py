@@ -15,9 +15,9 @@ import pytest
 from jumpseat.adapters.base import read_options
 from jumpseat.adapters.github.language_server.command import (
     PROGRAM,
+    build_environment,
     check_command,
     directory_of,
-    environment_of,
     find_command,
 )
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
@@ -63,7 +63,7 @@ def environment(
     of_client.withhold(register_secret(SECRET))
     of_client.withheld.update(config.origin.environment.withheld, withheld)
     config.within(of_client)
-    return asyncio.run(environment_of("cls", config, Values("cls", config)))
+    return asyncio.run(build_environment("cls", config, Values("cls", config)))
 
 
 # -- the program

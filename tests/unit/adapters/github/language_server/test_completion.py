@@ -103,7 +103,7 @@ def test_an_item_may_replace_lines_before_the_last(line, character, text, added)
     document = Document("untitled:x", "## User\n\nOne\n\n## Assistant\n\n")
     item = {"insertText": text, "range": {"start": {"line": line, "character": character}}}
 
-    assert document.added_by(item) == added
+    assert document.text_added_by(item) == added
 
 
 @pytest.mark.requirement("language-server:completion-document")
@@ -136,7 +136,7 @@ async def test_an_answer_ends_where_the_model_writes_another_role(fake, said, an
     ],
 )
 def test_an_item_adds_the_text_after_the_part_that_it_replaces(item, added):
-    assert Document("untitled:x", "𝄞:").added_by(item) == added
+    assert Document("untitled:x", "𝄞:").text_added_by(item) == added
 
 
 # -- the answer

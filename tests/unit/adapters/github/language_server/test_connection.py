@@ -35,7 +35,7 @@ async def test_a_request_returns_the_servers_result_or_error(
 ) -> None:
     fake.on("ask", lambda params: params["a"] + 1)
     fake.on("refuse", RpcError(1002, "Not available.", {"why": "policy"}))
-    connection = await harness.connection()
+    connection = await harness.connect()
     assert await connection.request("ask", {"a": 1}, seconds=PATIENCE_SECONDS) == 2
     with pytest.raises(RpcError) as caught:
         await connection.request("refuse", {}, seconds=None)
@@ -53,7 +53,7 @@ async def test_a_request_returns_the_servers_result_or_error(
 async def test_the_message_of_an_error_has_no_secrets(harness: Harness, fake: FakeLanguageServer) -> None:
     register_secret(SECRET)
     fake.on("refuse", RpcError(1001, f"bad token {GITHUB_TOKEN} and {SECRET}."))
-    connection = await harness.connection()
+    connection = await harness.connect()
     with pytest.raises(RpcError) as caught:
         await connection.request("refuse", {}, seconds=PATIENCE_SECONDS)
     assert caught.value.message == "bad token *** and ***."
@@ -63,7 +63,7 @@ async def test_the_message_of_an_error_has_no_secrets(harness: Harness, fake: Fa
 async def test_a_request_that_times_out_is_cancelled_at_the_server(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    connection = await harness.connection()
+    connection = await harness.connect()
     task = await started_request(connection, fake, 0.2)
     error = await failure_of(task)
     assert isinstance(error, ConnectionError)
@@ -77,7 +77,7 @@ async def test_a_request_that_times_out_is_cancelled_at_the_server(
 async def test_a_cancelled_call_cancels_its_request_at_the_server(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    connection = await harness.connection()
+    connection = await harness.connect()
     task = await started_request(connection, fake)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -100,7 +100,7 @@ async def test_progress_arrives_by_token_in_order_and_early_reports_are_kept(
         return "done"
 
     fake.on("ask", report)
-    connection = await harness.connection()
+    connection = await harness.connect()
     with connection.progress("one") as one, connection.progress(2) as other:
         assert await connection.request("ask", {}, seconds=PATIENCE_SECONDS) == "done"
         assert [one.get_nowait() for _ in range(one.qsize())] == [{"n": number} for number in range(100)]
@@ -125,7 +125,7 @@ async def test_its_stderr_is_in_the_log_without_secrets(
 ) -> None:
     register_secret(SECRET)
     caplog.set_level(logging.INFO)
-    connection = await harness.connection()
+    connection = await harness.connect()
     fake.stderr(
         f"plain words\nkey {SECRET}\nAuthorization: Bearer abc.def\n{GITHUB_TOKEN} tid=1;exp=2:x end\n"
     )
@@ -148,7 +148,7 @@ async def test_a_secret_at_the_cut_of_a_long_line_is_redacted_whole(
 ) -> None:
     register_secret(SECRET)
     caplog.set_level(logging.INFO)
-    task = await started_request(await harness.connection(), fake)
+    task = await started_request(await harness.connect(), fake)
     fake.stderr(f"{'x' * before}{SECRET}{'y' * 30_000}\n")
     fake.exit(1)
     error = await failure_of(task)

@@ -252,9 +252,9 @@ async def test_a_refused_list_is_an_error_of_its_kind() -> None:
     models = LanguageServerModels("cls")
 
     with pytest.raises(AuthenticationError):
-        await models.listed(connection(models=[RpcError(1000, "Not signed in")]))
+        await models.fetch(connection(models=[RpcError(1000, "Not signed in")]))
     with pytest.raises(ProtocolError):
-        await models.listed(connection(models=[RpcError(METHOD_NOT_FOUND, "Method not found")]))
+        await models.fetch(connection(models=[RpcError(METHOD_NOT_FOUND, "Method not found")]))
 
 
 @pytest.mark.requirement("language-server:completion-models")
@@ -262,7 +262,7 @@ async def test_an_older_server_without_a_model_list_has_the_completion_model() -
     models = LanguageServerModels("cls")
     server = connection(models=[RpcError(METHOD_NOT_FOUND, "Method not found")])
 
-    listed = await models.listed(server, completion=True)
+    listed = await models.fetch(server, completion=True)
 
     assert [model.model for model in listed] == [COMPLETION_MODEL]
 
@@ -270,7 +270,7 @@ async def test_an_older_server_without_a_model_list_has_the_completion_model() -
 @pytest.mark.requirement("language-server:models-change")
 async def test_the_list_is_kept_until_it_is_dropped() -> None:
     models = LanguageServerModels("cls")
-    await models.listed(connection(models=[[row("a")]]))
+    await models.fetch(connection(models=[[row("a")]]))
     known = models.known
 
     assert [model.model for model in known] == ["a"]

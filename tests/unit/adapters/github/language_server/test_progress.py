@@ -209,9 +209,9 @@ def test_a_running_step_is_reported_once_and_its_outcome_is_not():
 def test_each_notice_is_one_warning():
     decoder = ProgressDecoder("helper", "m")
     events = decoder.feed(begin())
-    decoder.notice(Notice("75% used"))
+    decoder.add_notice(Notice("75% used"))
     events += decoder.feed(report(notifications=[{"severity": "warning", "message": "Slow\ntoday"}]))
-    decoder.notice(Notice("75% used"))
+    decoder.add_notice(Notice("75% used"))
     events += decoder.feed(round_reply("x")) + decoder.feed(end()) + decoder.finish(None)
 
     assert of(WarningEvent, events) == [
@@ -224,8 +224,8 @@ def test_each_notice_is_one_warning():
 def test_an_error_gives_the_reset_time_of_a_used_up_limit():
     reset = datetime(2026, 12, 1, tzinfo=UTC)
     decoder = ProgressDecoder("helper", "m")
-    decoder.notice(Notice("All used.", reset))
-    decoder.notice(Notice("75% of the other one used."))
+    decoder.add_notice(Notice("All used.", reset))
+    decoder.add_notice(Notice("75% of the other one used."))
     decoder.feed(begin())
     decoder.feed(end({"message": "Oops.", "responseIsIncomplete": True}))
 

@@ -29,7 +29,7 @@ async def test_the_first_use_starts_the_server_and_names_the_client(
 ) -> None:
     assert harness.server.running is None
     assert not fake.starts
-    connection = await harness.connection()
+    connection = await harness.connect()
     assert harness.server.running is connection
     assert connection.server_version == "1.539.0"
     assert fake.starts[0].argv == ["--stdio"]
@@ -74,7 +74,7 @@ async def test_messages_sent_before_the_initialize_result_are_handled_in_order(
         return await fake.default("initialize", params)
 
     fake.on("initialize", send_early)
-    await harness.connection()
+    await harness.connect()
     assert harness.notifications[:3] == [("early", 0), ("early", 1), ("early", 2)]
     assert ("copilot/hook/didChange", {}) in harness.notifications
 
@@ -83,7 +83,7 @@ async def test_messages_sent_before_the_initialize_result_are_handled_in_order(
 async def test_without_configuration_the_server_gets_no_proxy_and_no_enterprise(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    await harness.connection()
+    await harness.connect()
     changed = await fake.wait_for("workspace/didChangeConfiguration")
     assert changed == {"settings": {"telemetry": {"telemetryLevel": "off"}}}
 
@@ -119,7 +119,7 @@ async def test_the_configured_proxy_and_enterprise_are_passed(
     expected: dict[str, Any],
 ) -> None:
     monkeypatch.setenv("MY_PROXY", "https://[::1]:3128")
-    await harnesses.make(**table).connection()
+    await harnesses.make(**table).connect()
     changed = await fake.wait_for("workspace/didChangeConfiguration")
     assert changed == {"settings": {"telemetry": {"telemetryLevel": "off"}, **expected}}
 
@@ -156,7 +156,7 @@ async def test_no_other_providers_key_is_in_the_environment_and_no_key_in_the_ar
     table = {"env": {"FOR_IT": "alone"}, "proxy": f"http://me:{SECRET}@proxy.corp:1"}
     harness = harnesses.make(**table)
     harness.environment.withhold(register_secret(SECRET))
-    await harness.connection()
+    await harness.connect()
     (start,) = fake.starts
     assert start.env["GH_COPILOT_TOKEN"] == "its-own"
     assert start.env["FOR_IT"] == "alone"
@@ -178,7 +178,7 @@ async def test_simultaneous_first_uses_start_one_server(harness: Harness, fake: 
         return await fake.default("initialize", params)
 
     fake.on("initialize", when_ready)
-    tasks = [asyncio.ensure_future(harness.connection()) for _ in range(50)]
+    tasks = [asyncio.ensure_future(harness.connect()) for _ in range(50)]
     await fake.wait_for("initialize")
     tasks[7].cancel()
     ready.set()

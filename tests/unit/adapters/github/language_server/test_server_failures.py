@@ -148,16 +148,16 @@ async def test_a_server_that_prints_before_it_is_ready_is_reported(
 async def test_a_failed_start_does_not_prevent_the_next(harness: Harness, fake: FakeLanguageServer) -> None:
     fake.on("initialize", RpcError(-32603, "Not now."), lambda params: {})
     await harness.failure()
-    connection = await harness.connection()
+    connection = await harness.connect()
     assert connection.running
     assert connection.server_version is None
     assert len(fake.starts) == 2
     for number in range(2, MAX_STARTS + 1):
         assert len(fake.starts) == number
-        connection = await harness.connection()
+        connection = await harness.connect()
         fake.exit(3)
         async with asyncio.timeout(PATIENCE_SECONDS):
             await connection.wait_until_ended()
         if number < MAX_STARTS:
-            await harness.connection()
+            await harness.connect()
     assert ((await harness.failure()).hint or "").endswith(" The last time it ended with exit code 3.")

@@ -34,7 +34,7 @@ async def test_a_killed_server_fails_pending_requests_and_is_started_by_the_next
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     async def seconds_until_all_fail() -> float:
-        connection = await harness.connection()
+        connection = await harness.connect()
         count = len(fake.starts)
         tasks = [await started_request(connection, fake) for _ in range(3)]
         fake.stderr("terrible things\n")
@@ -51,7 +51,7 @@ async def test_a_killed_server_fails_pending_requests_and_is_started_by_the_next
             connection.notify("more")
         with pytest.raises(ProtocolError, match="signal 9"):
             await connection.request("more", seconds=PATIENCE_SECONDS)
-        again = await harness.connection()
+        again = await harness.connect()
         assert again is not connection
         assert again.running
         assert len(fake.starts) == count + 1
@@ -70,7 +70,7 @@ async def test_the_failure_has_the_last_stderr_lines_but_not_those_of_the_start(
         return await fake.default("initialize", params)
 
     fake.on("initialize", write_stderr)
-    connection = await harness.connection()
+    connection = await harness.connect()
     task = await started_request(connection, fake)
     fake.stderr("out of memory\n")
     fake.exit(134)
@@ -86,14 +86,14 @@ async def test_the_failure_has_the_last_stderr_lines_but_not_those_of_the_start(
 async def test_garbage_in_mid_chat_ends_the_server_and_the_next_use_starts_it(
     harness: Harness, fake: FakeLanguageServer, garbage: bytes
 ) -> None:
-    connection = await harness.connection()
+    connection = await harness.connect()
     task = await started_request(connection, fake)
     fake.send_bytes(garbage)
     error = await failure_of(task)
     assert isinstance(error, ProtocolError)
     assert "not a message" in error.message
     await fake.starts[0].wait_until_ended()
-    assert (await harness.connection()).running
+    assert (await harness.connect()).running
     assert len(fake.starts) == 2
 
 
@@ -110,10 +110,10 @@ async def test_a_server_is_not_started_before_the_last_one_has_exited(
         return children[-1]
 
     monkeypatch.setattr(server_module, "start_child", start)
-    task = await started_request(await harness.connection(), fake)
+    task = await started_request(await harness.connect(), fake)
     fake.send_bytes(b"Hello?\r\n\r\n")
     await failure_of(task)
-    await harness.connection()
+    await harness.connect()
     assert had_exited == [True]
 
 
@@ -122,8 +122,8 @@ async def test_a_server_is_started_at_most_five_times_in_three_minutes(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     for number in range(MAX_STARTS):
-        connection = await harness.connection()
-        assert await harness.connection() is connection
+        connection = await harness.connect()
+        assert await harness.connect() is connection
         harness.now += 10
         fake.exit(1)
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -139,7 +139,7 @@ async def test_a_server_is_started_at_most_five_times_in_three_minutes(
     await harness.failure()
     assert len(fake.starts) == MAX_STARTS
     harness.now += 1
-    assert (await harness.connection()).running
+    assert (await harness.connect()).running
     assert len(fake.starts) == MAX_STARTS + 1
 
 

@@ -34,7 +34,7 @@ async def test_a_server_ends_by_itself_after_the_shutdown_request(
     # These times exceed the test's patience, so a close that sleeps for them fails the test.
     monkeypatch.setattr(connection_module, "SHUTDOWN_SECONDS", 2 * PATIENCE_SECONDS)
     monkeypatch.setattr(connection_module, "STOP_SECONDS", 4 * PATIENCE_SECONDS)
-    connection = await harness.connection()
+    connection = await harness.connect()
     grandchild = await fake.grandchild()
     async with asyncio.timeout(PATIENCE_SECONDS):
         await harness.server.aclose()
@@ -56,7 +56,7 @@ async def test_a_server_that_ignores_the_shutdown_is_killed_with_its_children_in
 
     async def seconds_until_it_is_closed() -> float:
         other = harnesses.make()
-        await other.connection()
+        await other.connect()
         grandchild = await fake.grandchild()
         began = time.monotonic()
         await other.server.aclose()
@@ -75,7 +75,7 @@ async def test_a_cancelled_close_kills_the_server_at_once(
 ) -> None:
     monkeypatch.setattr(connection_module, "STOP_SECONDS", 60.0)
     fake.stubborn = True
-    await harness.connection()
+    await harness.connect()
     grandchild = await fake.grandchild()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -86,7 +86,7 @@ async def test_a_cancelled_close_kills_the_server_at_once(
 
 @pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_requests_in_flight_fail_when_it_closes(harness: Harness, fake: FakeLanguageServer) -> None:
-    connection = await harness.connection()
+    connection = await harness.connect()
     task = await started_request(connection, fake)
     await harness.server.aclose()
     assert "it was stopped" in (await failure_of(task)).message
@@ -97,7 +97,7 @@ async def test_closing_during_a_start_ends_the_server_and_fails_the_waiting_requ
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", NEVER)
-    tasks = [asyncio.ensure_future(harness.connection()) for _ in range(3)]
+    tasks = [asyncio.ensure_future(harness.connect()) for _ in range(3)]
     await fake.wait_for("initialize")
     async with asyncio.timeout(PATIENCE_SECONDS):
         await harness.server.aclose()
@@ -113,7 +113,7 @@ async def test_a_caller_that_is_cancelled_while_it_closes_is_cancelled(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", NEVER)
-    task = asyncio.ensure_future(harness.connection())
+    task = asyncio.ensure_future(harness.connect())
     await fake.wait_for("initialize")
     closing = asyncio.ensure_future(harness.server.aclose())
     await asyncio.sleep(0)
@@ -132,7 +132,7 @@ async def test_closing_a_server_that_never_started_or_is_dead_does_nothing(
     await harness.server.aclose()
     assert not fake.starts
     other = harnesses.make()
-    connection = await other.connection()
+    connection = await other.connect()
     fake.kill()
     async with asyncio.timeout(PATIENCE_SECONDS):
         await connection.wait_until_ended()

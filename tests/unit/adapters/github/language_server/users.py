@@ -35,7 +35,7 @@ class User:
             config,
             Values("cls", config),
             client=lambda: None,
-            on_notification=lambda method, params: self.identity.notified(method, params),
+            on_notification=lambda method, params: self.identity.handle_notification(method, params),
             on_request=_unasked,
         )
         self.identity = LanguageServerIdentity(
@@ -46,7 +46,7 @@ class User:
         )
 
     async def status(self, *, refresh: bool = False) -> AuthStatus:
-        return await self.identity.status(refresh=refresh)
+        return await self.identity.get_status(refresh=refresh)
 
     async def change(self) -> AuthStatus:
         """Return the next reported change."""
@@ -56,7 +56,7 @@ class User:
     async def settled(self) -> list[AuthStatus]:
         """Return the changes reported since the last call, up to everything the server has sent by now."""
         # The server sends in order: everything before this answer has been read.
-        await (await self.server.connection()).request("getVersion", seconds=WAIT_SECONDS)
+        await (await self.server.connect()).request("getVersion", seconds=WAIT_SECONDS)
         return [self.changes.get_nowait() for _ in range(self.changes.qsize())]
 
     async def sign_in(self) -> AuthStatus:
@@ -74,7 +74,7 @@ class User:
         return self.prompts[0]
 
     async def require(self) -> None:
-        await self.identity.require(await self.server.connection())
+        await self.identity.require_sign_in(await self.server.connect())
 
     async def aclose(self) -> None:
         await self.identity.aclose()

@@ -219,10 +219,10 @@ async def test_a_page_on_another_host_is_never_shown(
 async def test_on_a_public_host_the_page_is_https_on_that_host(http: HttpClient) -> None:
     flow = DeviceFlow(http, github_hosts("acme.ghe.com", provider="copilot"))
 
-    assert flow._trusted("https://acme.ghe.com/login/device") == "https://acme.ghe.com/login/device"
+    assert flow._check_page("https://acme.ghe.com/login/device") == "https://acme.ghe.com/login/device"
     for page in ("http://acme.ghe.com/login/device", "https://github.com/login/device"):
         with pytest.raises(ProtocolError):
-            flow._trusted(page)
+            flow._check_page(page)
 
 
 @pytest.mark.parametrize("changed", [

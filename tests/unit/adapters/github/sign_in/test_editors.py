@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.github.sign_in.editors import copilot_directory, editor_sign_ins
+from jumpseat.adapters.github.sign_in.editors import copilot_directory, find_editor_sign_ins
 from tests.environments import environment_with
 
 APP = "Iv1.b507a08c87ecfe98"
 
 
 def found(directory: Path, authority: str = "github.com") -> list[tuple[str, str, str | None]]:
-    sign_ins, _ = editor_sign_ins(directory, authority)
+    sign_ins, _ = find_editor_sign_ins(directory, authority)
     return [(each.source, each.token.reveal(), each.login) for each in sign_ins]
 
 
 def notes(directory: Path) -> list[str]:
-    return editor_sign_ins(directory, "github.com")[1]
+    return find_editor_sign_ins(directory, "github.com")[1]
 
 
 def put(path: Path, content: Any) -> None:
@@ -111,7 +111,7 @@ def test_an_entry_without_a_token_is_skipped(tmp_path: Path, entry: Any) -> None
 
 
 def test_missing_files_give_no_notes(tmp_path: Path) -> None:
-    assert editor_sign_ins(tmp_path / "nowhere", "github.com") == ([], [])
+    assert find_editor_sign_ins(tmp_path / "nowhere", "github.com") == ([], [])
 
 
 def test_a_file_that_cannot_be_opened_gives_a_note(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.github.sign_in.gh_command import gh_token
+from jumpseat.adapters.github.sign_in.gh_command import read_gh_token
 from tests.environments import environment_with
 from tests.processes import is_gone
 
@@ -44,7 +44,7 @@ async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_p
         "GH_CONFIG_DIR": "/c",
     }
 
-    token = await gh_token("acme.ghe.com", environment_with(environ))
+    token = await read_gh_token("acme.ghe.com", environment_with(environ))
 
     assert token is not None
     assert token.reveal() == "gho_canary123"
@@ -69,16 +69,16 @@ async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_p
     ],
 )
 async def test_a_gh_that_does_not_answer_is_not_a_sign_in(tmp_path: Path, program: str) -> None:
-    assert await gh_token("github.com", environment_with(fake_gh(tmp_path, program))) is None
+    assert await read_gh_token("github.com", environment_with(fake_gh(tmp_path, program))) is None
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
 async def test_without_gh_nobody_is_signed_in(tmp_path: Path) -> None:
-    assert await gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
-    assert await gh_token("github.com", environment_with({})) is None
+    assert await read_gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
+    assert await read_gh_token("github.com", environment_with({})) is None
     (tmp_path / "gh").write_text("not a program")
     (tmp_path / "gh").chmod(0o755)
-    assert await gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
+    assert await read_gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
@@ -107,7 +107,7 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
         return timeout(seconds)
 
     monkeypatch.setattr(asyncio, "timeout", held)
-    token = asyncio.create_task(gh_token("github.com", environment_with(environ), seconds=3.0))
+    token = asyncio.create_task(read_gh_token("github.com", environment_with(environ), seconds=3.0))
     # The first one is for the search for `gh`. The second one may start later than the process, which runs
     # before `start` has returned.
     assert await asyncio.to_thread(_soon, lambda: len(timeouts) == 2 and pids.exists())

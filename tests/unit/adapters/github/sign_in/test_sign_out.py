@@ -162,10 +162,10 @@ def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[Co
 async def test_short_lived_tokens_of_every_sign_in_of_the_provider_are_removed(
     hosts: GitHubHosts, shared: list[CopilotCredential], directory: Path
 ) -> None:
-    await shared[2].bearer()
+    await shared[2].get_bearer()
     (of_work,) = holders(directory, "tid=canary")
     for tokens in shared[:2]:
-        await tokens.bearer()
+        await tokens.get_bearer()
     for name in set(holders(directory, "tid=canary")) - {of_work}:
         for copy in (f"{name}.broken-20260101T000000-abcdef", f".{name}.0123456789ab"):
             (directory / copy).write_text("tid=canary")
@@ -181,7 +181,7 @@ async def test_a_pending_exchange_leaves_no_token(
     gate = Gate()
     body = json.dumps({"token": "tid=canary;x=1", "refresh_in": 1500}).encode()
     upstream.script(Reply((gate, body)), path=EXCHANGE)
-    exchange = asyncio.ensure_future(shared[0].bearer())
+    exchange = asyncio.ensure_future(shared[0].get_bearer())
     await upstream.wait_for_request()
 
     erasing = asyncio.ensure_future(forget_shared_tokens(hosts, directory=directory))
