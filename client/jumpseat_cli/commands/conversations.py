@@ -52,7 +52,7 @@ def conversations() -> None:
     """List, show, search, export and remove the conversations kept on this machine.
 
     Without a command, this is 'jumpseat conversations list'. An ID can be shortened to its beginning or its
-    end if only one conversation matches. To keep no conversations, set 'keep = false' in the table
+    end if only one conversation matches. To stop keeping them, set 'keep = false' in the table
     [conversations] of the configuration file.
 
     \b
