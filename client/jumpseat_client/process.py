@@ -17,7 +17,7 @@ TAIL_LINES = 20
 LINE_LIMIT = 2000
 """Characters of a stderr line after which it is cut."""
 
-CLOSED_SECONDS = 2.0
+EXIT_GRACE = 2.0
 """Seconds that the daemon may keep running after it closes stdout."""
 
 
@@ -25,7 +25,7 @@ class DaemonProcess(Child):
     """A process that exchanges frames on stdin and stdout. Created by `start_daemon`."""
 
     def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[DaemonDied], None]) -> None:
-        super().__init__(closed_seconds=CLOSED_SECONDS, kept_lines=TAIL_LINES)
+        super().__init__(closed_seconds=EXIT_GRACE, kept_lines=TAIL_LINES)
         self._on_data = on_data
         self._on_end = on_end
         self.died: DaemonDied | None = None

@@ -257,7 +257,7 @@ def handle_delta(delta: Delta, spinner: Spinner) -> str | None:
         case "warning":
             return _format_warning(delta)
         case "block_done":
-            return _note_of_block(delta.get("content") or {})
+            return _describe_image(delta.get("content") or {})
         case "done":
             return warning_about(delta.get("stopReason"))
     return None
@@ -270,11 +270,11 @@ def thinking_in(result: ChatResult) -> str:
 
 def notes_of(result: ChatResult) -> list[str]:
     """Return the warnings for an answer that was not streamed."""
-    notes = [*map(_note_of_block, result.content), warning_about(result.stop_reason)]
+    notes = [*map(_describe_image, result.content), warning_about(result.stop_reason)]
     return [*map(_format_warning, result.warnings), *filter(None, notes)]
 
 
-def _note_of_block(block: Mapping[str, Any]) -> str | None:
+def _describe_image(block: Mapping[str, Any]) -> str | None:
     return (
         "note: the answer contains an image, which --json prints." if block.get("type") == "image" else None
     )

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from jumpseat_cli.terminal.text import clean_line
 
-LONGEST_REASON = 300
+MAX_REASON_CHARACTERS = 300
 """Characters of a reason, which quotes the answer."""
 
 
@@ -40,7 +40,7 @@ def fault_of_answer(output_mode: Any, result: Mapping[str, Any]) -> str | None:
     try:
         value = json.loads(result["text"], parse_constant=_refuse_constant)
         schema = output_mode.get("schema") if isinstance(output_mode, Mapping) else None
-        return None if schema is None else _fault_by_schema(value, schema)
+        return None if schema is None else _find_schema_fault(value, schema)
     except ValueError as error:
         return f"The answer is not JSON: {clean_line(str(error))}."
     except RecursionError:
@@ -51,7 +51,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def _fault_by_schema(value: Any, schema: Mapping[str, Any]) -> str | None:
+def _find_schema_fault(value: Any, schema: Mapping[str, Any]) -> str | None:
     from jsonschema.exceptions import best_match
     from jsonschema.validators import Draft202012Validator, validator_for
     from referencing import Registry
@@ -68,5 +68,5 @@ def _fault_by_schema(value: Any, schema: Mapping[str, Any]) -> str | None:
 
 def _sentence(error: Any) -> str:
     message = clean_line(str(error.message))
-    short = message if len(message) <= LONGEST_REASON else f"{message[:LONGEST_REASON]}…"
+    short = message if len(message) <= MAX_REASON_CHARACTERS else f"{message[:MAX_REASON_CHARACTERS]}…"
     return f"{error.json_path}: {short}."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 """The argument that stands for stdin."""
 
-LARGEST_TOTAL = 32 * 1024 * 1024
+MAX_TOTAL_BYTES = 32 * 1024 * 1024
 """Bytes of stdin and all files and images together; the daemon refuses a message of 64 MiB."""
 
 SILENT_SECONDS = 1.0
@@ -115,8 +115,8 @@ def read_question(
 
 def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
     texts = [str(block.get("text", block.get("source"))) for block in blocks]
-    if len(piped) + sum(len(text.encode("utf-8", "replace")) for text in texts) > LARGEST_TOTAL:
-        raise CannotUse(f"Files, images and stdin together are larger than {LARGEST_TOTAL >> 20} MiB.")
+    if len(piped) + sum(len(text.encode("utf-8", "replace")) for text in texts) > MAX_TOTAL_BYTES:
+        raise CannotUse(f"Files, images and stdin together are larger than {MAX_TOTAL_BYTES >> 20} MiB.")
 
 
 def _warn_about_files_in(words: Sequence[str]) -> None:
@@ -150,7 +150,7 @@ def _read_stdin(*, optional: bool, named: bool) -> bytes:
 
 
 def _read_chunks(notice: threading.Timer) -> Sequence[bytes]:
-    """Read stdin until it ends or exceeds `LARGEST_TOTAL`."""
+    """Read stdin until it ends or exceeds `MAX_TOTAL_BYTES`."""
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -161,7 +161,7 @@ def _read_chunks(notice: threading.Timer) -> Sequence[bytes]:
                 return chunks
             chunks.append(chunk)
             size += len(chunk)
-            if size > LARGEST_TOTAL:
+            if size > MAX_TOTAL_BYTES:
                 return chunks
             continue
         # Another process may have made the pipe non-blocking.

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jumpseat_cli.command_line.options import daemon_command_of
-from jumpseat_cli.daemon.conversations import LARGEST_PAGE, list_rows
+from jumpseat_cli.daemon.conversations import MAX_PAGE_SIZE, list_rows
 from jumpseat_cli.daemon.rows import has_sign_in
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.text import clean_line
@@ -98,7 +98,7 @@ async def _find_prompts(client: Client, incomplete: str) -> list[CompletionItem]
 
 
 async def _find_conversations(client: Client, incomplete: str) -> list[CompletionItem]:
-    rows = (await list_rows(client, limit=LARGEST_PAGE)).rows
+    rows = (await list_rows(client, limit=MAX_PAGE_SIZE)).rows
     return match_prefix(incomplete, ((row["id"], row["title"]) for row in rows))
 
 

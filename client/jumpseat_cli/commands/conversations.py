@@ -27,7 +27,7 @@ from jumpseat_client.errors import ClientError
 LIMIT = 50
 """Number of conversations listed on a terminal without --limit."""
 
-MOST_SHOWN = 20
+MAX_TITLES = 20
 """Number of titles shown before the question whether to delete them."""
 
 _id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_conversation)
@@ -235,10 +235,10 @@ async def remove(
 
 
 async def _confirm_removal(rows: Sequence[Mapping[str, Any]]) -> int:
-    for row in rows[:MOST_SHOWN]:
+    for row in rows[:MAX_TITLES]:
         say(f"  {_name_of(row)}")
-    if len(rows) > MOST_SHOWN:
-        say(f"  and {len(rows) - MOST_SHOWN} more")
+    if len(rows) > MAX_TITLES:
+        say(f"  and {len(rows) - MAX_TITLES} more")
     these = "this conversation" if len(rows) == 1 else f"these {len(rows)} conversations"
     return await confirm(f"Delete {these}? This cannot be undone.")
 

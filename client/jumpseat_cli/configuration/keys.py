@@ -18,7 +18,7 @@ from jumpseat_cli.terminal.questions import ask_hidden
 from jumpseat_cli.terminal.tables import print_rows
 from jumpseat_cli.terminal.text import clean_line
 
-MOST_CHARACTERS = 64 * 1024
+MAX_KEY_CHARACTERS = 64 * 1024
 NO_KEY = {
     "copilot": "Sign in instead: jumpseat login.",
     "copilot-language-server": "Sign in instead: jumpseat login {provider}.",
@@ -129,7 +129,7 @@ def _read_key(provider: str) -> str | None:
     if sys.stdin.isatty():
         text = ask_hidden(f"Key for {clean_line(provider)} (not shown)")
     else:
-        text = sys.stdin.buffer.read(MOST_CHARACTERS + 1).decode("utf-8", "replace")
+        text = sys.stdin.buffer.read(MAX_KEY_CHARACTERS + 1).decode("utf-8", "replace")
     key = text.strip()
     if not key:
         print_failure(
@@ -145,7 +145,7 @@ def _read_key(provider: str) -> str | None:
 
 def fault_of_key(key: str) -> str | None:
     """Return why a text cannot be a key, as a sentence, or None if it can."""
-    if len(key) > MOST_CHARACTERS:
+    if len(key) > MAX_KEY_CHARACTERS:
         return "This is not a key: it is too long."
     if not key.isprintable() or any(map(str.isspace, key)):
         return "This is not a key: it contains white space or control characters."

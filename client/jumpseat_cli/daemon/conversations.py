@@ -9,9 +9,9 @@ from jumpseat_cli.daemon.session import CLIENT_NAME
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError, RequestFailed
 
-LARGEST_PAGE = 200
+MAX_PAGE_SIZE = 200
 LIST_HINT = "Run `jumpseat conversations` to list the kept conversations."
-MOST_NAMED = 5
+MAX_IDS_NAMED = 5
 """Number of conversations that the error for an ambiguous id lists."""
 
 _REQUEST_ERROR = 1004
@@ -52,7 +52,7 @@ async def list_rows(
     rows: dict[str, dict[str, Any]] = {}
     cursor = None
     while limit is None or len(rows) < limit:
-        size = LARGEST_PAGE if limit is None else min(limit - len(rows), LARGEST_PAGE)
+        size = MAX_PAGE_SIZE if limit is None else min(limit - len(rows), MAX_PAGE_SIZE)
         page = await client.list_conversations(cwd=cwd, query=query, limit=size, cursor=cursor)
         rows.update((row["id"], row) for row in page["conversations"])
         cursor = page.get("nextCursor")
@@ -109,7 +109,7 @@ async def _get_or_none(client: Client, name: str) -> dict[str, Any] | None:
 def _describe_fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
     if not fitting:
         return f"There is no kept conversation {name!r}."
-    ids = [row["id"] for row in fitting[:MOST_NAMED]]
+    ids = [row["id"] for row in fitting[:MAX_IDS_NAMED]]
     more = f" and {len(fitting) - len(ids)} more" if len(fitting) > len(ids) else ""
     return f"{name!r} matches {len(fitting)} kept conversations: {', '.join(ids)}{more}."
 
@@ -125,7 +125,7 @@ async def _find_last_conversation(client: Client) -> dict[str, Any]:
     """Return the command line's most recently changed conversation in or below this directory."""
     cursor = None
     while True:
-        page = await client.list_conversations(cwd=".", limit=LARGEST_PAGE, cursor=cursor)
+        page = await client.list_conversations(cwd=".", limit=MAX_PAGE_SIZE, cursor=cursor)
         for row in page["conversations"]:
             if row.get("client") == CLIENT_NAME:
                 return await client.get_conversation(row["id"])

@@ -19,11 +19,11 @@ from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile
 from jumpseat_cli.doctor.report import Subject
 from jumpseat_cli.doctor.versions import LIBRARIES
 
-PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
+PASSED_VARIABLES = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
 """The environment variables passed to other programs, which must not see keys."""
 
 PROGRAM_SECONDS = 3.0
-LITTLE_BYTES = 100_000_000
+LOW_DISK_BYTES = 100_000_000
 
 
 async def check_installation() -> Subject:
@@ -94,7 +94,7 @@ async def _ask_version(program: Path) -> str:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             # Do not pass on API keys: it may be any program with this name.
-            env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
+            env={name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ},
         )
     except OSError:
         return "cannot be started"
@@ -123,7 +123,7 @@ def _check_directories(places: Places) -> list[Check]:
         elif directory.exists() and name == "state" and _is_open_to_others(directory):
             message = f"Other users can open {directory}, so no secrets are stored in it."
             checks.append(Check(name, False, message, f"Run `chmod 700 {directory}`."))
-        elif (free := shutil.disk_usage(existing).free) < LITTLE_BYTES:
+        elif (free := shutil.disk_usage(existing).free) < LOW_DISK_BYTES:
             message = f"The disk of {directory} has only {free // 1_000_000} MB left."
             checks.append(Check(name, False, message, "Free some space on it."))
         else:

@@ -13,8 +13,8 @@ from jumpseat_cli.files.lines import CannotUse, Range, cut_range, split_range
 
 Block: TypeAlias = dict[str, Any]
 
-LARGEST_FILE = 4 * 1024 * 1024
-LARGEST_IMAGE = 20 * 1024 * 1024
+MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 _IMAGES = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
@@ -72,7 +72,7 @@ def read_image(argument: str) -> Block:
         reason = "is neither the https:// address of an image nor a data: URL with an image in base64"
         raise CannotUse(f"{argument[:80]} {reason}. Download it, and give the file.")
     path = _path(argument)
-    return make_image_block(_read(path, LARGEST_IMAGE), str(path))
+    return make_image_block(_read(path, MAX_IMAGE_BYTES), str(path))
 
 
 def make_image_block(data: bytes, name: str) -> Block:
@@ -103,7 +103,7 @@ def _expand_pattern(argument: str) -> list[Path]:
 
 def _read_context(path: Path, lines: Range | None) -> Block:
     try:
-        text = _read(path, LARGEST_FILE).decode("utf-8")
+        text = _read(path, MAX_FILE_BYTES).decode("utf-8")
     except UnicodeDecodeError:
         raise CannotUse(f"{path} is not UTF-8 text.") from None
     block: Block = {"type": "context", "text": text, "uri": path.absolute().as_uri()}

@@ -13,7 +13,7 @@ from jumpseat_cli.files.lines import CannotUse, Range, cut_range, rows_of, split
 from jumpseat_cli.files.replacing import check_writable, replace_file
 
 STDIN = "-"
-LARGEST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -131,22 +131,22 @@ def read_piece(argument: str, encoding: str | None) -> Piece:
         CannotUse: the file cannot be read, is not text, or does not have these lines.
     """
     if argument == STDIN:
-        return _make_piece(None, sys.stdin.buffer.read(LARGEST_BYTES + 1), STDIN, encoding, None)
+        return _make_piece(None, sys.stdin.buffer.read(MAX_BYTES + 1), STDIN, encoding, None)
     name, lines = (argument, None) if Path(argument).exists() else split_range(argument)
     path = Path(name).absolute()
     try:
         if path.exists() and not path.is_file():
             raise CannotUse(f"{name} is not a file.")
         with path.open("rb") as stream:
-            raw = stream.read(LARGEST_BYTES + 1)
+            raw = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise CannotUse(f"{name} cannot be read: {error.strerror or error}.") from None
     return _make_piece(path, raw, name, encoding, lines)
 
 
 def _make_piece(path: Path | None, raw: bytes, name: str, encoding: str | None, lines: Range | None) -> Piece:
-    if len(raw) > LARGEST_BYTES:
-        raise CannotUse(f"{name} is larger than {LARGEST_BYTES >> 20} MiB.")
+    if len(raw) > MAX_BYTES:
+        raise CannotUse(f"{name} is larger than {MAX_BYTES >> 20} MiB.")
     mark, found = b"", encoding or "utf-8"
     if encoding is None:
         mark, found = next(((mark, each) for mark, each in _MARKS if raw.startswith(mark)), (b"", "utf-8"))

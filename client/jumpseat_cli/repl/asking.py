@@ -26,7 +26,7 @@ from jumpseat_client.connection import OnProgress
 from jumpseat_client.errors import ClientError, DaemonDied, RequestFailed
 from jumpseat_client.stream import ChatStream
 
-LONGEST_ECHO = 10
+MAX_ECHO_LINES = 10
 """Number of lines of the question that are printed before the answer."""
 
 
@@ -82,7 +82,7 @@ class Asker:
         if not text or text == before:
             note("The question is unchanged, so it was not asked again.")
             return
-        _echo(text, LONGEST_ECHO)
+        _echo(text, MAX_ECHO_LINES)
         await self._run_turn(self._conversation.ask_again(text))
 
     async def run_prompt_command(self, argument: str) -> None:
@@ -120,7 +120,7 @@ class Asker:
         options |= {key: found[key] for key in ("model", "system") if key in found}
         if "settings" in found:
             options["settings"] = {**(options.get("settings") or {}), **found["settings"]}
-        _echo(found["text"], LONGEST_ECHO)
+        _echo(found["text"], MAX_ECHO_LINES)
         await self._run_turn(self._conversation.ask(found["text"]))
 
     async def _run_turn(self, messages: Sequence[dict[str, Any]], **overrides: Any) -> None:

@@ -25,7 +25,7 @@ Lookup: TypeAlias = Callable[[], Awaitable[Words]]
 LIST_SECONDS = 30.0
 """How long the list of models is cached."""
 
-MOST_PATHS = 1000
+MAX_PATHS = 1000
 """Maximum number of directory entries to offer."""
 
 
@@ -92,7 +92,7 @@ def list_paths(typed: str) -> Iterator[Completion]:
     directory, slash, start = typed.rpartition("/")
     try:
         found = Path(directory + slash or ".").expanduser().iterdir()
-        entries = sorted(entry for entry in found if entry.name.startswith(start))[:MOST_PATHS]
+        entries = sorted(entry for entry in found if entry.name.startswith(start))[:MAX_PATHS]
     except (OSError, RuntimeError):
         return
     for entry in entries:

@@ -13,8 +13,8 @@ from jumpseat.system.paths import make_private
 
 FILE_NAME = "chat-history"
 
-MOST_BYTES = 1 << 20
-"""The maximum size. A larger file is cut to the last `MOST_BYTES / 2` when it is read."""
+MAX_BYTES = 1 << 20
+"""The maximum size. A larger file is cut to the last `MAX_BYTES / 2` when it is read."""
 
 
 class InputHistory:
@@ -41,8 +41,8 @@ class InputHistory:
             body = self._path.read_bytes()
         except OSError:
             return []
-        if len(body) > MOST_BYTES:
-            body = body[-MOST_BYTES // 2 :].partition(b"\n")[2]
+        if len(body) > MAX_BYTES:
+            body = body[-MAX_BYTES // 2 :].partition(b"\n")[2]
             with suppress(OSError):
                 self._replace(body)
         return list(_parse_inputs(body))

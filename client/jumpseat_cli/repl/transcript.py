@@ -9,7 +9,7 @@ from pathlib import Path
 from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_client.client import Client
 
-LONGEST_NAME = 40
+MAX_NAME_CHARACTERS = 40
 
 
 async def render_conversation(client: Client, conversation: TerminalConversation) -> str:
@@ -28,7 +28,7 @@ def choose_path(conversation: TerminalConversation, directory: Path) -> Path:
     words = re.findall(r"\w+", " ".join(texts).lower())
     name = ""
     for word in words:
-        if len(name) + len(word) >= LONGEST_NAME:
+        if len(name) + len(word) >= MAX_NAME_CHARACTERS:
             break
         name += f"-{word}"
     stem = name[1:] or datetime.now().strftime("chat-%Y%m%d-%H%M%S")

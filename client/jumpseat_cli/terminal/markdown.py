@@ -115,13 +115,13 @@ class _Rows:
 
     def _without_trailing_blanks(self, row: list[Segment]) -> list[Segment]:
         kept = list(row)
-        while kept and not self._fills_a_box(kept[-1]):
+        while kept and not self._is_box_background(kept[-1]):
             text, style, control = kept.pop()
             if text := text.rstrip():
                 return [*kept, Segment(text, style, control)]
         return kept
 
-    def _fills_a_box(self, segment: Segment) -> bool:
+    def _is_box_background(self, segment: Segment) -> bool:
         return self._boxes and segment.style is not None and segment.style.bgcolor is not None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat_cli.chat.json_answers import LONGEST_REASON, fault_of_answer, fault_of_schema
+from jumpseat_cli.chat.json_answers import MAX_REASON_CHARACTERS, fault_of_answer, fault_of_schema
 
 PERSON = {
     "type": "object",
@@ -44,7 +44,7 @@ def test_an_answer_that_does_not_match_the_schema_is_reported() -> None:
     )
     assert fault("{}", mode) == "The answer does not match the schema: $: 'name' is a required property."
     long = str(fault(f'{{"name": ["{"x" * 1000}"]}}', mode))
-    assert len(long) < LONGEST_REASON + 60
+    assert len(long) < MAX_REASON_CHARACTERS + 60
 
 
 def test_any_text_is_accepted_without_an_output_mode_or_with_tool_calls() -> None:

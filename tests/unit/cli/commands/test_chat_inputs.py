@@ -14,7 +14,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from jumpseat_cli import program as commands
-from jumpseat_cli.chat.question import LARGEST_TOTAL
+from jumpseat_cli.chat.question import MAX_TOTAL_BYTES
 from jumpseat_cli.daemon.settings import convert_settings
 from jumpseat_client import client
 from tests.fakes.scenario import Scenario, answer_steps
@@ -248,12 +248,12 @@ def test_stdin_in_another_encoding_is_refused(tmp_path: Path, command: tuple[str
 
 def test_files_and_stdin_share_one_size_limit(tmp_path: Path) -> None:
     for number in range(8):
-        (tmp_path / f"{number}.txt").write_bytes(b"x" * (LARGEST_TOTAL // 8))
+        (tmp_path / f"{number}.txt").write_bytes(b"x" * (MAX_TOTAL_BYTES // 8))
     scenario = scripted(tmp_path)
     files = ("-f", f"{tmp_path}/*.txt")
     whole = run(scenario, "chat", *files, "--no-stdin", "why")
     more = run(scenario, "chat", *files, "why", piped="x")
-    piped = run(scenario, "chat", "why", piped="x" * (LARGEST_TOTAL + 1))
+    piped = run(scenario, "chat", "why", piped="x" * (MAX_TOTAL_BYTES + 1))
 
     assert whole.returncode == 0
     assert len(scenario.received("chat/start")) == 1

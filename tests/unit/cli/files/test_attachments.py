@@ -161,9 +161,9 @@ def test_files_that_are_too_large_are_reported(directory: Path, monkeypatch: pyt
     everything: Any = (("a.txt",), ("a.png",))
     assert len(read_attachments(*everything)) == 2
 
-    monkeypatch.setattr(attachments, "LARGEST_IMAGE", 2**20)
+    monkeypatch.setattr(attachments, "MAX_IMAGE_BYTES", 2**20)
     with pytest.raises(CannotUse, match=r"a\.png is larger than 1 MiB"):
         read_attachments(*everything)
-    monkeypatch.setattr(attachments, "LARGEST_FILE", 2**20 - 1)
+    monkeypatch.setattr(attachments, "MAX_FILE_BYTES", 2**20 - 1)
     with pytest.raises(CannotUse, match=r"a\.txt is larger"):
         read_attachments(*everything)

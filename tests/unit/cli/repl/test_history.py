@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat_cli.repl.history import MOST_BYTES, InputHistory
+from jumpseat_cli.repl.history import MAX_BYTES, InputHistory
 
 
 @pytest.fixture
@@ -77,11 +77,11 @@ def test_a_damaged_line_is_skipped(path: Path) -> None:
 
 def test_a_long_file_is_cut_to_its_last_half(path: Path) -> None:
     path.parent.mkdir()
-    count = MOST_BYTES // 100
+    count = MAX_BYTES // 100
     path.write_text("".join(json.dumps(f"{number:098}") + "\n" for number in range(count + 1)), "utf-8")
     inputs = InputHistory(path, keep=True).read()
 
-    assert path.stat().st_size <= MOST_BYTES // 2
+    assert path.stat().st_size <= MAX_BYTES // 2
     assert int(inputs[-1]) == count
     assert InputHistory(path, keep=True).read() == inputs
     assert [each.name for each in path.parent.iterdir()] == [path.name]
