@@ -106,7 +106,7 @@ async def log_in(env: dict[str, str], emulator: CopilotEmulator, *more: str) -> 
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_login_in_a_pipe_shows_code_page_and_user_and_opens_nothing(env, emulator, opened):
+async def test_a_login_in_a_pipe_shows_code_page_and_user_only(env, emulator, opened):
     code, out, said = await log_in(env, emulator)
 
     assert (code, out) == (0, "")

@@ -64,7 +64,7 @@ def test_a_question_is_answered_as_json(environment: dict[str, str], upstream: T
 
 
 @pytest.mark.requirement("2:context-paths")
-def test_the_provider_gets_no_directory_above_the_working_directory(
+def test_paths_above_the_working_directory_are_not_sent(
     environment: dict[str, str], upstream: ThreadedUpstream, tmp_path: Path
 ) -> None:
     upstream.default(Reply.events(completion_stream(["```\nx\n```"])))

@@ -150,7 +150,7 @@ def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_p
 
 @pytest.mark.requirement("10:cli-list")
 @pytest.mark.usefixtures("configuration")
-def test_a_terminal_gets_no_control_sequence_of_a_conversation() -> None:
+def test_control_sequences_of_a_conversation_do_not_reach_the_terminal() -> None:
     name = chat("red \x1b]0;title\x07 alert")["conversationId"]
     controller, terminal = pty.openpty()
     with os.fdopen(controller, "rb", buffering=0) as screen:

@@ -104,7 +104,7 @@ def test_the_option_no_chat_does_not_send_a_chat(home: Path, upstream: ThreadedU
     assert {request.method for request in upstream.requests} == {"HEAD", "GET"}
 
 
-def test_each_problem_is_reported_and_no_secret_is_shown(home: Path, upstream: ThreadedUpstream) -> None:
+def test_each_problem_is_reported_without_secrets(home: Path, upstream: ThreadedUpstream) -> None:
     write(home, upstream, BAD)
     proxy = {"HTTPS_PROXY": "http://me:canary-of-a-proxy@127.0.0.1:9"}
     as_json, as_text = doctor("--json", **proxy), doctor(**proxy)

@@ -173,7 +173,7 @@ def test_piped_input_is_rewritten(environment: dict[str, str], upstream: Threade
     assert "Hellö" in question(upstream)
 
 
-def test_an_answer_that_changes_nothing_is_reported(
+def test_an_answer_without_changes_is_reported(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     before = file.stat()
@@ -216,7 +216,7 @@ def test_a_character_outside_the_encoding_changes_nothing(
         ("", "stop", "the answer has no new text."),
     ],
 )
-def test_an_incomplete_answer_changes_nothing(
+def test_an_incomplete_answer_does_not_change_the_file(
     environment: dict[str, str],
     upstream: ThreadedUpstream,
     file: Path,

@@ -161,7 +161,7 @@ async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, 
 @pytest.mark.requirement(
     "language-server:no-secrets", "6:no-secrets", "8:no-token-leaks", "8:credential-host"
 )
-async def test_no_credential_leaves_the_server(home, emulator):
+async def test_credentials_do_not_leave_the_language_server(home, emulator):
     async with running_harness(home, emulator, "--log-level", "debug") as harness:
         daemon = harness.daemon
         seen: list[Any] = [

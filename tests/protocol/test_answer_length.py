@@ -12,7 +12,7 @@ from tests.daemon import provider, running_daemon, user
 
 
 @pytest.mark.requirement("2:max-tokens-default")
-async def test_a_client_may_ask_for_the_models_own_limit_and_gets_8192_where_it_is_refused(
+async def test_a_client_may_request_the_models_limit_with_8192_as_fallback(
     home: Path, upstream: FakeUpstream
 ) -> None:
     model = {"id": "m", "max_context_tokens": 200_000, "max_output_tokens": 64_000}

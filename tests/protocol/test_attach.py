@@ -48,7 +48,7 @@ async def test_attached_clients_chat_through_one_daemon_with_the_exit_codes_of_s
 
 
 @pytest.mark.requirement("9:one-daemon")
-async def test_twenty_clients_at_once_start_one_daemon(hub: Hub) -> None:
+async def test_twenty_simultaneous_clients_start_one_daemon(hub: Hub) -> None:
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(hub.client()) for _ in range(20)]
         await asyncio.gather(*(client.initialize() for client in clients))
@@ -61,7 +61,7 @@ async def test_twenty_clients_at_once_start_one_daemon(hub: Hub) -> None:
 
 
 @pytest.mark.requirement("9:status")
-async def test_the_status_lists_the_clients_and_starts_no_daemon(hub: Hub) -> None:
+async def test_the_status_lists_clients_without_starting_a_daemon(hub: Hub) -> None:
     assert await hub.status() == {"running": False}
     async with hub.client() as client:
         await client.initialize()
@@ -163,7 +163,7 @@ async def test_a_signal_to_attach_ends_its_session_in_order(
 
 
 @pytest.mark.requirement("9:idle")
-async def test_the_daemon_ends_with_its_last_client_and_leaves_nothing_behind(hub: Hub) -> None:
+async def test_the_daemon_ends_with_its_last_client_and_removes_its_files(hub: Hub) -> None:
     (hub.home / "config.toml").write_text("[daemon]\nidle_minutes = 0\n")
     async with hub.client() as first, hub.client() as second:
         await first.initialize()
@@ -208,7 +208,7 @@ async def test_a_client_that_is_killed_while_it_starts_the_daemon_leaves_one_dae
 
 
 @pytest.mark.requirement("9:attach")
-async def test_a_log_file_is_relative_to_the_clients_directory_and_no_line_goes_elsewhere(
+async def test_a_log_file_is_relative_to_the_clients_directory(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

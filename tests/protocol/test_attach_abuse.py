@@ -53,7 +53,7 @@ async def chats(client: Daemon, count: int) -> list[float]:
 
 @pytest.mark.slow
 @pytest.mark.requirement("9:one-clients-load")
-async def test_a_flood_and_a_client_that_does_not_read_do_not_slow_another_clients_deltas(
+async def test_floods_and_clients_that_do_not_read_do_not_slow_other_clients(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     long = firehose(50_000)
@@ -76,9 +76,7 @@ async def test_a_flood_and_a_client_that_does_not_read_do_not_slow_another_clien
 
 @pytest.mark.slow
 @pytest.mark.requirement("9:one-clients-load")
-async def test_the_stalled_chats_of_one_client_keep_no_other_from_its_provider(
-    hub: Hub, upstream: FakeUpstream
-) -> None:
+async def test_stalled_chats_of_one_client_do_not_block_others(hub: Hub, upstream: FakeUpstream) -> None:
     upstream.default(partial_or_hello)
     async with hub.client() as greedy, hub.client() as client:
         for each in (greedy, client):

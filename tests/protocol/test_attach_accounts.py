@@ -42,7 +42,7 @@ async def test_saved_settings_reach_the_other_clients(hub: Hub) -> None:
 
 
 @pytest.mark.requirement("9:not-shared")
-async def test_a_token_of_one_clients_environment_concerns_no_other(
+async def test_a_token_of_one_clients_environment_does_not_affect_others(
     hub: Hub, emulator: CopilotEmulator
 ) -> None:
     configure(hub.home, table(emulator))

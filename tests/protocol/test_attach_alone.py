@@ -53,7 +53,7 @@ async def test_a_daemon_that_cannot_start_is_named_with_its_log(hub: Hub) -> Non
 
 
 @pytest.mark.parametrize("kind", ["lock", "log"])
-async def test_a_pipe_in_place_of_a_file_of_the_daemon_makes_no_client_wait(hub: Hub, kind: str) -> None:
+async def test_a_pipe_in_place_of_a_daemon_file_does_not_block_clients(hub: Hub, kind: str) -> None:
     async with hub.client() as client:
         await client.initialize()
         (pointer,) = hub.home.glob("daemon/*.json")
@@ -103,7 +103,7 @@ async def test_a_client_serves_itself_if_the_daemon_has_no_descriptors_left(hub:
 
 
 @pytest.mark.slow
-async def test_a_daemon_that_hangs_costs_five_seconds_and_loses_no_input(hub: Hub) -> None:
+async def test_a_hanging_daemon_delays_a_client_for_five_seconds(hub: Hub) -> None:
     async with hub.client() as client:
         await client.initialize()
         pid = hub.pid
@@ -208,7 +208,7 @@ async def test_the_daemon_does_not_inherit_a_closed_standard_stream(hub: Hub) ->
     assert hub.processes() == set()
 
 
-async def test_wrong_flags_and_a_log_file_that_cannot_be_opened_are_reported_as_by_serve(hub: Hub) -> None:
+async def test_wrong_flags_and_log_files_are_reported_as_by_serve(hub: Hub) -> None:
     done = await asyncio.to_thread(run, hub.home, "--wrong")
     assert done.returncode == 2
     assert b"usage: jumpseat attach" in done.stderr

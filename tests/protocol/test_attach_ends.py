@@ -72,7 +72,7 @@ async def test_a_session_ends_with_the_process_that_the_client_named(
 
 
 @pytest.mark.requirement("9:daemon-dies")
-async def test_no_turn_is_answered_twice_if_the_daemon_is_killed(hub: Hub, upstream: FakeUpstream) -> None:
+async def test_a_turn_is_not_repeated_if_the_daemon_is_killed(hub: Hub, upstream: FakeUpstream) -> None:
     async with hub.client() as client:
         await begin_turn(client, upstream)
         await hub.kill()
@@ -167,7 +167,7 @@ async def test_status_lists_and_stop_ends_daemons_of_every_version(
 
 
 @pytest.mark.requirement("9:others", "9:upgrade")
-async def test_a_daemon_that_takes_no_new_clients_is_listed_and_ended(hub: Hub, tmp_path: Path) -> None:
+async def test_a_retired_daemon_is_listed_and_can_be_stopped(hub: Hub, tmp_path: Path) -> None:
     package = tmp_path / "package"
     shutil.copytree(Path(jumpseat.__file__).parent, package / "jumpseat")
     env = {"PYTHONPATH": str(package)}

@@ -80,7 +80,7 @@ async def test_clients_of_one_account_cause_one_exchange_and_a_sign_out_reaches_
 
 
 @pytest.mark.requirement("9:not-shared")
-async def test_a_key_of_one_clients_environment_is_used_for_no_other(
+async def test_a_key_of_one_clients_environment_is_not_used_for_others(
     hub: Hub, upstream: FakeUpstream, home: Path
 ) -> None:
     upstream.default(models("m"))

@@ -70,7 +70,7 @@ async def test_two_clients_have_their_own_variables_and_files(
     assert logs[2] == ""
 
 
-async def test_a_variable_that_is_not_utf8_arrives_as_it_is(hub: Hub, upstream: FakeUpstream) -> None:
+async def test_a_variable_that_is_not_utf8_is_passed_unchanged(hub: Hub, upstream: FakeUpstream) -> None:
     table = TABLE.format(url=upstream.base_url, name="x")
     command = "cmd:sh -c 'printf %s $K | od -tx1 -An'"
     (hub.home / "config.toml").write_text(table.replace("env:CANARY_KEY", command))

@@ -16,7 +16,7 @@ PIECE = "x" * 4096
 
 
 @pytest.mark.requirement("1:slow-reader")
-async def test_a_slow_reader_loses_nothing_and_bounds_the_daemons_memory(
+async def test_a_slow_reader_receives_everything_with_bounded_memory(
     home: Path, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream([PIECE] * PIECES)))

@@ -57,7 +57,9 @@ async def test_a_cancel_by_request_id_aborts_upstream_and_keeps_the_partial(
 
 
 @pytest.mark.requirement("2:chat-cancel")
-async def test_a_cancel_by_turn_id_says_whether_it_cancelled(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_cancel_by_turn_id_reports_whether_it_cancelled(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     request_id = await streaming_chat(chatty, upstream)
     cancel = chatty.start("chat/cancel", {"turnId": "t1"})
     answers: dict[int, Any] = {}
@@ -84,7 +86,7 @@ async def test_a_cancel_of_something_unknown_or_finished_is_ignored(
 
 @pytest.mark.requirement("2:cancel-before-start")
 @pytest.mark.parametrize("by_turn", [False, True])
-async def test_a_cancel_in_the_same_write_leaves_no_delta(
+async def test_a_cancel_in_the_same_write_prevents_all_deltas(
     chatty: Daemon, upstream: FakeUpstream, by_turn: bool
 ) -> None:
     start = {"jsonrpc": "2.0", "id": 1, "method": "chat/start", "params": CHAT}
@@ -128,7 +130,7 @@ async def test_a_cancel_during_the_wait_for_a_retry_ends_the_chat(
 
 
 @pytest.mark.requirement("2:cancel-request")
-async def test_a_second_cancel_changes_nothing(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_second_cancel_has_no_effect(chatty: Daemon, upstream: FakeUpstream) -> None:
     request_id = await streaming_chat(chatty, upstream)
     cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}}
     chatty.send(cancel, cancel, cancel)

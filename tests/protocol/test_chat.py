@@ -121,7 +121,7 @@ async def test_an_empty_answer_is_an_empty_array(chatty: Daemon, upstream: FakeU
 
 
 @pytest.mark.requirement("2:thinking", "2:usage")
-async def test_reasoning_is_a_block_of_its_own_and_usage_is_inclusive(
+async def test_reasoning_is_a_separate_block_and_usage_is_inclusive(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     usage = {

@@ -62,7 +62,7 @@ async def test_a_wrong_table_is_shown_and_leaves_the_other_providers_alone(
 
 
 @pytest.mark.requirement("7:reread")
-async def test_a_file_that_changes_is_reread_and_a_running_chat_goes_on(
+async def test_a_changed_file_is_reread_and_a_running_chat_continues(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
@@ -172,7 +172,7 @@ async def test_a_broken_new_file_is_reported_and_keeps_the_old_configuration(
 
 @pytest.mark.slow
 @pytest.mark.requirement("7:reread")
-async def test_a_deleted_file_removes_its_providers_and_a_running_chat_goes_on(
+async def test_a_deleted_file_removes_its_providers_but_not_a_running_chat(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     gate = Gate()

@@ -140,7 +140,7 @@ async def test_a_list_has_pages_and_filters(keeping: Daemon, tmp_path: Path) -> 
 
 
 @pytest.mark.requirement("10:fork-method")
-async def test_a_fork_has_the_first_messages_and_no_call_without_its_result(
+async def test_a_fork_contains_the_first_messages_with_complete_calls(
     keeping: Daemon, upstream: FakeUpstream
 ) -> None:
     call = {"type": "tool_use", "id": "t1", "name": "look", "arguments": {}, "raw": "{}"}

@@ -70,9 +70,7 @@ async def test_each_model_takes_its_own_route(daemon, emulator, stream):
 
 @pytest.mark.requirement("copilot:conversations")
 @pytest.mark.parametrize("model", ROUTES)
-async def test_a_conversation_with_tools_thinking_and_an_image_goes_on_over_many_turns(
-    daemon, emulator, model
-):
+async def test_a_chat_with_tools_thinking_and_an_image_lasts_many_turns(daemon, emulator, model):
     messages = [user(text(USE_IT))]
     turn = {"model": f"copilot:{model}", "tools": [WEATHER]}
     turn |= {} if model == "gpt-4.1" else {"thinking": "medium"}
@@ -175,7 +173,7 @@ async def test_a_counted_request_is_not_billed_again_when_it_is_repeated(daemon,
 
 
 @pytest.mark.requirement("copilot:cures")
-async def test_a_model_that_left_a_route_is_reached_on_another_and_the_route_is_remembered(daemon, emulator):
+async def test_a_model_that_left_its_route_is_reached_on_another(daemon, emulator):
     await daemon.request("models/list", {"provider": "copilot"})
     emulator.models["gpt-5-mini"].endpoints = ("/chat/completions",)
 
@@ -212,7 +210,7 @@ async def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(daemon,
 
 
 @pytest.mark.requirement("copilot:conversations")
-async def test_reasoning_that_the_service_cannot_decrypt_is_left_out_and_the_chat_goes_on(daemon, emulator):
+async def test_reasoning_that_the_service_cannot_decrypt_is_left_out(daemon, emulator):
     turn = {"model": "copilot:gpt-5-mini", "thinking": "medium"}
     first = (await daemon.request("chat/start", {**turn, **ask()})).result
     for block in first["content"]:

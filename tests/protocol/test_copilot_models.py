@@ -80,7 +80,7 @@ async def test_terms_without_effect_because_of_the_plan_are_1001(home, emulator)
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_a_provider_without_terms_says_so(home):
+async def test_accepting_terms_fails_for_a_provider_without_terms(home):
     (home / "config.toml").write_text('[providers.free]\nkind = "ollama"\n', "utf-8")
     async with copilot_daemon(home) as daemon:
         error = (await daemon.request("models/setPolicy", {"model": "free:m", "state": "enabled"})).error
@@ -100,7 +100,7 @@ async def test_the_vendors_spelling_of_a_model_is_understood(home, emulator, nam
 
 
 @pytest.mark.requirement("copilot:default-model")
-async def test_a_chat_that_names_no_model_gets_one_that_the_account_can_use(home, emulator):
+async def test_a_chat_without_a_model_uses_one_that_the_account_can_use(home, emulator):
     emulator.models["gpt-4.1"].is_default = False
     emulator.models["claude-opus-4.7"].is_default = True
     async with copilot_daemon(home) as daemon:
@@ -124,7 +124,7 @@ async def test_auto_lets_the_service_choose_and_sends_its_session(home, emulator
 
 
 @pytest.mark.requirement("3:models-list")
-async def test_a_failed_list_hides_no_other_list_and_fails_no_chat(home, emulator):
+async def test_a_failed_list_does_not_affect_other_lists_or_chats(home, emulator):
     emulator.script("/models", *[faults.server_error()] * 9)
     async with copilot_daemon(home) as daemon:
         answer = (await daemon.request("models/list", {"provider": "copilot"})).result

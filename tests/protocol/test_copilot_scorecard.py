@@ -50,7 +50,7 @@ async def answers(daemon: Daemon, ids: list[int]) -> dict[int, Any]:
 
 
 @pytest.mark.requirement("8:single-flight", "8:token-expires")
-async def test_fifty_chats_whose_token_expires_meanwhile_cause_one_exchange_and_all_finish(home, emulator):
+async def test_fifty_chats_with_an_expired_token_share_one_exchange(home, emulator):
     gate = Gate()
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
@@ -115,7 +115,7 @@ def check_store(home: Path) -> None:
 
 
 @pytest.mark.requirement("8:token-file-whole", "8:one-exchange-for-all-daemons")
-async def test_a_daemon_killed_during_an_exchange_delays_no_other(home, emulator):
+async def test_a_daemon_killed_during_an_exchange_does_not_delay_others(home, emulator):
     gate = Gate()
     emulator.script(EXCHANGE, faults.gated(gate, after=0))
     async with copilot_daemon(home) as killed, copilot_daemon(home) as other:
@@ -160,7 +160,9 @@ async def test_kills_while_tokens_and_sign_ins_are_written_leave_a_store_that_wo
 @pytest.mark.requirement("8:credential-host")
 @pytest.mark.parametrize("path", [EXCHANGE, USER, MODELS, CHATS])
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-async def test_no_credential_follows_a_redirect(home, emulator, upstream: FakeUpstream, path, status):
+async def test_credentials_are_not_sent_to_the_target_of_a_redirect(
+    home, emulator, upstream: FakeUpstream, path, status
+):
     away = Reply.raw(b"", status, headers={"Location": f"{upstream.origin}{path}"})
     emulator.script(path, *[away] * 20)
     async with copilot_daemon(home) as daemon:
@@ -178,7 +180,7 @@ def arguments_of(pid: int) -> str:
 
 
 @pytest.mark.requirement("8:no-token-leaks")
-async def test_no_failure_at_debug_level_shows_a_credential_in_log_wire_or_arguments(home, emulator):
+async def test_failures_at_debug_level_do_not_show_credentials(home, emulator):
     emulator.script(
         "/chat/completions",
         faults.unauthorized(),

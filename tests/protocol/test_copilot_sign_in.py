@@ -100,7 +100,7 @@ async def test_the_client_is_asked_to_open_the_page_only_if_it_requests_that(hom
 
 @pytest.mark.requirement("8:sign-in")
 @pytest.mark.parametrize("how", ["deny", "expire"])
-async def test_a_sign_in_that_the_user_did_not_finish_is_1000_and_changes_nothing(home, emulator, how):
+async def test_an_unfinished_sign_in_is_1000_and_keeps_the_state(home, emulator, how):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
         getattr(emulator, how)((await prompted(daemon))["userCode"])
@@ -199,7 +199,7 @@ async def test_an_existing_sign_in_is_found_and_its_source_reported(home, emulat
 
 
 @pytest.mark.requirement("8:credential-host")
-async def test_a_workspaces_provider_gets_no_existing_sign_in(home, emulator):
+async def test_a_workspaces_provider_does_not_use_existing_sign_ins(home, emulator):
     env = left_behind(home, emulator, "GH_TOKEN")
     overlay = {"providers": {"theirs": table(emulator)}}
     async with copilot_daemon(home, env=env, config=overlay) as daemon:
@@ -212,7 +212,7 @@ async def test_a_workspaces_provider_gets_no_existing_sign_in(home, emulator):
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_after_a_sign_out_no_other_sign_in_is_used(home, emulator):
+async def test_other_sign_ins_are_not_used_after_a_sign_out(home, emulator):
     left_behind(home, emulator, "hosts.json")
     before = (home / "xdg" / "github-copilot" / "hosts.json").read_bytes()
     async with copilot_daemon(home) as daemon:
@@ -270,7 +270,7 @@ async def test_shared_tokens_are_deleted_with_the_sign_in(home, emulator, method
 
 
 @pytest.mark.requirement("8:sign-out-erases")
-async def test_after_a_sign_out_no_file_of_the_state_directory_holds_a_token(home, emulator):
+async def test_a_sign_out_removes_all_tokens_from_the_state_directory(home, emulator):
     auth = home / "auth"
     async with copilot_daemon(home) as daemon:
         await sign_in(daemon, emulator)
@@ -340,7 +340,7 @@ async def test_a_provider_with_a_configured_key_has_no_sign_in(home):
 
 
 @pytest.mark.requirement("8:no-token-leaks")
-async def test_no_token_is_in_the_log_on_the_wire_in_arguments_or_in_a_loose_file(home, emulator):
+async def test_tokens_never_appear_in_logs_messages_arguments_or_loose_files(home, emulator):
     async with copilot_daemon(home, "--log-level", "debug") as daemon:
         await sign_in(daemon, emulator)
         chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))

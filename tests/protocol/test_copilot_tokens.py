@@ -185,7 +185,7 @@ async def test_each_credential_is_sent_to_its_own_hosts_only(home, emulator):
 
 
 @pytest.mark.requirement("7:host")
-async def test_a_data_host_of_another_github_gets_no_credential(home, emulator, upstream):
+async def test_credentials_are_not_sent_to_another_githubs_data_host(home, emulator, upstream):
     emulator.state.origins["copilot-individual"] = "http://copilot.attacker.example"
     async with copilot_daemon(home) as daemon:
         error = (await daemon.request("chat/start", CHAT)).error

@@ -139,7 +139,9 @@ async def test_a_prompt_of_up_to_twice_the_listed_limit_is_a_warning(
 
 
 @pytest.mark.requirement("6:too-long-before-sending", "5:count-tokens")
-async def test_an_exact_count_from_before_refuses_at_once(claude: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_earlier_exact_count_refuses_without_a_request(
+    claude: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.json({"input_tokens": 1001}), path=COUNT)
     messages = [user("x" * 2000)]
     assert (await count(claude, *messages)).result["tokens"] == 1001

@@ -127,7 +127,7 @@ async def test_a_saved_default_that_no_longer_exists_is_skipped_with_a_warning(
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_without_a_usable_default_nothing_is_saved(daemon: Daemon, home: Path) -> None:
+async def test_a_default_is_not_saved_if_none_is_usable(daemon: Daemon, home: Path) -> None:
     await daemon.initialize()
     error = (await daemon.request("chat/start", {"messages": [user("hi")]})).error
 

@@ -22,7 +22,7 @@ async def diagnosed(daemon: Daemon, provider: str) -> list[Any]:
     return checks
 
 
-async def test_a_provider_is_checked_and_no_secret_is_shown(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_provider_is_checked_without_showing_secrets(daemon: Daemon, upstream: FakeUpstream) -> None:
     upstream.default(Reply.json({"data": [{"id": "m"}]}))
     row = {"kind": "openai", "base_url": upstream.base_url, "api_key": "canary-key-12345"}
     await daemon.initialize({"providers": {"acme": row}})

@@ -80,7 +80,7 @@ async def test_a_server_failure_is_retried_and_then_reported(daemon: Daemon, ups
 
 
 @pytest.mark.requirement("2:retry", "6:rate-limit")
-async def test_a_rate_limit_is_awaited_and_the_chat_goes_on(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_chat_continues_after_a_rate_limit(chatty: Daemon, upstream: FakeUpstream) -> None:
     busy = Reply.json({"error": {"message": "slow down"}}, 429, retry_after_ms="20")
     upstream.script(busy, Reply.events(completion_stream(["Hi"])))
     exchange = await chatty.request("chat/start", CHAT)

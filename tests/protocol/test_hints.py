@@ -42,7 +42,7 @@ async def test_hints_name_the_commands_of_the_client(daemon: Daemon) -> None:
     )
 
 
-async def test_without_a_command_a_hint_says_what_to_do(daemon: Daemon) -> None:
+async def test_a_hint_without_a_client_command_describes_the_step(daemon: Daemon) -> None:
     await daemon.initialize(commands={"signIn": "M-x jumpseat-login", "setKey": None})
     unready = await hint_of(daemon, "chat/start", messages=[user("hi")])
     assert unready.startswith(

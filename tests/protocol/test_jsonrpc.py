@@ -84,7 +84,7 @@ async def test_an_unknown_request_is_method_not_found(served: Daemon, method: st
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_unknown_notifications_and_responses_to_nothing_are_ignored(served: Daemon) -> None:
+async def test_unknown_notifications_and_responses_are_ignored(served: Daemon) -> None:
     served.send(
         {"jsonrpc": "2.0", "method": "$/setTrace", "params": {"value": "off"}},
         {"jsonrpc": "2.0", "method": "chat/start", "params": {"messages": []}},
@@ -115,7 +115,7 @@ async def test_a_batch_is_answered_by_one_array_without_its_notifications(served
 
 @pytest.mark.requirement("1:batch")
 @pytest.mark.asyncio(loop_scope="module")
-async def test_an_empty_batch_is_one_error_and_a_batch_of_notifications_is_none(served: Daemon) -> None:
+async def test_an_empty_batch_is_one_error_and_notifications_are_not_answered(served: Daemon) -> None:
     served.send([], [{"jsonrpc": "2.0", "method": "initialized"}])
     answer = await served.read()
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
@@ -138,7 +138,7 @@ async def test_a_chat_in_a_batch_streams_and_is_answered_in_the_array(
 
 
 @pytest.mark.requirement("1:duplicate-id")
-async def test_an_id_in_flight_is_refused_and_the_first_request_goes_on(
+async def test_an_id_in_flight_is_refused_and_the_first_request_continues(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())

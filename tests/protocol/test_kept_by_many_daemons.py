@@ -46,7 +46,9 @@ async def one_each(daemon: Daemon, writer: int) -> None:
 @pytest.mark.slow
 @pytest.mark.requirement("10:several-writers")
 @pytest.mark.parametrize("work", [one_for_all, one_each])
-async def test_eight_daemons_lose_no_turn(home: Path, upstream: FakeUpstream, work: Any) -> None:
+async def test_turns_written_by_eight_daemons_are_all_kept(
+    home: Path, upstream: FakeUpstream, work: Any
+) -> None:
     upstream.default(echo)
     async with contextlib.AsyncExitStack() as stack, asyncio.timeout(300):
         daemons = [await stack.enter_async_context(running_daemon(home)) for _ in range(DAEMONS)]

@@ -192,7 +192,9 @@ async def test_a_conversation_has_the_real_directory_of_the_workspace(
 
 
 @pytest.mark.requirement("10:switched-off", "10:not-kept-once")
-async def test_nothing_is_written_where_the_user_switches_it_off(home: Path, upstream: FakeUpstream) -> None:
+async def test_conversations_are_not_written_if_the_user_disables_it(
+    home: Path, upstream: FakeUpstream
+) -> None:
     (home / "config.toml").write_text("[conversations]\nkeep = false\n", "utf-8")
     async with running_daemon(home) as daemon:
         await daemon.initialize(provider(upstream.base_url))
@@ -217,7 +219,7 @@ async def test_nothing_is_written_where_the_user_switches_it_off(home: Path, ups
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs modes")
 @pytest.mark.requirement("10:unsafe-directory")
-async def test_nothing_is_kept_in_a_directory_that_others_can_write(
+async def test_conversations_are_not_kept_in_a_directory_writable_by_others(
     home: Path, upstream: FakeUpstream
 ) -> None:
     directory = conversations_directory(home)
@@ -239,7 +241,7 @@ async def test_nothing_is_kept_in_a_directory_that_others_can_write(
 
 
 @pytest.mark.requirement("10:not-written")
-async def test_a_chat_goes_on_where_the_store_cannot_be_written(
+async def test_a_chat_continues_if_the_store_cannot_be_written(
     keeping: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
     conversations_directory(home).write_text("A file stands in the way.", "utf-8")

@@ -126,7 +126,7 @@ async def test_the_daemon_ends_when_its_client_process_is_killed_while_stdin_sta
 
 
 @pytest.mark.requirement("1:parent-gone")
-async def test_a_client_process_that_no_longer_exists_ends_the_daemon_at_once(home: Path) -> None:
+async def test_the_daemon_ends_immediately_if_its_client_process_is_gone(home: Path) -> None:
     client = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await client.wait()
     async with running_daemon(home, "--client-process-id", str(client.pid)) as daemon:

@@ -11,7 +11,7 @@ MISTYPED = "anthropic:claude-sonnet-4-5"
 
 
 @pytest.mark.requirement("4:mistyped-prefix")
-async def test_a_vendor_that_is_not_set_up_gets_no_chat_and_is_not_saved(
+async def test_a_vendor_that_is_not_set_up_is_neither_used_nor_saved(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     chat = await chatty.request("chat/start", {"messages": [user("A secret.")], "model": MISTYPED})

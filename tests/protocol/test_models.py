@@ -88,7 +88,7 @@ ABILITIES = ("supportsVision", "supportsToolUse", "supportsThinking", "supportsJ
         ({}, {"models": [{"id": "gpt-4o", "supports_thinking": True}]}, {"supportsThinking"}),
     ],
 )
-async def test_an_ability_is_claimed_only_if_someone_says_so(
+async def test_an_ability_is_listed_only_if_it_is_stated(
     daemon: Daemon, upstream: FakeUpstream, listed: Any, configured: Any, claimed: set[str]
 ) -> None:
     upstream.default(Reply.json({"data": [{"id": "gpt-4o", **listed}]}), path="/v1/models")
@@ -98,7 +98,7 @@ async def test_an_ability_is_claimed_only_if_someone_says_so(
 
 
 @pytest.mark.requirement("3:abilities")
-async def test_a_chat_tries_an_ability_that_nobody_claims(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_chat_may_use_an_ability_that_is_not_stated(daemon: Daemon, upstream: FakeUpstream) -> None:
     upstream.default(Reply.json({"data": [{"id": "m"}]}), path="/v1/models")
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
     await daemon.initialize(provider(upstream.base_url))

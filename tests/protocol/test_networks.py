@@ -43,7 +43,7 @@ async def chat(daemon: Daemon) -> Any:
 
 
 @pytest.mark.requirement("7:proxy", "7:tls", "7:proxy-secret")
-async def test_a_chat_streams_through_a_proxy_and_tls_and_leaves_no_secret(home, authority):
+async def test_a_chat_streams_through_a_proxy_and_tls_without_leaking_secrets(home, authority):
     async with running_network(authority, auth=f"me:{PASSWORD}") as network:
         gate = Gate()
         events = completion_stream(["Hel", "lo"])
@@ -72,7 +72,7 @@ async def test_a_chat_streams_through_a_proxy_and_tls_and_leaves_no_secret(home,
 
 
 @pytest.mark.requirement("7:proxy-environment", "7:no-proxy")
-async def test_the_proxy_of_the_environment_needs_no_scheme_and_respects_no_proxy(home, authority):
+async def test_the_environments_proxy_works_without_a_scheme_and_with_no_proxy(home, authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))
         write_table(home, network, proxy=None, max_retries=0)
@@ -180,7 +180,7 @@ async def test_a_credential_over_plain_http_through_a_proxy_is_1010_and_is_not_s
         ({"kind": "copilot", "proxy": "http://proxy.test:1"}, "proxy"),
     ],
 )
-async def test_an_overlay_chooses_no_file_and_no_proxy_for_a_sign_in(daemon, table, key):
+async def test_an_overlay_cannot_choose_a_file_or_proxy_for_a_sign_in(daemon, table, key):
     params = {"capabilities": {}, "initializationOptions": {"config": {"providers": {"theirs": table}}}}
     error = (await daemon.request("initialize", params)).error
 

@@ -45,7 +45,9 @@ def assert_escapes_in_a_file_are_read(home: Path, conversation: str) -> None:
 
 
 @pytest.mark.requirement("1:no-nul")
-async def test_a_chat_has_no_nul_and_is_continued(home: Path, daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_nul_is_replaced_in_a_chat_that_then_continues(
+    home: Path, daemon: Daemon, upstream: FakeUpstream
+) -> None:
     await daemon.initialize(provider(upstream.base_url))
     call = FakeCall("c", "f\0", ('{"a\\u0000"', ': "\\u0000"}'))
     upstream.script(
@@ -102,7 +104,7 @@ async def test_an_id_is_returned_unchanged_and_can_be_cancelled(
 
 
 @pytest.mark.requirement("1:no-nul")
-async def test_an_error_of_a_provider_has_no_nul(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_nul_is_replaced_in_a_providers_error(daemon: Daemon, upstream: FakeUpstream) -> None:
     await daemon.initialize(provider(upstream.base_url))
     fault = {"error": {"message": "No\0", "code": "a\0", "type": "b\0"}}
     upstream.script(Reply.json(fault, status=400), Reply.json({"data": [{"id": "m\0", "name": "n\0"}]}))

@@ -67,7 +67,9 @@ async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
 
 
 @pytest.mark.requirement("5:providers-list")
-async def test_a_failed_probe_is_reported_and_hides_nothing(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_failed_probe_is_reported_beside_all_providers(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
     async with FakeUpstream() as refusing:
         refusing.default(Reply.json({"error": {"message": "Wrong key."}}, status=401))
         upstream.default(Reply.json({"data": []}), path="/v1/models")

@@ -22,7 +22,7 @@ def two_providers(upstream: FakeUpstream, **top: Any) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("3:models-list", "3:model-info")
-async def test_models_are_listed_and_a_provider_that_fails_hides_no_other(
+async def test_models_are_listed_even_if_another_provider_fails(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.json(MODELS), path="/v1/models")
@@ -93,7 +93,7 @@ async def test_a_provider_without_a_default_model_requires_a_name(
 
 
 @pytest.mark.requirement("4:not-ready")
-async def test_without_any_provider_the_error_says_how_to_get_one(daemon: Daemon) -> None:
+async def test_the_error_without_any_provider_explains_how_to_add_one(daemon: Daemon) -> None:
     await daemon.initialize()
     exchange = await daemon.request("chat/start", {"messages": [user("hi")], "model": "x"})
     assert exchange.error["code"] == 1000

@@ -79,7 +79,7 @@ async def test_saving_a_value_that_the_configuration_overrides_warns_where(
 
 
 @pytest.mark.requirement("5:settings-merge")
-async def test_null_deletes_and_other_absent_values_change_nothing(chatty: Daemon) -> None:
+async def test_null_deletes_a_value_and_absent_values_are_not_changed(chatty: Daemon) -> None:
     await save(chatty, max_tokens=5, providers={"fake": {"temperature": 1, "top_p": 0.5}})
     before = (await chatty.request("settings/get")).result
     for params in (
@@ -100,7 +100,7 @@ async def test_null_deletes_and_other_absent_values_change_nothing(chatty: Daemo
 
 
 @pytest.mark.requirement("5:settings-rules")
-async def test_a_wrong_value_is_reported_with_its_path_and_nothing_is_saved(chatty: Daemon) -> None:
+async def test_an_invalid_value_is_reported_with_its_path_and_not_saved(chatty: Daemon) -> None:
     wrong = {"max_tokens": 0, "default_provider": "unknown", "providers": {"fake": {"temperature": 9}}}
     exchange = await chatty.request("settings/save", {"settings": {"default_model": "fake:x", **wrong}})
 
@@ -196,9 +196,7 @@ async def test_a_chats_values_precede_configured_and_those_precede_saved_ones(
 
 
 @pytest.mark.requirement("5:settings-broken-file")
-async def test_a_broken_file_stops_nothing_and_is_kept_next_to_the_new_one(
-    home: Path, upstream: FakeUpstream
-) -> None:
+async def test_a_broken_file_is_kept_beside_the_new_one(home: Path, upstream: FakeUpstream) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
     (home / "settings.json").write_text('{"settings": {"max_tok')
     async with running_daemon(home) as daemon:

@@ -124,7 +124,7 @@ async def test_opaque_data_of_an_edited_answer_is_dropped(daemon: Daemon, upstre
 
 
 @pytest.mark.requirement("5:transcript-opaque")
-async def test_a_conversation_that_was_read_back_goes_on_with_its_signatures(
+async def test_a_parsed_conversation_continues_with_its_signatures(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     text = await rendered(daemon, await answered(daemon, upstream, *THINKING[:3]))

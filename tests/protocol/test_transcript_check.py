@@ -49,7 +49,7 @@ async def summary(daemon: Daemon, text: str) -> list[tuple[str, int, str]]:
         "---\nthinking: low\nmax_tokens: 5\n---\nHi.",
     ],
 )
-async def test_a_text_that_a_chat_would_take_has_no_diagnostics(served: Daemon, text: str) -> None:
+async def test_a_text_that_is_a_valid_chat_has_no_diagnostics(served: Daemon, text: str) -> None:
     assert await diagnostics(served, text) == []
 
 
@@ -112,7 +112,7 @@ async def test_many_mistakes_are_cut_off(served: Daemon) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_it_objects_to_what_a_chat_refuses_and_sends_nothing(
+async def test_problems_that_a_chat_would_refuse_are_found_without_requests(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))

@@ -255,7 +255,7 @@ async def test_a_renewed_credential_answers_the_chat_and_the_list_of_models(
 
 
 @pytest.mark.requirement("7:cmd-source")
-async def test_a_slow_command_delays_no_other_request_and_ends_with_its_chat(
+async def test_a_slow_command_delays_only_its_chat_and_ends_with_it(
     home: Path, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
@@ -287,7 +287,7 @@ async def test_a_slow_command_delays_no_other_request_and_ends_with_its_chat(
 
 
 @pytest.mark.requirement("6:config", "7:cmd-source", "7:file-source", "7:python-source", "7:schema-source")
-async def test_a_source_that_gives_nothing_is_an_error_with_provider_key_and_source(
+async def test_an_empty_source_is_an_error_with_provider_key_and_source(
     home: Path, upstream: FakeUpstream
 ) -> None:
     wrong = {

@@ -296,13 +296,13 @@ class Session:
             work: returns the coroutine.
         """
 
-        async def run_logged() -> None:
+        async def run_and_log() -> None:
             try:
                 await work()
             except Exception:
                 logger.exception("%s failed", description)
 
-        task = asyncio.ensure_future(run_logged())
+        task = asyncio.ensure_future(run_and_log())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 

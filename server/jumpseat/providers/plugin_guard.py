@@ -99,17 +99,17 @@ class _Plugin:
 
     def guard_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        async def guarded(*arguments: Any, **named: Any) -> Any:
+        async def call_method(*arguments: Any, **named: Any) -> Any:
             try:
                 return await method(*arguments, **named)
             except DEFECTS as error:
                 raise self._convert_error(name, error) from error.__cause__
 
-        return guarded
+        return call_method
 
     def guard_query(self, name: str, method: Callable[..., Any], default: Any) -> Callable[..., Any]:
         @functools.wraps(method)
-        def guarded(*arguments: Any) -> Any:
+        def call_query(*arguments: Any) -> Any:
             try:
                 return method(*arguments)
             except ChatError:
@@ -118,13 +118,13 @@ class _Plugin:
                 self._log(name, error)
                 return default
 
-        return guarded
+        return call_query
 
     def guard_stream(
         self, stream: Callable[[ChatRequest], AsyncIterator[StreamEvent]]
     ) -> Callable[[ChatRequest], AsyncIterator[StreamEvent]]:
         @functools.wraps(stream)
-        async def guarded(request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        async def yield_events(request: ChatRequest) -> AsyncIterator[StreamEvent]:
             events: Any = None
             try:
                 events = stream(request)
@@ -137,7 +137,7 @@ class _Plugin:
             finally:
                 await self._close(events)
 
-        return guarded
+        return yield_events
 
     async def _close(self, events: Any) -> None:
         # `events` may be an iterator without `aclose`, or a coroutine, which warns unless it is closed.

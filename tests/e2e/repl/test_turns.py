@@ -43,7 +43,7 @@ def test_a_conversation_sends_its_earlier_messages(typist: Start, upstream: Thre
 
 
 @pytest.mark.requirement("5:auth-method")
-def test_after_a_refused_key_no_sign_in_is_offered(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_a_sign_in_is_not_offered_after_a_refused_key(typist: Start, upstream: ThreadedUpstream) -> None:
     upstream.script(Reply.json({"error": {"message": "Wrong key"}}, status=401), path=PATH)
     person = typist()
     person.enter("Hi")

@@ -122,7 +122,7 @@ async def test_each_route_is_listed_with_its_capabilities(
 
 
 @pytest.mark.requirement("language-server:capabilities-refused")
-async def test_tools_are_refused_before_anything_is_sent(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_tools_are_refused_without_a_request(served: Daemon, fake: FakeLanguageServer) -> None:
     tool = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
 
     error = (await chat(served, tools=[tool])).error

@@ -112,7 +112,7 @@ async def test_a_server_killed_during_a_chat_is_1009_with_the_partial_answer(
 
 @pytest.mark.requirement("language-server:overlay")
 @pytest.mark.parametrize("with_command", [True, False])
-async def test_no_client_can_start_a_program(
+async def test_a_client_cannot_start_a_program(
     home: Path, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, with_command: bool
 ) -> None:
     # A program of the right name is on the PATH; it must run only if the user configures it.

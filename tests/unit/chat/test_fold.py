@@ -168,7 +168,7 @@ def test_a_partial_response_can_be_sent_back(events: list[StreamEvent], content:
     assert folded(*events).partial().content == content
 
 
-def test_asking_for_the_partial_changes_nothing() -> None:
+def test_reading_the_partial_does_not_change_the_fold() -> None:
     fold = folded(TextStartEvent(0), TextDeltaEvent(0, "Hel"))
     assert fold.partial().text == "Hel"
 

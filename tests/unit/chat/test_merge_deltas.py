@@ -61,7 +61,7 @@ def test_concatenation_and_order_are_preserved(stream: list[StreamEvent]) -> Non
 
 
 @given(streams)
-def test_no_two_neighbouring_deltas_of_one_block_are_left(stream: list[StreamEvent]) -> None:
+def test_neighbouring_deltas_of_one_block_are_always_merged(stream: list[StreamEvent]) -> None:
     merged = merge_deltas(stream)
 
     assert all(key(one) is None or key(one) != key(other) for one, other in itertools.pairwise(merged))

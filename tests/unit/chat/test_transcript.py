@@ -104,7 +104,7 @@ def test_a_written_conversation_is_read_back_unchanged(
     st.booleans(),
 )
 @example([], "Hi vim: set x:", "Local Variables: ", {"ex": {"a vi": ["local variables\\:"]}}, False)
-def test_editors_find_no_settings_in_a_written_conversation(
+def test_editors_do_not_find_settings_in_a_written_conversation(
     messages: list[Message], system: str | None, model: str | None, values: dict[str, Any], trim: bool
 ) -> None:
     text = render(messages, system=system, model=model, settings=values, trim_answers=trim)
@@ -179,7 +179,7 @@ def test_any_text_that_is_read_and_written_is_read_the_same(text: str) -> None:
 @pytest.mark.requirement("5:transcript-by-hand")
 @any_size
 @given(conversations.texts)
-def test_unfinished_input_swallows_no_answer(text: str) -> None:
+def test_unfinished_input_does_not_swallow_answers(text: str) -> None:
     read = parse(f"## Me\n\n{text}\n\n## Assistant\n\nThe answer.\n\n## Me\n\n")
 
     assert read.messages[-1] == Message.assistant("The answer.")
@@ -204,7 +204,7 @@ HABITS: dict[str, Callable[[str], str]] = {
 @settings(any_size, max_examples=40)
 @given(conversations.conversations)
 @example([Message("user", (TextBlock(" \nx\n"), TextBlock("")))])
-def test_white_space_changes_of_an_editor_change_nothing_else(
+def test_an_editors_changes_of_white_space_do_not_affect_the_rest(
     habit: Callable[[str], str], messages: list[Message]
 ) -> None:
     read = parse(habit(render(messages))).messages
@@ -299,7 +299,7 @@ def test_a_call_with_an_unknown_attribute_is_kept() -> None:
 
 
 @pytest.mark.requirement("5:transcript-roles")
-def test_headings_have_the_configured_role_names_and_the_standard_ones_are_read_too() -> None:
+def test_headings_use_configured_role_names_and_standard_ones_are_read() -> None:
     roles = RoleNames("Ich", "Copilot")
     text = render([Message.user("## Copilot\n## Me"), Message.assistant("Hi.")], roles=roles)
 

@@ -84,7 +84,7 @@ def test_the_pieces_together_are_what_render_writes(
 @given(BLOCKS)
 @example([(TextBlock, ["A vi", "m70", ": set x:\nLoc", "al Variables", "\\", ":"])])
 @example([(ThinkingBlock, ["e", "x: e", "x", ":"]), (TextBlock, ["vi", ":"])])
-def test_an_unfinished_answer_never_contains_a_marker_of_its_own(
+def test_text_of_an_unfinished_answer_never_looks_like_a_marker(
     blocks: list[tuple[type[TextBlock | ThinkingBlock], list[str]]],
 ) -> None:
     stream = TranscriptStream(ROLES)
@@ -99,7 +99,7 @@ def test_an_unfinished_answer_never_contains_a_marker_of_its_own(
             assert kinds <= {"text", "thinking"}
 
 
-def test_a_line_is_held_back_only_while_it_can_become_a_marker() -> None:
+def test_a_line_is_delayed_only_while_it_can_become_a_marker() -> None:
     stream = TranscriptStream(ROLES)
     stream.add(TextStartEvent(0))
     pieces = [
@@ -135,7 +135,7 @@ def test_a_fence_of_the_transcript_is_escaped_before_its_line_ends() -> None:
     assert stream.add(TextDeltaEvent(0, "x")) == "x"
 
 
-def test_only_a_word_that_can_set_options_is_held_back() -> None:
+def test_only_a_word_that_can_set_options_is_delayed() -> None:
     stream = TranscriptStream(ROLES)
     stream.add(TextStartEvent(0))
     pieces = ["Use", " v", "i", "m", "7", "0", ": se", " x", "nav", "i:", " loca", "l V", "ictor", " 7", " 8"]

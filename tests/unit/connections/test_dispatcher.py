@@ -141,7 +141,7 @@ async def test_a_cancel_of_an_unknown_finished_or_mistyped_id_is_false() -> None
 
 
 @pytest.mark.parametrize("handler", [now, fails(ZeroDivisionError("x")), fails(RequestError("No."))])
-async def test_a_notification_gets_no_answer(handler: Any) -> None:
+async def test_a_notification_is_not_answered(handler: Any) -> None:
     desk = Desk("notification", note=handler)
     desk.dispatcher.run_notification("note", MethodCall(NoParams()))
     for _ in range(3):
@@ -206,7 +206,7 @@ async def test_a_flood_of_turns_begins_a_few_at_a_time_and_any_number_runs(
     assert all(outcome == HandlerOutcome(0) for _, outcome in answers)
 
 
-async def test_turns_of_a_slow_provider_delay_no_other_turn() -> None:
+async def test_turns_of_a_slow_provider_do_not_delay_other_turns() -> None:
     together = asyncio.Barrier(20 * BEGINNING_TURNS)
 
     async def turn(session: Session, call: MethodCall[Any]) -> None:

@@ -108,7 +108,7 @@ async def test_a_coroutine_function_is_a_task_whose_answer_goes_through_send_dat
     assert protocol._request_futures == {}
 
 
-async def test_a_notification_sends_nothing() -> None:
+async def test_a_notification_does_not_send_a_response() -> None:
     async def later(params: Any) -> Any:
         done.set()
         return params
@@ -161,7 +161,7 @@ async def test_a_request_that_is_cancelled_while_it_runs_may_still_answer() -> N
     assert (answer.id, answer.result) == (1, "partial")
 
 
-async def test_a_second_cancel_finds_nothing_while_the_first_is_handled() -> None:
+async def test_a_second_cancel_has_no_effect_while_the_first_is_handled() -> None:
     started, ending, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
     interruptions = 0
 
@@ -191,7 +191,7 @@ async def test_a_second_cancel_finds_nothing_while_the_first_is_handled() -> Non
 
 
 @pytest.mark.parametrize("request_id", [2, "1", "unknown"])
-async def test_a_cancel_of_an_unknown_id_affects_no_request(request_id: Any) -> None:
+async def test_a_cancel_of_an_unknown_id_is_ignored(request_id: Any) -> None:
     gate = asyncio.Event()
 
     async def later(params: Any) -> str:

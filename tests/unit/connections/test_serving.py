@@ -92,7 +92,7 @@ async def test_the_null_device_is_a_client_that_left() -> None:
 
 
 @pytest.mark.parametrize("how", ["stdin", "exit", "stop", "process", "option"])
-async def test_one_session_ends_and_the_other_goes_on(how: str, upstream: FakeUpstream) -> None:
+async def test_one_session_ends_and_the_other_continues(how: str, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     parent = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "input()", stdin=subprocess.PIPE, env={}
@@ -164,13 +164,13 @@ async def test_paths_of_the_command_line_begin_at_the_clients_directory(tmp_path
     assert "initialize" in (tmp_path / "own.log").read_text()
 
 
-async def test_a_log_file_that_cannot_be_opened_is_reported_before_anything_is_read(tmp_path: Path) -> None:
+async def test_a_log_file_that_cannot_be_opened_is_reported_before_reading_input(tmp_path: Path) -> None:
     client = SessionClient(SessionOptions(log_file=tmp_path / "none" / "log"))
     assert await client.exit_code() == 1
     assert "the log file" in await client.close()
 
 
-async def test_a_cancelled_session_leaves_nothing() -> None:
+async def test_a_cancelled_session_leaves_no_tasks_or_descriptors() -> None:
     client = SessionClient()
     await client.initialize()
     client.task.cancel()

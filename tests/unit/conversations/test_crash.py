@@ -75,7 +75,7 @@ def test_a_crash_in_the_first_turn_never_keeps_the_next_one_from_its_file(tmp_pa
 
 
 @pytest.mark.requirement("10:torn")
-def test_another_process_goes_on_behind_a_torn_line(directory: Path) -> None:
+def test_another_process_appends_after_a_torn_line(directory: Path) -> None:
     first, second = ConversationStore(directory), ConversationStore(directory)
     keep(first, FIRST[:1], "Hello")
     assert texts(second) == ["Hi é", "Hello"]
@@ -135,7 +135,7 @@ def test_a_damaged_file_is_read_as_far_as_it_goes_and_set_aside(
 
 
 @pytest.mark.requirement("10:damage")
-def test_a_file_that_is_none_of_ours_is_set_aside_when_it_is_in_the_way(
+def test_a_foreign_file_with_the_name_of_a_conversation_is_set_aside(
     store: ConversationStore, directory: Path
 ) -> None:
     directory.mkdir()

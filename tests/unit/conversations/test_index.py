@@ -53,7 +53,7 @@ def reopened(store: ConversationStore) -> list[str]:
         index.close()
 
 
-def test_no_conversations_are_an_empty_list_and_no_files(
+def test_a_list_without_conversations_is_empty_and_creates_no_files(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     assert ids(index) == []
@@ -84,7 +84,7 @@ def test_pages_have_every_conversation_once_the_last_changed_first(
     assert pages[0].conversations[0].turns == 2
 
 
-def test_changes_during_paging_come_on_the_next_page_and_lose_nothing(
+def test_changes_during_paging_are_on_the_next_page(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     for number in range(6):
@@ -229,7 +229,7 @@ def test_a_search_follows_changes_of_texts_and_titles(
 
 
 @pytest.mark.skipif(not index_tables.has_trigrams(), reason="this SQLite has no trigrams")
-def test_the_trigrams_of_many_conversations_are_written_at_once(store: ConversationStore) -> None:
+def test_the_trigrams_of_many_conversations_are_written_together(store: ConversationStore) -> None:
     for number in range(8):
         keep(store, f"c{number}", f"Question {number}")
 
@@ -250,7 +250,7 @@ def test_a_damaged_index_is_built_again(store: ConversationStore, damage: bytes)
     assert damage not in [path.read_bytes() for path in store.directory.iterdir()]
 
 
-def test_damage_that_shows_while_the_index_is_used_costs_nothing(
+def test_a_list_survives_damage_that_appears_while_the_index_is_used(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     for number in range(50):
@@ -290,7 +290,7 @@ def test_without_a_file_that_can_be_written_the_index_is_in_memory(store: Conver
     other.close()
 
 
-def test_files_that_changed_while_no_index_was_open_are_noticed(store: ConversationStore) -> None:
+def test_files_that_changed_while_the_index_was_closed_are_noticed(store: ConversationStore) -> None:
     keep(store, "one", "Question")
     keep(store, "two", "Question")
     assert reopened(store) == ["two", "one"]
@@ -360,7 +360,9 @@ index.close()
 """
 
 
-def test_several_processes_use_the_index_at_once(store: ConversationStore, index: ConversationIndex) -> None:
+def test_several_processes_use_the_index_simultaneously(
+    store: ConversationStore, index: ConversationIndex
+) -> None:
     command = [sys.executable, "-c", WRITER, str(store.directory)]
     running = [subprocess.Popen([*command, name]) for name in ("a", "b", "c")]
     assert [process.wait(60) for process in running] == [0, 0, 0]

@@ -64,7 +64,7 @@ def traces(directory: Path, *texts: str) -> int:
 
 @pytest.mark.requirement("10:deleted-index")
 @pytest.mark.parametrize("way", ["in the background", "at the end"])
-def test_nothing_of_a_deleted_conversation_stays_in_the_index(
+def test_a_deleted_conversation_is_removed_from_the_index_completely(
     store: ConversationStore, index: ConversationIndex, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     if way == "in the background":

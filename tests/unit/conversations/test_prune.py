@@ -117,7 +117,7 @@ def test_other_files_are_left_alone(store: ConversationStore) -> None:
     assert other.exists()
 
 
-def test_no_conversations_are_nothing_to_prune(tmp_path: Path) -> None:
+def test_pruning_without_conversations_does_nothing(tmp_path: Path) -> None:
     assert prune(ConversationStore(tmp_path / "none"), max_days=1, max_megabytes=1) == []
     assert not (tmp_path / "none").exists()
 
@@ -141,7 +141,7 @@ PROCESSES = 8
 
 
 @pytest.mark.requirement("10:prune-together")
-def test_processes_that_prune_at_once_delete_no_more_than_one_would(tmp_path: Path) -> None:
+def test_simultaneous_pruning_deletes_as_much_as_one_process_would(tmp_path: Path) -> None:
     directory, megabytes = tmp_path / "conversations", 0.5
     keep(ConversationStore(directory), "sample", "Why?")
     sample = (directory / "sample.jsonl").read_bytes()

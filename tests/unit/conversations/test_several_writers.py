@@ -32,7 +32,7 @@ EXPECTED = sorted(
 @pytest.mark.requirement("10:several-writers")
 @pytest.mark.parametrize("stores", [1, WRITERS])
 @pytest.mark.parametrize("same_name", [True, False])
-def test_threads_lose_no_turn(directory: Path, stores: int, same_name: bool) -> None:
+def test_turns_written_by_several_threads_are_all_kept(directory: Path, stores: int, same_name: bool) -> None:
     pool = [ConversationStore(directory) for _ in range(stores)]
     with ThreadPoolExecutor(WRITERS) as threads:
         running = [
@@ -58,7 +58,7 @@ write(store, sys.argv[2], "a")
 
 
 @pytest.mark.requirement("10:several-writers")
-def test_processes_lose_no_turn(directory: Path) -> None:
+def test_turns_written_by_several_processes_are_all_kept(directory: Path) -> None:
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", PROCESS, str(directory), str(number)],

@@ -69,7 +69,7 @@ def test_a_retry_without_output_leaves_the_old_answer(store: ConversationStore) 
 
 
 @pytest.mark.requirement("10:retry")
-def test_of_two_retries_at_once_an_answer_is_never_lost(store: ConversationStore) -> None:
+def test_simultaneous_retries_do_not_lose_an_answer(store: ConversationStore) -> None:
     first, second = store.begin(turn(said("Hi"))), store.begin(turn(said("Hi")))
     assert (first.id, second.id) == ("a", "a")
     store.finish(first, answered("One"))
@@ -178,7 +178,7 @@ def test_a_secret_of_another_client_is_kept(store: ConversationStore) -> None:
 
 
 @pytest.mark.requirement("10:secrets")
-def test_a_secret_that_is_a_word_of_the_format_damages_no_file(store: ConversationStore) -> None:
+def test_a_secret_that_is_a_word_of_the_format_does_not_damage_files(store: ConversationStore) -> None:
     known = KnownSecrets()
     known.add(Secret("conversation-a"))
     for question in ("Hi", "Bye"):
@@ -306,7 +306,9 @@ def test_a_file_of_a_newer_version_is_read_and_left_alone(store: ConversationSto
 
 
 @pytest.mark.requirement("10:several-writers")
-def test_a_reader_sees_no_half_of_a_turn(store: ConversationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_never_sees_half_of_a_turn(
+    store: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While a line is folded, the messages and the answer change one after the other."""
     keep(store, said("Hi"), "Hello")
     read = store._read_existing("a")

@@ -53,7 +53,9 @@ def test_a_fork_of_a_newer_versions_conversation_is_kept(store: ConversationStor
 
 
 @pytest.mark.requirement("10:newer-version")
-def test_lines_of_an_unknown_type_stay_and_change_nothing(store: ConversationStore, directory: Path) -> None:
+def test_lines_of_an_unknown_type_are_preserved_and_ignored(
+    store: ConversationStore, directory: Path
+) -> None:
     keep(store, said("Hi"), "Hello")
     path = directory / "a.jsonl"
     with path.open("ab") as file:
@@ -79,7 +81,7 @@ def test_a_header_of_wrong_types_is_damage(
 
 
 @pytest.mark.requirement("10:damage")
-def test_a_damaged_line_changes_nothing_where_it_cannot_be_set_aside(
+def test_a_damaged_file_that_cannot_be_set_aside_is_not_changed(
     store: ConversationStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, readable: bytes) -> Path:
@@ -189,7 +191,7 @@ def test_deleting_leaves_the_copies_of_a_conversation_with_a_similar_name(
 
 
 @pytest.mark.requirement("10:damage")
-def test_damage_that_is_gone_when_the_lock_is_held_is_none(
+def test_damage_that_is_gone_under_the_lock_is_ignored(
     store: ConversationStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A network file system may show zeros in the place of another machine's line."""

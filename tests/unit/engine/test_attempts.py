@@ -73,7 +73,7 @@ async def test_a_replan_sends_the_changed_request_without_an_event_to_the_client
     assert "retry" not in sink.types
 
 
-async def test_a_refused_attempt_warns_of_nothing() -> None:
+async def test_a_refused_attempt_does_not_warn() -> None:
     first, second = WarningEvent("dropped", "Left out A."), WarningEvent("dropped", "Left out B.")
     outcome, sink, _ = await run([first, Replan("token", EXPIRED)], [second, *said("Hi"), DONE])
 
@@ -83,7 +83,7 @@ async def test_a_refused_attempt_warns_of_nothing() -> None:
     assert sink.types[:3] == ["start", "warning", "text_start"]
 
 
-async def test_a_chat_that_waits_for_room_says_so_before_its_answer() -> None:
+async def test_a_chat_that_waits_for_room_warns_before_its_answer() -> None:
     begin = asyncio.Event()
     waiting = WarningEvent(WAITING_FOR_ROOM, "It waits.")
     adapter, sink = ScriptedAdapter([waiting, begin, DONE]), RecordingSink()
@@ -127,7 +127,7 @@ async def test_replans_and_retries_do_not_use_up_each_other() -> None:
 @pytest.mark.parametrize(
     "failure", [ServerError("Overloaded.", retry_after=0), Replan("token", REFUSED)], ids=["retry", "replan"]
 )
-async def test_the_answer_has_no_content_of_a_failed_attempt(failure: Exception) -> None:
+async def test_content_of_a_failed_attempt_is_not_in_the_answer(failure: Exception) -> None:
     first = [ResponseEvent("m-2025", "r-1", "q-1"), UsageEvent(Usage(9, 9)), failure]
     outcome, _, _ = await run(first, [*said("Hi"), DONE])
 
@@ -136,7 +136,7 @@ async def test_the_answer_has_no_content_of_a_failed_attempt(failure: Exception)
     assert (outcome.text, outcome.usage) == ("Hi", DONE.usage)
 
 
-async def test_the_error_of_an_attempt_has_no_content_of_the_one_before() -> None:
+async def test_the_partial_excludes_content_of_earlier_attempts() -> None:
     first = [ResponseEvent("m-2025", "r-1", "q-1"), Replan("token", REFUSED)]
     outcome, _, _ = await run(first, [RequestError("Still no.")])
 

@@ -29,11 +29,11 @@ async def found(adapter: ScriptedAdapter, *messages: Message, **more: Any) -> li
     return [(each.path, each.code, each.is_error) for each in findings]
 
 
-async def test_a_chat_that_would_run_has_no_findings() -> None:
+async def test_a_valid_chat_has_no_findings() -> None:
     assert await found(ScriptedAdapter(), settings={"temperature": 1}) == []
 
 
-async def test_the_first_mistake_hides_no_other() -> None:
+async def test_all_mistakes_are_found_together() -> None:
     orphan = Message("user", (TextBlock("x"), ToolResultBlock("t", "1")))
     settings = {"temperature": 9, "speed": 1, "top_p": 0.5}
 

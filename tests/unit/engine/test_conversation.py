@@ -254,7 +254,7 @@ def test_a_conversation_that_the_assistant_begins_gets_a_first_user_message() ->
 
 
 @pytest.mark.requirement("2:opening")
-def test_no_user_message_is_added_where_the_assistant_may_begin() -> None:
+def test_a_user_message_is_not_added_if_the_assistant_may_begin() -> None:
     warnings: list[WarningEvent] = []
 
     arrange = Conversation([assistant(TEXT), START]).arrange(warnings, user_begins=False)

@@ -64,7 +64,7 @@ async def test_the_providers_count_is_taken() -> None:
     assert await counted(counting(0), estimates=False) == TokenCount(0, "provider")
 
 
-async def test_without_a_count_it_is_an_estimate_or_nothing() -> None:
+async def test_without_a_count_the_result_is_an_estimate_or_unsupported() -> None:
     adapter = counting(-1)
     found = await counted(adapter)
 

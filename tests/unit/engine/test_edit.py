@@ -134,7 +134,7 @@ async def test_an_adapter_may_parse_its_answers_itself() -> None:
     assert (mine.replacement, other.replacement) == ("MINE", "other\n")
 
 
-async def test_an_adapter_that_fails_on_its_own_answer_loses_nothing(
+async def test_an_adapter_that_cannot_read_its_answer_does_not_lose_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Failing(ScriptedAdapter):

@@ -60,7 +60,7 @@ def test_the_size_is_read_from_the_first_bytes(data: bytes) -> None:
     st.binary(max_size=64),
     st.sampled_from([data[:count] for data in FILES.values() for count in (3, 12, 20)]),
 )
-def test_no_input_makes_it_fail(data: bytes, start: bytes) -> None:
+def test_any_input_can_be_measured(data: bytes, start: bytes) -> None:
     size = read_image_size(start + data)
 
     assert size is None or min(size) > 0

@@ -106,7 +106,7 @@ async def test_a_failure_is_kept_with_its_partial(store: ConversationStore) -> N
 
 
 @pytest.mark.requirement("10:partial")
-async def test_a_cancel_while_the_turn_is_begun_is_kept_and_sends_nothing(tmp_path: Path) -> None:
+async def test_a_turn_cancelled_while_it_is_saved_is_kept_but_not_sent(tmp_path: Path) -> None:
     store, sink = SlowStore(tmp_path / "c"), RecordingSink()
     task = asyncio.ensure_future(run([*streamed("Hello"), DONE], keeper_in(store), sink))
     assert await asyncio.to_thread(store.arrived.acquire, timeout=20)
@@ -120,7 +120,7 @@ async def test_a_cancel_while_the_turn_is_begun_is_kept_and_sends_nothing(tmp_pa
 
 
 @pytest.mark.requirement("10:partial", "10:client-dies")
-async def test_a_cancel_while_the_end_is_written_interrupts_nothing(tmp_path: Path) -> None:
+async def test_a_cancel_does_not_interrupt_the_write_of_the_end(tmp_path: Path) -> None:
     store, sink = SlowStore(tmp_path / "c"), RecordingSink()
     keeper = keeper_in(store)
     task = asyncio.ensure_future(run([*streamed("Hello"), DONE], keeper, sink))

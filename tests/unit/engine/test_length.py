@@ -74,7 +74,7 @@ async def test_an_estimate_up_to_twice_the_limit_warns(tokens: int) -> None:
     assert str(LIMIT) in warning.message
 
 
-async def test_an_estimate_above_twice_the_limit_is_refused_before_anything_is_sent() -> None:
+async def test_an_estimate_above_twice_the_limit_is_refused_without_a_request() -> None:
     with pytest.raises(
         ContextExceededError, match=f"about {2 * LIMIT + 1} tokens.*fake accepts at most {LIMIT}"
     ) as caught:
@@ -92,7 +92,7 @@ async def test_the_limit_of_prompts_takes_precedence_over_the_context() -> None:
         await warnings_of(3 * LIMIT, {"max_context_tokens": LIMIT})
 
 
-async def test_an_unknown_limit_causes_no_warning() -> None:
+async def test_an_unknown_limit_does_not_cause_a_warning() -> None:
     assert await warnings_of(100 * LIMIT, {}) == []
 
 

@@ -169,7 +169,7 @@ def test_a_short_text_in_another_place_is_another_answer(conversation: list[Mess
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_in_a_shortened_history_an_ambiguous_short_text_gets_nothing() -> None:
+def test_an_ambiguous_short_text_in_a_shortened_history_is_not_completed() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(3):
         memory.remember(answer(thought(f"s{number}"), called("call_1")), conversation)

@@ -206,7 +206,7 @@ def test_options_that_a_provider_does_not_take_are_dropped_with_a_warning(
 
 @pytest.mark.requirement("2:degradation")
 @pytest.mark.parametrize("supports", [True, False, None])
-def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(supports: bool | None) -> None:
+def test_json_mode_and_thinking_are_dropped_if_the_model_lacks_them(supports: bool | None) -> None:
     plan = planned(
         ask(output_mode="json", thinking="low"),
         facts={"supports_json": supports, "supports_thinking": supports},
@@ -225,7 +225,7 @@ class Reader(ScriptedAdapter):
 
 
 @pytest.mark.requirement("2:documents")
-def test_a_document_is_refused_where_the_dialect_or_the_type_has_none() -> None:
+def test_a_document_is_refused_if_the_dialect_does_not_accept_its_type() -> None:
     pdf, sheet = DocumentBlock("AAAA", "application/pdf"), DocumentBlock("AAAA", "application/vnd.ms-excel")
 
     assert planned(ask(user(pdf)), adapter=Reader()).warnings == []
@@ -235,7 +235,7 @@ def test_a_document_is_refused_where_the_dialect_or_the_type_has_none() -> None:
 
 
 @pytest.mark.requirement("2:result-media")
-def test_an_image_of_a_result_becomes_a_note_for_a_model_that_takes_none() -> None:
+def test_an_image_in_a_result_becomes_a_note_for_a_model_without_vision() -> None:
     image = ImageBlock("AAAA", "image/png")
     asked = ask(user(TEXT), assistant(call("1")), user(ToolResultBlock("1", (TextBlock("a"), image))))
     seen = planned(asked)
@@ -247,7 +247,7 @@ def test_an_image_of_a_result_becomes_a_note_for_a_model_that_takes_none() -> No
 
 
 @pytest.mark.requirement("2:degradation")
-def test_a_fact_that_a_listed_model_does_not_have_refuses_nothing() -> None:
+def test_a_missing_fact_of_a_listed_model_does_not_refuse_the_chat() -> None:
     asked = ask(user(ImageBlock("https://example/x.png")), tools=(TOOL,))
 
     assert planned(asked, facts={}).warnings == []
@@ -307,7 +307,7 @@ def test_a_default_limit_has_room_for_the_level_that_was_asked_for(
 
 @pytest.mark.requirement("2:max-tokens")
 @pytest.mark.parametrize("limits", [{"max_tokens": 1000}, {"saved": 1000}])
-def test_a_limit_of_the_client_or_the_user_gets_no_room_for_thinking(limits: dict[str, int]) -> None:
+def test_a_limit_set_by_client_or_user_is_not_raised_for_thinking(limits: dict[str, int]) -> None:
     asked = ask(thinking="high", max_tokens=limits.get("max_tokens"))
     request = planned(asked, saved_max_tokens=limits.get("saved")).request
 
@@ -331,7 +331,7 @@ def test_requested_settings_override_saved_ones_and_those_the_schemas_defaults(
 
 
 @pytest.mark.requirement("2:settings")
-def test_settings_that_break_their_rows_are_refused_all_at_once() -> None:
+def test_all_settings_that_break_their_rows_are_reported_together() -> None:
     with pytest.raises(InvalidRequestError, match=r"settings\.temperature must be at most 2\.") as caught:
         planned(ask(settings={"temperature": 3, "colour": "red"}))
 

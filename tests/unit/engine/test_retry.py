@@ -29,7 +29,7 @@ def test_two_retries_are_the_default() -> None:
         (RequestError("Wrong for now.", retryable=True), True),
     ],
 )
-def test_the_error_says_whether_it_is_retried(error: ChatError, retried: bool) -> None:
+def test_the_error_determines_whether_the_turn_is_retried(error: ChatError, retried: bool) -> None:
     assert (RetryBudget().delay_before_retry(error) is not None) is retried
 
 

@@ -34,7 +34,7 @@ def test_a_path_is_relative_to_the_clients_directory(directory: str, uri: str, s
 @pytest.mark.parametrize(
     ("home", "shown"), [("/", "/etc/hosts"), ("", "/etc/hosts"), ("~", "/etc/hosts"), ("/etc", "~/hosts")]
 )
-def test_a_home_that_is_not_known_or_the_root_shortens_nothing(home: str, shown: str) -> None:
+def test_an_unknown_home_or_the_root_does_not_shorten_paths(home: str, shown: str) -> None:
     assert ShownPaths("/srv/app", "/srv/app", home).shorten("file:///etc/hosts") == shown
 
 

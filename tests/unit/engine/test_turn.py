@@ -112,7 +112,7 @@ async def test_start_is_sent_before_the_adapter_is_called() -> None:
 
 
 @pytest.mark.requirement("2:no-delta-when-invalid")
-async def test_an_invalid_ask_sends_nothing() -> None:
+async def test_an_invalid_request_is_not_sent() -> None:
     adapter = ScriptedAdapter([DONE])
     outcome, sink = await run(adapter, ask(settings={"nonsense": 1}))
 
@@ -331,7 +331,7 @@ async def test_the_retries_of_a_turn_are_bounded(table: dict[str, Any], attempts
 
 @pytest.mark.requirement("chat:retry-before-output")
 @pytest.mark.requirement("2:retry")
-async def test_nothing_is_retried_after_the_first_output() -> None:
+async def test_a_turn_is_not_retried_after_its_first_output() -> None:
     outcome, sink = await run(ScriptedAdapter([TextStartEvent(0), AT_ONCE], [DONE]))
 
     assert outcome is AT_ONCE

@@ -144,7 +144,7 @@ async def test_garbage_ends_its_own_connection(visit: Callable[[], Visitor], dat
         {},
     ],
 )
-async def test_a_wrong_hello_is_refused_with_a_reason_that_repeats_nothing(
+async def test_a_wrong_hello_is_refused_without_quoting_it(
     visit: Callable[[], Visitor], changed: dict[str, Any]
 ) -> None:
     message = hello(**changed)
@@ -190,14 +190,14 @@ async def test_more_descriptors_than_streams_are_closed(visit: Callable[[], Visi
     os.close(writer)
 
 
-async def test_a_client_that_says_nothing_is_closed_after_a_while(
+async def test_a_silent_connection_is_closed_after_a_while(
     visit: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "HELLO_SECONDS", 0.05)
     assert await visit().read_to_end() == b""
 
 
-async def test_a_flood_of_silent_connections_keeps_no_client_out(
+async def test_a_flood_of_silent_connections_does_not_block_clients(
     visit: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 8)
@@ -262,7 +262,7 @@ def free_descriptors(count: int) -> Iterator[None]:
 
 @pytest.mark.requirement("9:no-descriptors")
 @pytest.mark.parametrize("free", [0, 1, 3, module.FREE_DESCRIPTORS])
-async def test_a_daemon_without_free_descriptors_refuses_at_once_and_serves_again_later(
+async def test_a_daemon_without_free_descriptors_refuses_clients_until_it_has_some(
     visit: Callable[[], Visitor], free: int
 ) -> None:
     assert await visit().ask({"op": "status"})  # It runs.
@@ -280,7 +280,7 @@ async def test_a_daemon_without_free_descriptors_refuses_at_once_and_serves_agai
 
 
 @pytest.mark.requirement("9:upgrade", "9:others")
-async def test_a_daemon_whose_installation_has_changed_takes_no_new_client_and_ends(
+async def test_a_daemon_whose_installation_has_changed_refuses_clients_and_ends(
     visit: Callable[[], Visitor], tmp_path: Path
 ) -> None:
     early, visitor, asking = visit(), visit(), visit()

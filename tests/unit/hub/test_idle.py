@@ -58,7 +58,7 @@ async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() 
         await ending.ended.wait()
 
 
-async def test_a_second_resume_starts_no_second_timer() -> None:
+async def test_a_second_resume_does_not_start_a_second_timer() -> None:
     ending = Ending()
     idle = IdleTimer(ending)
     idle.start(0.0)
@@ -70,7 +70,7 @@ async def test_a_second_resume_starts_no_second_timer() -> None:
     assert ending.attempts == 0
 
 
-async def test_a_new_time_replaces_the_one_that_runs_and_none_runs_before_the_first() -> None:
+async def test_a_new_time_replaces_the_running_timer() -> None:
     ending = Ending()
     idle = IdleTimer(ending)
     idle.resume()

@@ -74,7 +74,7 @@ def test_a_state_directory_that_cannot_be_made_is_a_reason(tmp_path: Path) -> No
         b" " * 100_000,
     ],
 )
-def test_a_pointer_that_is_none_is_ignored(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_pointer_is_ignored(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "pointer").write_bytes(content)
     assert read_pointer(tmp_path / "pointer") is None
 
@@ -156,9 +156,7 @@ def test_a_link_in_place_of_the_pointer_is_replaced_and_its_target_is_left_alone
     assert read_pointer(files.pointer) == (owner.socket_path, os.getpid(), jumpseat.__version__)
 
 
-def test_a_socket_that_cannot_be_made_is_an_error_and_leaves_no_descriptor_open(
-    tmp_path: Path, run: Path
-) -> None:
+def test_a_failure_to_create_the_socket_closes_its_descriptor(tmp_path: Path, run: Path) -> None:
     owner = Ownership(daemon_files(tmp_path), run / "missing")
     before = len(list(Path("/dev/fd").iterdir()))
     with pytest.raises(FileNotFoundError) as caught:
@@ -166,7 +164,7 @@ def test_a_socket_that_cannot_be_made_is_an_error_and_leaves_no_descriptor_open(
     assert len(list(Path("/dev/fd").iterdir())) == before, caught
 
 
-def test_a_stale_pointer_to_a_file_removes_nothing(tmp_path: Path, run: Path) -> None:
+def test_a_file_that_a_stale_pointer_names_is_not_removed(tmp_path: Path, run: Path) -> None:
     files = daemon_files(tmp_path)
     (run / "precious").write_text("x")
     write(files.pointer, socket=str(run / "precious"))

@@ -17,7 +17,7 @@ def heard(registry: Registry) -> list[Change]:
     return changes
 
 
-async def test_a_list_that_differs_is_a_change_and_the_first_one_is_none() -> None:
+async def test_a_list_that_differs_is_announced_but_the_first_one_is_not() -> None:
     adapter = ScriptedAdapter(name="a", models=["one"])
     registry = registry_of(adapter)
     changes = heard(registry)
@@ -57,7 +57,7 @@ async def test_a_probe_that_finds_something_new_is_a_change() -> None:
     assert changes == [ProvidersChanged()]
 
 
-def test_a_listener_that_fails_hides_nothing_from_the_others(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_listener_does_not_affect_the_others(caplog: pytest.LogCaptureFixture) -> None:
     registry = registry_of()
 
     def fails(change: Change) -> None:

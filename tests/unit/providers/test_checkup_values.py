@@ -122,7 +122,7 @@ async def test_an_intended_value_is_not_a_warning(tmp_path: Path, monkeypatch: p
     assert (found.errors, found.warnings) == ([], [])
 
 
-async def test_a_wrong_value_hides_no_other_fault(tmp_path: Path) -> None:
+async def test_all_faults_are_found_despite_a_wrong_value(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(
         """default_provider = 3

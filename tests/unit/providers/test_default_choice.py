@@ -124,7 +124,7 @@ async def test_another_programs_sign_in_is_the_last_choice_and_not_always_checke
 
 
 @pytest.mark.requirement("4:general-sign-in")
-async def test_a_named_provider_needs_no_choice() -> None:
+async def test_a_configured_default_provider_is_used() -> None:
     copilot, account = signed_in_elsewhere()
     registry = registry_of(ScriptedAdapter(name="a"), ScriptedAdapter(name="b"))
     registry.use("copilot", copilot)
@@ -196,7 +196,7 @@ async def test_a_saved_default_holds_next_to_a_clients_own_providers(start: Star
 
 
 @pytest.mark.requirement("4:overlay-default")
-async def test_settings_that_a_client_has_for_a_built_in_provider_change_no_choice(start: Start) -> None:
+async def test_client_settings_of_a_built_in_provider_do_not_affect_the_choice(start: Start) -> None:
     table = {"local": {"kind": "local", "default_model": "m"}}
     registry = start("a", tables=table, from_client="local", local="not_required")
 
@@ -264,7 +264,7 @@ async def test_a_saved_model_of_a_removed_provider_is_skipped(start: Start) -> N
     assert (await resolve_model(start("a", "b"), None)).model == "x"
 
 
-async def test_the_model_of_a_chat_changes_no_saved_value(start: Start) -> None:
+async def test_the_model_of_a_chat_does_not_change_saved_values(start: Start) -> None:
     await save(start("a"), default_provider="a", default_model="m")
     await resolve_model(start("a"), "a:other")
 

@@ -53,7 +53,7 @@ def test_a_providers_facts_precede_the_users_and_those_the_snapshots() -> None:
     ],
 )
 @pytest.mark.parametrize("model", [CLAUDE, "gpt-4o", "llama-3.3-70b-versatile"])
-def test_another_vendors_server_inherits_nothing(more: dict[str, Any], model: str) -> None:
+def test_another_vendors_server_does_not_use_the_snapshot(more: dict[str, Any], model: str) -> None:
     row = bare(model)
 
     assert complete_row(row, table(**more)).info == row
@@ -75,7 +75,7 @@ def test_a_vendors_own_host_identifies_the_vendor_of_its_models(more: dict[str, 
     assert find_catalogue(table(**more)) == catalogue
 
 
-def test_another_spelling_of_the_vendors_own_model_has_its_facts_but_not_its_label() -> None:
+def test_another_spelling_of_a_model_has_its_facts_but_not_its_label() -> None:
     found = complete_row(bare("models/Claude-Opus-4.6-20260101"), table(kind="anthropic"))
 
     assert found.info.max_context_tokens == read_snapshot()["anthropic"][CLAUDE].max_context_tokens

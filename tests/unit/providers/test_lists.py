@@ -39,7 +39,7 @@ async def names(registry: Registry, *, refresh: bool = False) -> list[str]:
     return [row.model for row in await registry.list_models("a", refresh=refresh)]
 
 
-async def test_other_work_goes_on_while_a_long_list_gets_its_facts() -> None:
+async def test_other_work_continues_while_facts_are_added_to_a_long_list() -> None:
     turns = 0
 
     async def count() -> None:

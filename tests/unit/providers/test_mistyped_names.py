@@ -81,7 +81,9 @@ async def test_a_mistyped_provider_kind_or_vendor_is_refused(name: str, meant: s
         ("meta-llama", None),
     ],
 )
-async def test_the_hint_says_how_to_add_a_well_known_provider(provider: str, addition: str | None) -> None:
+async def test_the_hint_explains_how_to_add_a_well_known_provider(
+    provider: str, addition: str | None
+) -> None:
     registry = registry_of(ScriptedAdapter(name="a"), default_provider="a")
     with pytest.raises(RequestError) as caught:
         await resolve_model(registry, f"{provider}:some-model")

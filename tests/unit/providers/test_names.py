@@ -134,7 +134,7 @@ async def test_an_absent_model_is_the_configured_one_else_the_providers_own(
 
 
 @pytest.mark.requirement("4:default-model")
-async def test_a_provider_without_a_default_model_says_how_to_name_one() -> None:
+async def test_the_error_for_a_missing_default_model_explains_how_to_name_one() -> None:
     with pytest.raises(RequestError, match="a has no default model") as caught:
         await resolve_model(registry_of(ScriptedAdapter(name="a")), None)
     assert "providers.a.default_model" in (caught.value.hint or "")
@@ -145,7 +145,7 @@ async def test_a_provider_without_a_default_model_says_how_to_name_one() -> None
 @pytest.mark.parametrize(
     ("providers", "error"), [([], AuthenticationError), (["a", "b"], RequestError)], ids=["none", "several"]
 )
-async def test_without_a_default_the_error_says_what_to_do(
+async def test_the_error_for_a_missing_default_provider_has_a_hint(
     home: Path, providers: list[str], error: type[ChatError], name: str | None
 ) -> None:
     with pytest.raises(error) as caught:

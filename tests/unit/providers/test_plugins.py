@@ -44,7 +44,7 @@ def test_an_adapter_may_be_made_by_a_function(install: Install) -> None:
     assert registry().adapter("mine").provider_name == "mine of acme"
 
 
-def test_no_plug_in_is_searched_for_built_in_kinds(install: Install) -> None:
+def test_plug_ins_are_not_searched_for_built_in_kinds(install: Install) -> None:
     install("raise RuntimeError('imported')")
     there = registry("openai")
     opened: list[str] = []
@@ -130,7 +130,7 @@ BROKEN_ACCOUNT = f"{GOOD}    account = type('Broken', (Account,), {{'auth_status
 
 
 @pytest.mark.parametrize("code", ["import no_such_module", "Acme = 7", BROKEN_ACCOUNT])
-async def test_a_broken_plug_in_is_listed_with_its_message_and_hides_no_other(
+async def test_a_broken_plug_in_is_listed_with_its_message_beside_the_others(
     install: Install, code: str
 ) -> None:
     install(code)

@@ -20,7 +20,7 @@ def configured(**providers: dict[str, Any]) -> Registry:
     return Registry(Config.model_validate({"providers": providers}))
 
 
-def test_the_built_in_providers_need_no_configuration() -> None:
+def test_the_built_in_providers_work_without_configuration() -> None:
     registry = configured()
 
     assert (registry.ids, registry.user_defined) == (["copilot", "local"], [])
@@ -67,7 +67,7 @@ async def test_a_capability_is_from_a_probe_else_the_configuration_else_the_adap
     assert set(sources.values()) == {"probe"}
 
 
-async def test_a_probe_that_fails_changes_nothing() -> None:
+async def test_a_failed_probe_does_not_change_capabilities() -> None:
     registry = registry_of(
         ScriptedAdapter(name="a", probed=ConnectionError("Unreachable.")),
         ScriptedAdapter(name="b", probed=Capabilities(vision=False)),
@@ -117,7 +117,7 @@ async def test_a_misconfigured_provider_is_listed_with_the_others() -> None:
 
 
 @pytest.mark.requirement("5:auth-method")
-async def test_each_provider_says_whether_it_has_a_sign_in_a_key_or_none() -> None:
+async def test_each_provider_states_its_method_of_authentication() -> None:
     registry = configured(**{kind: {"kind": kind} for kind in KINDS}, wrong={"kind": "nonsense"})
 
     assert {row.kind: row.auth_method for row in await describe_providers(registry, None)} == {
@@ -141,7 +141,7 @@ async def test_each_provider_says_whether_it_has_a_sign_in_a_key_or_none() -> No
         (KeyError("sk-secret"), "its log has the details"),
     ],
 )
-async def test_a_failed_provider_hides_no_other_models(failure: Exception, words: str) -> None:
+async def test_models_of_other_providers_are_listed_if_one_fails(failure: Exception, words: str) -> None:
     registry = registry_of(
         ScriptedAdapter(name="a", models=["one"]),
         ScriptedAdapter(name="b", models=failure),
@@ -156,7 +156,7 @@ async def test_a_failed_provider_hides_no_other_models(failure: Exception, words
 
 
 @pytest.mark.requirement("3:models-list")
-async def test_an_unknown_kind_hides_no_others_models() -> None:
+async def test_models_of_other_providers_are_listed_if_a_kind_is_unknown() -> None:
     registry = registry_of(ScriptedAdapter(name="a", models=["one"]), tables={"c": {"kind": "nonsense"}})
 
     models, failures = await list_all_models(registry, ["a", "c"])
@@ -241,7 +241,7 @@ class Hanging(ScriptedAdapter):
 
 
 @pytest.mark.requirement("5:probe")
-async def test_a_hanging_probe_times_out_and_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_probe_times_out_without_delaying_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jumpseat.providers.descriptions.PROBE_SECONDS", 0.01)
     registry = registry_of(
         Hanging(name="a", state="configured"), ScriptedAdapter(name="b", probed={"vision": False})
@@ -253,7 +253,7 @@ async def test_a_hanging_probe_times_out_and_delays_no_other(monkeypatch: pytest
 
 
 @pytest.mark.requirement("5:probe")
-async def test_the_findings_of_a_probe_refuse_no_chat_with_a_later_model() -> None:
+async def test_a_probe_does_not_refuse_chats_with_later_models() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed={"vision": False}))
     await describe_providers(registry, None, probe=True)
 

@@ -25,7 +25,7 @@ def test_the_page_names_the_rows_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_row_has_a_default_and_every_row_has_a_description(kind: str) -> None:
+def test_rows_have_descriptions_but_no_defaults(kind: str) -> None:
     for key, row in KINDS[kind].settings_rows.items():
         assert row.description.endswith("."), key
         assert row.optional, key

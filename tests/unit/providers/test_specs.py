@@ -38,7 +38,7 @@ def test_the_built_in_providers_are_those_whose_specs_have_a_display_name() -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_own_key_of_a_kind_is_a_common_key(kind: str) -> None:
+def test_the_own_keys_of_a_kind_are_not_common_keys(kind: str) -> None:
     own = set(own_keys(KINDS[kind].options))
 
     assert own & set(ProviderConfig.model_fields) == set()

@@ -72,7 +72,7 @@ async def test_an_exact_name_takes_precedence_over_another_spelling() -> None:
         await resolve_model(registry, "M-1.5-latest")
 
 
-async def test_resolving_fetches_no_list() -> None:
+async def test_resolving_a_name_does_not_fetch_a_list() -> None:
     registry = two()
     target = await resolve_model(registry, "dots:claude-opus-4-6")
 

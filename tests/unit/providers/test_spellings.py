@@ -108,7 +108,7 @@ def canonical(name: str) -> str:
 
 
 @given(names)
-def test_parsing_a_canonical_name_changes_nothing(name: str) -> None:
+def test_parsing_a_canonical_name_does_not_change_it(name: str) -> None:
     assert canonical(canonical(name)) == canonical(name)
 
 
@@ -119,7 +119,7 @@ def test_a_canonical_name_resolves_to_its_original(name: str) -> None:
 
 
 @given(names, st.lists(names, unique=True), st.booleans())
-def test_an_exact_match_always_wins_and_no_unlisted_name_is_returned(
+def test_an_exact_match_wins_and_only_listed_names_are_returned(
     name: str, listed: list[str], complete: bool
 ) -> None:
     assert find_candidates(name, [*listed, *([] if name in listed else [name])], complete=complete) == [name]
@@ -137,7 +137,7 @@ RECORDED = sorted(TRANSCRIPTS.glob("copilot/**/models*.json")) if TRANSCRIPTS.is
 
 
 @pytest.mark.skipif(not RECORDED, reason="the recorded lists of models are not there")
-def test_no_two_rows_of_a_recorded_list_are_confused() -> None:
+def test_rows_of_a_recorded_list_are_distinguished() -> None:
     for path in RECORDED:
         rows = [row["id"] for row in json.loads(path.read_text("utf-8"))["data"]]
         for row in rows:

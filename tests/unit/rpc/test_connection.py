@@ -84,7 +84,7 @@ def test_the_names_of_the_method_table_are_unique() -> None:
     assert set(METHODS).isdisjoint(NOTIFICATIONS_SENT)
 
 
-def test_no_method_of_the_table_shadows_another_one() -> None:
+def test_methods_of_the_table_have_unique_names() -> None:
     from jumpseat.rpc import methods
 
     assert len(methods._ROWS) == len(METHODS)
@@ -106,7 +106,7 @@ async def test_a_wrong_configuration_may_be_corrected_and_sent_again(home: Any) 
     assert codes(client.writer.messages) == [(1, 1010), (2, None), (3, -32600)]
 
 
-async def test_a_request_that_reuses_an_id_in_flight_is_refused_and_the_first_goes_on(client: Client) -> None:
+async def test_a_reused_id_in_flight_is_refused_and_the_first_request_continues(client: Client) -> None:
     client.send(request(1, "for_ever"), request(1, "echo"), request("1", "echo"))
     assert codes(await client.answers(2)) == [(1, -32600), ("1", None)]
 
@@ -132,7 +132,7 @@ async def test_a_rejected_message_does_not_stay_in_flight(client: Client) -> Non
     assert client.stopped == 0
 
 
-async def test_a_turn_id_in_flight_is_refused_before_anything_starts(client: Client) -> None:
+async def test_a_turn_id_in_flight_is_refused_before_the_turn_starts(client: Client) -> None:
     start = {"messages": [{"role": "user", "content": "hi"}], "turnId": "t", "model": "unknown"}
     client.send(request(1, "chat/start", start), request(2, "chat/start", start))
 
@@ -142,7 +142,7 @@ async def test_a_turn_id_in_flight_is_refused_before_anything_starts(client: Cli
     assert client.connection.session.in_flight == {}
 
 
-async def test_a_response_without_a_request_gets_no_answer(client: Client) -> None:
+async def test_a_response_without_a_request_is_not_answered(client: Client) -> None:
     client.send({"jsonrpc": "2.0", "id": 1, "result": 5}, request(2, "echo"))
 
     assert codes(await client.answers(1)) == [(2, None)]
@@ -179,7 +179,7 @@ async def test_a_batch_is_answered_by_one_array_once_all_are_done(client: Client
 
 
 @pytest.mark.requirement("1:batch")
-async def test_a_batch_of_notifications_gets_no_answer(client: Client) -> None:
+async def test_a_batch_of_notifications_is_not_answered(client: Client) -> None:
     client.send([{"jsonrpc": "2.0", "method": "$/unknown"}], request(1, "echo"))
 
     assert codes(await client.answers(1)) == [(1, None)]

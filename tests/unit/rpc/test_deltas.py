@@ -174,7 +174,7 @@ def test_a_text_cannot_break_its_frame(piece: str) -> None:
     assert wire.texts == [piece.replace("\ud83d", "\ufffd"), "after"]
 
 
-def test_nothing_comes_after_done() -> None:
+def test_done_is_the_last_event() -> None:
     wire = Wire()
     wire.send(DoneEvent("end_turn"), *text("late"), DoneEvent("error"))
 
@@ -182,14 +182,14 @@ def test_nothing_comes_after_done() -> None:
 
 
 @pytest.mark.requirement("2:stream-false")
-def test_a_turn_that_does_not_stream_sends_no_delta() -> None:
+def test_a_turn_that_does_not_stream_does_not_send_deltas() -> None:
     wire = Wire(stream=False)
     wire.send(StartEvent("p", "m"), *text("a"), DoneEvent("end_turn"))
 
     assert wire.writer.messages == []
 
 
-def test_deltas_are_not_held_back_unless_requested() -> None:
+def test_deltas_are_not_delayed_unless_requested() -> None:
     wire = Wire()
     wire.send(*text("a", "b"))
 
@@ -220,7 +220,7 @@ def slow(clock: Clock) -> Any:
 
 
 @pytest.mark.requirement("1:coalesce")
-def test_the_first_delta_goes_out_at_once_and_the_next_when_it_is_due(clock: Clock, slow: Wire) -> None:
+def test_the_first_delta_is_sent_immediately_and_the_next_when_it_is_due(clock: Clock, slow: Wire) -> None:
     slow.send(*text("a"))
     assert slow.texts == ["a"]
 
@@ -234,7 +234,7 @@ def test_the_first_delta_goes_out_at_once_and_the_next_when_it_is_due(clock: Clo
 
 
 @pytest.mark.requirement("1:coalesce")
-def test_after_a_pause_a_delta_goes_out_at_once(clock: Clock, slow: Wire) -> None:
+def test_a_delta_after_a_pause_is_sent_immediately(clock: Clock, slow: Wire) -> None:
     slow.send(*text("a"))
     clock.pass_(1)
     slow.send(*text("b"))
@@ -243,7 +243,7 @@ def test_after_a_pause_a_delta_goes_out_at_once(clock: Clock, slow: Wire) -> Non
 
 
 @pytest.mark.requirement("1:coalesce")
-def test_a_boundary_goes_out_at_once_after_the_held_deltas(clock: Clock, slow: Wire) -> None:
+def test_a_boundary_is_sent_immediately_after_the_delayed_deltas(clock: Clock, slow: Wire) -> None:
     slow.send(
         TextStartEvent(0), *text("a", "b", "c"), TextDoneEvent(0, TextBlock("abc")), DoneEvent("end_turn")
     )

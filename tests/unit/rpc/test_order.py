@@ -119,7 +119,7 @@ async def test_waiting_and_running_requests_can_be_cancelled(office: Office) -> 
     assert office.log == [1, "notified begins"]
 
 
-async def test_a_change_that_is_cancelled_lets_nothing_overtake_the_one_before_it(office: Office) -> None:
+async def test_a_cancelled_change_does_not_let_others_overtake_earlier_ones(office: Office) -> None:
     office.send((1, "change"), (2, "change"), (3, "ask"))
     await settle()
     office.cancel(2)
@@ -131,7 +131,7 @@ async def test_a_change_that_is_cancelled_lets_nothing_overtake_the_one_before_i
     assert await office.answered(3) == [2, 1, 3]
 
 
-async def test_a_change_that_never_began_holds_nothing_back(office: Office) -> None:
+async def test_a_change_that_never_began_does_not_delay_others(office: Office) -> None:
     office.send((1, "change"), (2, "ask"))
     office.cancel(1)
 
@@ -169,13 +169,13 @@ async def test_a_change_waits_for_earlier_turns_that_wait_to_begin(
     assert office.log == [*turns, "100 begins"]
 
 
-async def test_shutdown_waits_for_no_change(office: Office) -> None:
+async def test_shutdown_does_not_wait_for_changes(office: Office) -> None:
     office.send((None, "$/change"), (1, "ask"), (2, "shutdown"))
 
     assert await office.answered(2) == [1, 2]
 
 
-async def test_many_changes_leave_nothing_behind(office: Office) -> None:
+async def test_the_entries_of_many_changes_are_released(office: Office) -> None:
     for number in range(1, 200):
         office.gate(number).set()
         office.send((number, "change"))

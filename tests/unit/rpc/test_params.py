@@ -251,7 +251,7 @@ def test_a_refusal_names_json_types_and_not_our_classes(value: Any) -> None:
     assert messages == ["must be an object"]
 
 
-def test_a_refusal_repeats_no_value() -> None:
+def test_a_refusal_does_not_repeat_values() -> None:
     canary = "sk-canary-4711"
     bad = {**content({"type": "text", "text": [canary]}), "maxTokens": canary, "stream": canary}
 

@@ -171,7 +171,7 @@ async def test_what_differs_in_a_sign_in_is_not_shared(sessions: Sessions, emula
     assert (await same.account.get_bearer())[1] is caches[0]
 
 
-async def test_a_token_of_one_clients_environment_concerns_no_other(
+async def test_a_token_of_one_clients_environment_does_not_affect_others(
     sessions: Sessions, emulator: CopilotEmulator
 ) -> None:
     emulator.add_account("hubot")
