@@ -125,11 +125,11 @@ class Hub:
 
 
 def attach_processes(home: Path) -> list[int]:
-    """Return the `attach` processes of this state directory, or none without /proc."""
+    """Return the `attach` and `acp` processes of this state directory, or none without /proc."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            is_attach = b"attach" in path.read_bytes().split(b"\0")
+            is_attach = not {b"attach", b"acp"}.isdisjoint(path.read_bytes().split(b"\0"))
             if (
                 is_attach
                 and b"JUMPSEAT_HOME=%b\0" % os.fsencode(home) in path.with_name("environ").read_bytes()

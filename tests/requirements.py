@@ -345,6 +345,17 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:cli-keep": "jumpseat chat keeps by default and continues: -c, --conversation, --no-keep",
     "10:cli-list": "jumpseat conversations lists, searches, shows, exports and removes; ids are completed",
     "10:index": "the index is built again when it is missing, damaged or of another version",
+    # Section 11: the Agent Client Protocol.
+    "11:handshake": "initialize answers with version 1, the agent's abilities and its ways to sign in",
+    "11:malformed": "an invalid line is answered and the next one is served",
+    "11:prompt": "a prompt streams its answer; resources, linked files and images reach the model",
+    "11:cancel": "a cancelled prompt ends with the stop reason cancelled and keeps its text",
+    "11:errors": "a failed turn is an error with section 6's code and data and the hint in its message",
+    "11:options": "model, thinking level and settings are config options that apply to the next turn",
+    "11:commands": "commands and the configured prompts work at the start of a prompt",
+    "11:sessions": "sessions are kept conversations that are listed, loaded, resumed and deleted",
+    "11:sign-in": "signing in is immediate if a provider is ready, else Copilot's device flow",
+    "11:shared": "jumpseat acp uses the shared daemon, or serves its client by itself",
 }
 
 _ADAPTERS = {

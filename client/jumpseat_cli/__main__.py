@@ -13,6 +13,9 @@ from jumpseat.system.paths import NoHomeError
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
     exit_on_interrupt()
+    if sys.argv[1:2] == ["acp"] and "--login" in sys.argv:
+        # A client appends the flag to its command for a sign-in on a terminal.
+        sys.argv[1:] = ["login"]
     run_program(sys.argv[1:])
     try:
         _run()

@@ -77,6 +77,7 @@ def _replace_closed_streams() -> None:
 
 MODULES = {
     "accept-terms": "jumpseat_cli.commands.account:accept_terms",
+    "acp": "jumpseat_cli.commands.daemon:acp",
     "attach": "jumpseat_cli.commands.daemon:attach",
     "chat": "jumpseat_cli.commands.chat:chat",
     "config": "jumpseat_cli.commands.config:config_group",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from jumpseat.acp.contract import ACP_METHODS
 from jumpseat.rpc.methods import METHODS
 from tests.unit.package_rules import faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
@@ -28,9 +29,13 @@ ORDER = (
     "engine",
     "connections",
     "rpc",
+    "acp",
     "hub",
 )
 """Every package of the server, lowest first: one may import those before it, and itself."""
+
+SIBLINGS = {"rpc", "acp"}
+"""Two front ends, neither of which imports the other."""
 
 INDEPENDENT = ("chat", "system")
 """These packages import no other package of the server, not even a lower one."""
@@ -196,7 +201,7 @@ def _client_imports(name: str, imports: set[str]) -> list[str]:
 
 
 def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
-    lower = ORDER[: ORDER.index(layer)]
+    lower = tuple(each for each in ORDER[: ORDER.index(layer)] if {each, layer} != SIBLINGS)
     allowed = (*lower, layer, "__version__", "")
     reached = {each for each in imports if is_under(each, "jumpseat") and layer_of(each) not in allowed}
     reached |= {each for each in imports if each.startswith(("jumpseat_cli", "jumpseat_client"))}
@@ -227,13 +232,15 @@ def _folder(name: str, depth: int = 2) -> str:
 
 
 def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
-    spoken = {"wire": BASE_PROTOCOL}.get(layer_of(name), frozenset())
+    spoken = {"wire": BASE_PROTOCOL | {"$/cancel_request"}, "acp": frozenset(ACP_METHODS)}.get(
+        layer_of(name), frozenset()
+    )
     if is_under(name, CLIENT_OF_A_LANGUAGE_SERVER):
         spoken = LSP
     constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     return [
         f"knows the method {method}"
-        for method in METHODS
+        for method in {**METHODS, **ACP_METHODS}
         if method in constants or ("/" in method and method in source)
         if method not in spoken
     ]

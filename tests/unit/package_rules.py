@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from jumpseat.providers.kinds import KINDS
 
 PROVIDER_NAMES = frozenset({*KINDS, "github"})
-NAMES_NO_PROVIDER = ("chat", "config", "http", "conversations", "engine", "connections", "rpc", "hub")
+NAMES_NO_PROVIDER = ("chat", "config", "http", "conversations", "engine", "connections", "rpc", "acp", "hub")
 KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "conversations", "engine")
 
 _NETWORK = ("asyncio.open_connection", "http.client", "httpcore2", "socket", "ssl", "urllib.request")
@@ -31,6 +31,7 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
     "engine": (*_NETWORK, "jumpseat.http", "jumpseat.wire", "lsprotocol", "pygls"),
     "connections": (*_NETWORK, "jumpseat.http"),
     "rpc": (*_NETWORK, "jumpseat.http"),
+    "acp": (*_NETWORK, "jumpseat.http"),
     "hub": ("jumpseat.adapters", "jumpseat.dialects", "jumpseat.http"),
 }
 """Imports that the modules of a package must not have; submodules of these count too."""

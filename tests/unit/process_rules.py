@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-AT_THE_EDGE = ("connections", "rpc", "hub", "testing", "__main__", "")
+AT_THE_EDGE = ("connections", "rpc", "acp", "hub", "testing", "__main__", "")
 
 _NAMES = frozenset(
     {

@@ -34,13 +34,16 @@ from tests.unit.pages import (
 
 EVERY_PAGE = [*PAGES, *EDITOR_PAGES.values()]
 NEOVIM, EMACS, VSCODE = (EDITOR_PAGES[name] for name in ("neovim", "emacs", "vscode"))
-PLUGINS, RECIPES = DOCS / "plugins.md", DOCS / "recipes.md"
+ACP, PLUGINS, RECIPES = DOCS / "acp.md", DOCS / "plugins.md", DOCS / "recipes.md"
 
 TESTS = {
     "unit/test_docs_blocks.py": {
         "test_config_check_accepts_every_configuration": ([README, CONFIGURATION, RECIPES], "toml", ""),
         "test_the_flags_of_the_protocol_page_are_those_of_the_programs": ([PROTOCOL], "text", "jumpseat"),
         "test_the_example_of_the_manifest_is_a_test": ([BUILT], "python", "@pytest"),
+    },
+    "unit/test_docs_acp.py": {
+        "test_the_configuration_of_an_editor_starts_the_agent": ([ACP], "json|lua", ""),
     },
     "unit/test_docs.py": {
         "test_an_example_of_the_client_library_runs_with_the_real_daemon": (

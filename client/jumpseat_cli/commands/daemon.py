@@ -1,4 +1,4 @@
-"""`jumpseat daemon`, which manages the shared daemon, and the help of `jumpseat serve` and `attach`."""
+"""`jumpseat daemon`, which manages the shared daemon, and the help of `serve`, `attach` and `acp`."""
 
 from __future__ import annotations
 
@@ -66,6 +66,11 @@ serve = ParsedByTheDaemon(
 attach = ParsedByTheDaemon(
     "attach",
     text="Connect stdin and stdout to the daemon that all your clients share ('jumpseat attach --help').",
+)
+
+
+acp = ParsedByTheDaemon(
+    "acp", text="Serve an editor that speaks the Agent Client Protocol ('jumpseat acp --help')."
 )
 
 

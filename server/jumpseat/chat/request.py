@@ -26,6 +26,13 @@ THINKING_ROOM: Mapping[ThinkingLevel, int] = {
 """The thinking tokens for each level: added to a default limit, and used as budget if the model needs one."""
 
 
+def thinking_levels_of(efforts: Sequence[str]) -> list[ThinkingLevel]:
+    """Return the thinking levels that a chat may request, given the provider's names for efforts."""
+    highest = {} if "max" in efforts else {"xhigh": "max"}
+    named = [{"none": "off", **highest}.get(effort, effort) for effort in efforts]
+    return [level for name in named for level in THINKING_ROOM if level == name]
+
+
 @dataclass(frozen=True, slots=True)
 class JsonSchemaOutput:
     """The output mode for answers that are JSON and valid against a schema."""

@@ -25,14 +25,16 @@ class ClientRequests:
         self._numbers = itertools.count(1)
         self._pending: dict[RequestId, asyncio.Future[RpcResponse]] = {}
 
-    async def send(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def send(
+        self, method: str, params: Mapping[str, Any], timeout: float | None = ANSWER_SECONDS
+    ) -> Any:
         """Send a request and return its result, or None if the client refuses or does not answer in time."""
         # The prefix distinguishes these ids from the client's in logs.
         request_id = f"jumpseat-{next(self._numbers)}"
         answer = self._pending[request_id] = asyncio.get_running_loop().create_future()
         self._outbox.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(timeout):
                 response = await answer
         except TimeoutError:
             logger.warning("the client did not answer %s", method)

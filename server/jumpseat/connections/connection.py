@@ -243,7 +243,7 @@ class ClientConnection:
     def _respond_with_error(
         self, request_id: RequestId | None, error: Exception, batch: BatchResponse | None
     ) -> None:
-        self._respond(request_id, "error", to_wire_error(error).as_dict(), batch)
+        self._respond(request_id, "error", self.session.encode_error(error).as_dict(), batch)
 
     def _respond(
         self, request_id: RequestId | None, member: str, value: Any, batch: BatchResponse | None

@@ -1,4 +1,4 @@
-"""The command line options of `serve` and `attach`."""
+"""The command line options of `serve`, `attach` and `acp`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ examples:
   jumpseat {command} --log-level debug --log-file /tmp/jumpseat.log
   jumpseat {command} --config ./jumpseat.toml         with this configuration file
 
-exit codes: 0 after shutdown and exit; 1 if the client disconnected without them; 2 for invalid options."""
+exit codes: {codes}; 2 for invalid options."""
+
+EXIT_CODES = {"acp": "0 when the client closes stdin; 1 if the daemon ends"}
+OTHER_EXIT_CODES = "0 after shutdown and exit; 1 if the client disconnected without them"
 
 DESCRIPTIONS = {
     "serve": "Run the daemon: JSON-RPC 2.0 in LSP frames on stdin and stdout.",
+    "acp": "Serve a client that speaks the Agent Client Protocol: JSON lines on stdin and stdout.",
     "attach": "Serve a client through the daemon that all clients share, with the same messages.",
 }
 
@@ -34,7 +38,7 @@ def parse_flags(argv: Sequence[str], command: str) -> Flags:
 
     Args:
         argv: the arguments after the command's name.
-        command: `serve` or `attach`.
+        command: `serve`, `attach` or `acp`.
     """
     return build_parser(command).parse_args(argv, Flags())
 
@@ -47,11 +51,11 @@ def _process_id(text: str) -> int:
 
 
 def build_parser(command: str) -> argparse.ArgumentParser:
-    """Return the parser for `serve` or `attach`."""
+    """Return the parser for `serve`, `attach` or `acp`."""
     parser = argparse.ArgumentParser(
         prog=f"jumpseat {command}",
         description=DESCRIPTIONS[command],
-        epilog=EXAMPLES.format(command=command),
+        epilog=EXAMPLES.format(command=command, codes=EXIT_CODES.get(command, OTHER_EXIT_CODES)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

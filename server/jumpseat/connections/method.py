@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from jumpseat.connections.faults import WireError
 from jumpseat.connections.param_model import NoParams, Params
-from jumpseat.connections.session import InFlight, Session
+from jumpseat.connections.session import InFlight
 
 P = TypeVar("P", bound=Params)
 
@@ -33,9 +33,12 @@ class HandlerOutcome:
     error: WireError | None = None
 
 
-Handler: TypeAlias = Callable[[Session, Any], Awaitable[Any] | Any]
-"""A function that is called with `(session, call)`. A plain function runs before the next message is read. A
-coroutine function becomes a task that waits for earlier changes and that the client may cancel."""
+Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any] | Any]
+"""A function that is called with `(session, call)`; the contract determines the class of the session.
+
+A plain function runs before the next message is read. A coroutine function becomes a task that waits for
+earlier changes and that the client may cancel.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Method:
     handler: Handler
     params: type[Params] = NoParams
     kind: Literal["request", "notification"] = "request"
-    admit: Callable[[Session, Any], None] | None = None
+    admit: Callable[[Any, Any], None] | None = None
     """A function that runs before the next message is read and before the handler's task exists, and may
     refuse the call. Only turns and `shutdown` have one."""
 

@@ -151,8 +151,12 @@ class Session:
     @property
     def shown_paths(self) -> ShownPaths:
         """The rules for showing the paths of this client's files to the model."""
-        directory = str(self.directory)
-        return ShownPaths(directory, os.path.realpath(directory), str(self.environment.expand_path("~")))
+        return self.shown_paths_in(self.directory)
+
+    def shown_paths_in(self, directory: Path) -> ShownPaths:
+        """Return the rules for showing paths relative to a directory."""
+        home = str(self.environment.expand_path("~"))
+        return ShownPaths(str(directory), os.path.realpath(directory), home)
 
     def encode_error(self, exception: BaseException) -> WireError:
         """Return the wire error for an exception, with the commands of this client in its texts."""

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from jumpseat.system.lazy_package import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from jumpseat.conversations.changes import Change
     from jumpseat.conversations.directories import conversations_directory
     from jumpseat.conversations.files import is_id, new_id
     from jumpseat.conversations.library import ConversationLibrary
     from jumpseat.conversations.prune import Limits
     from jumpseat.conversations.records import BegunTurn, NewTurn
     from jumpseat.conversations.rows import KeptConversation, Row
-    from jumpseat.conversations.store import Change, ConversationStore, UnknownConversationError
+    from jumpseat.conversations.store import ConversationStore, UnknownConversationError
 
 __all__ = [
     "BegunTurn",
@@ -38,6 +39,7 @@ __getattr__ = make_lazy_getattr(
         "prune": "Limits",
         "records": "BegunTurn NewTurn",
         "rows": "KeptConversation Row",
-        "store": "Change ConversationStore UnknownConversationError",
+        "changes": "Change",
+        "store": "ConversationStore UnknownConversationError",
     },
 )

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from jumpseat.conversations.changes import Change
 from jumpseat.conversations.directories import check_directory
 from jumpseat.conversations.index_cleaning import read_due_time, run_cleaning_step
 from jumpseat.conversations.index_pages import Page, changes_since, read_page
@@ -33,7 +34,6 @@ from jumpseat.conversations.index_tables import (
     is_locked,
     transaction,
 )
-from jumpseat.conversations.store import Change
 from jumpseat.system.state_file import StateError
 from jumpseat.system.watch import Stamp, stamp_of
 

@@ -7,8 +7,9 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jumpseat.conversations.changes import Change
 from jumpseat.conversations.prune import Limits, Pruner
-from jumpseat.conversations.store import Change, ConversationStore
+from jumpseat.conversations.store import ConversationStore
 
 if TYPE_CHECKING:
     from jumpseat.conversations.index import ConversationIndex

@@ -16,7 +16,8 @@ from jumpseat.conversations.files import parse_file_name
 from jumpseat.system.state_file import StateError
 
 if TYPE_CHECKING:
-    from jumpseat.conversations.store import Change, ConversationStore
+    from jumpseat.conversations.changes import Change
+from jumpseat.conversations.store import ConversationStore
 
 logger = logging.getLogger(__name__)
 

@@ -7,13 +7,13 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from jumpseat.chat import ChatError, ContentBlock, Message, RequestError, Response
 from jumpseat.conversations import lines
+from jumpseat.conversations.changes import Change
 from jumpseat.conversations.directories import check_directory
 from jumpseat.conversations.files import Files, ReadFile
 from jumpseat.conversations.forks import Forks, new_fork_id
@@ -50,27 +50,6 @@ class UnknownConversationError(RequestError):
             f"There is no kept conversation with the id {conversation_id[:128]!r}.",
             hint="It may have been deleted or pruned. The list of conversations shows those that remain.",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of one conversation, made by this process."""
-
-    id: str
-    row: Row | None
-    """The conversation's row; None if the conversation was deleted."""
-
-    stamp: Stamp | None
-    """The file's stamp after the change."""
-
-    texts: tuple[str, ...]
-    """The searchable texts that the change adds."""
-
-    size_before: int = 0
-    """The file's size in bytes before the change; 0 for a new file."""
-
-    pruned: bool = False
-    """Whether a limit, not the user, deleted the conversation."""
 
 
 class ConversationStore:
@@ -186,6 +165,19 @@ class ConversationStore:
             return None
         with self._reading:
             return Change(conversation_id, read.state.row, read.stamp, tuple(list_texts(read.state.messages)))
+
+    def find_last_branch(self, conversation_id: str) -> str:
+        """Return the id of the conversation or of the fork of it that was changed last.
+
+        Raises:
+            UnknownConversationError: neither exists.
+            StateError: it cannot be read.
+        """
+        with self._lock_for_change(synced=False):
+            family = [read.state for read in self._family(conversation_id)]
+        if not family:
+            raise UnknownConversationError(conversation_id)
+        return max(family, key=lambda state: state.updated_at).id
 
     def is_in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs one of the conversation's turns."""

@@ -22,8 +22,13 @@ END_SECONDS = 3
 """The time limit for the session to end after a signal."""
 
 
-def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
+def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: str = "rpc") -> int:
     """Pass this client's streams to the daemon. Return the exit code of the session when it ends.
+
+    Args:
+        options: the options of the session.
+        log_file: the log file; None for stderr.
+        protocol: the protocol that the client speaks, a key of `sessions.CONTRACTS`.
 
     Raises:
         CannotShareError: the daemon does not serve this client, whose streams are untouched.
@@ -45,6 +50,7 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None) -> int:
     variables = dict(os.environ)
     hello = {
         "op": "attach",
+        "protocol": protocol,
         "installation": read_installation_stamp(),
         "pid": os.getpid(),
         "variables": variables,

@@ -1,4 +1,4 @@
-"""Runs `serve` and `attach` for editors without importing the command line, which would delay them."""
+"""Runs `serve`, `attach` and `acp` for editors without importing the command line, which would delay them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from jumpseat.system.paths import NoHomeError
 
 
 def run_program(argv: Sequence[str]) -> None:
-    """Run `serve` or `attach` and exit with its code. Return if the arguments name neither."""
+    """Run `serve`, `attach` or `acp` and exit with its code. Return if the arguments name none of them."""
     try:
         match argv:
             case ["attach", *arguments]:
                 from jumpseat.hub.attach import main as attach
 
                 sys.exit(attach(arguments))
+            case ["acp", *arguments]:
+                from jumpseat.hub.attach import main as attach
+
+                sys.exit(attach(arguments, "acp"))
             case ["serve", *arguments]:
                 from jumpseat.rpc.serve import main as serve
 

@@ -11,19 +11,24 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from jumpseat.connections.contract import Contract
 from jumpseat.connections.serving import Descriptors, SessionOptions, serve_connection
 from jumpseat.connections.session import Session
 from jumpseat.hub.control import MalformedMessageError
 from jumpseat.hub.control_connection import ControlConnection
-from jumpseat.rpc.contract import CONTRACT
 from jumpseat.system.environment import Environment
 from jumpseat.system.paths import Places
 from jumpseat.system.shared import Shared
+from jumpseat.system.threads import run_blocking
 
 logger = logging.getLogger(__name__)
+
+CONTRACTS = {"rpc": "jumpseat.rpc.contract", "acp": "jumpseat.acp.contract"}
+"""The protocols of clients, with the modules that define their contracts."""
 
 LEVELS = ("warning", "debug", "info", "error")
 """The values of `--log-level`, the default first."""
@@ -39,6 +44,7 @@ class AttachedClient:
     pid: int
     environment: Environment
     options: SessionOptions
+    protocol: str
     attached_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     session: Session | None = None
@@ -62,11 +68,14 @@ class AttachedClient:
                 pass
             case _:
                 raise MalformedMessageError("not a hello")
+        protocol = message.get("protocol", "rpc")
+        if not isinstance(protocol, str) or protocol not in CONTRACTS:
+            raise MalformedMessageError("an unknown protocol")
         places = Places(Path(config_file), Path(state_dir), Path(data_dir))
         if not all(Path(each).is_absolute() for each in (directory, *places)):
             raise MalformedMessageError("a relative path")
         environment = Environment(variables, Path(directory), places, shared, umask)
-        return cls(pid, environment, _parse_options(options))
+        return cls(pid, environment, _parse_options(options), protocol)
 
     @property
     def config_file(self) -> Path:
@@ -92,6 +101,9 @@ class AttachedClient:
 
         The session also ends when the attach process does, because that closes the connection.
         """
+        # Most daemons have no client of the second protocol, so it is imported when it is needed.
+        module = await run_blocking(import_module, CONTRACTS[self.protocol])
+        contract: Contract = module.CONTRACT
         streams = connection.take_descriptors()
 
         async def follow() -> None:
@@ -101,7 +113,7 @@ class AttachedClient:
         following = asyncio.create_task(follow())
         try:
             return await serve_connection(
-                CONTRACT,
+                contract,
                 Descriptors(*streams),
                 self.environment,
                 self.options,

@@ -7,7 +7,7 @@ from jumpseat.providers.descriptions import ProviderDescription, describe_provid
 from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
 from jumpseat.providers.listing import ProviderFailure, list_all_models
 from jumpseat.providers.mistyped_names import explain_default_fault, explain_model_fault
-from jumpseat.providers.names import ResolvedModel, resolve_model
+from jumpseat.providers.names import ResolvedModel, find_configured_provider, resolve_model
 from jumpseat.providers.registry import Registry
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "ensure_default_provider",
     "explain_default_fault",
     "explain_model_fault",
+    "find_configured_provider",
     "list_all_models",
     "no_default_error",
     "resolve_model",

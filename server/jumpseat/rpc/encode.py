@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.chat import THINKING_ROOM, ChatError, ModelInfo, Response
+from jumpseat.chat import ChatError, ModelInfo, Response
 from jumpseat.chat.json_form import to_camel_case, to_json_form
+from jumpseat.chat.request import thinking_levels_of
 from jumpseat.config import SettingRow
 from jumpseat.connections.faults import to_wire_error
 from jumpseat.providers import ProviderDescription
@@ -76,15 +76,8 @@ def model_to_wire(
     }
     row = {"id": model.id, **assumed, **to_wire(model), "isDefault": is_default}
     if model.thinking_levels is not None:
-        row["thinkingLevels"] = _thinking_levels(model.thinking_levels)
+        row["thinkingLevels"] = thinking_levels_of(model.thinking_levels)
     return row
-
-
-def _thinking_levels(efforts: Sequence[str]) -> list[str]:
-    """Return the thinking levels that a chat may request, given the provider's names for efforts."""
-    highest = {} if "max" in efforts else {"xhigh": "max"}
-    levels = [{"none": "off", **highest}.get(effort, effort) for effort in efforts]
-    return [level for level in levels if level in THINKING_ROOM]
 
 
 def setting_to_wire(key: str, row: SettingRow) -> dict[str, Any]:

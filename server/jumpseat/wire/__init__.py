@@ -9,6 +9,7 @@ from jumpseat.wire.framing import (
 )
 from jumpseat.wire.json import has_half, read_json, write_json
 from jumpseat.wire.limits import LONG_JSON_BYTES
+from jumpseat.wire.lines import LineReader, encode_line
 from jumpseat.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -44,6 +45,7 @@ __all__ = [
     "SERVER_NOT_INITIALIZED",
     "Batch",
     "Invalid",
+    "LineReader",
     "Malformed",
     "Message",
     "MessageReader",
@@ -58,6 +60,7 @@ __all__ = [
     "claim_stdio",
     "classify",
     "encode_frame",
+    "encode_line",
     "has_half",
     "open_fds",
     "read_json",

@@ -28,6 +28,9 @@ MAX_HEADER_BYTES = 16 * 1024
 _LENGTH_LINE = re.compile(rb"content-length[ \t]{0,16}:[ \t]{0,16}[0-9]{1,32}[ \t]{0,16}\r?\n", re.IGNORECASE)
 _LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
 
+_CANCELS = ("$/cancelRequest", "$/cancel_request")
+"""The notifications whose params name a request's id."""
+
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _DIGITS = re.compile(rb"[0-9]+")
 
@@ -225,11 +228,7 @@ class MessageReader:
         with memoryview(self._buffer) as view:
             body = bytes(view[self._at : end])
         try:
-            value = read_json(body, keep_nul=True)
-            if has_escaped_nul(body):
-                value = _with_ids(read_json(body), value)
-        except TooLarge as error:
-            value = Invalid(_find_id(body[:_ENDS_BYTES], body[-_ENDS_BYTES:]), str(error))
+            value = read_body(body)
         except ValueError:
             # Scan the body again from its first byte: if its length is too large, it may include the next
             # header or a part of it.
@@ -307,6 +306,19 @@ class MessageReader:
         return False
 
 
+def read_body(body: bytes) -> Any | Invalid:
+    """Parse the JSON text of a message; one beyond a limit becomes an `Invalid`.
+
+    Raises:
+        ValueError: the text is not JSON, or not valid UTF-8.
+    """
+    try:
+        value = read_json(body, keep_nul=True)
+        return _with_ids(read_json(body), value) if has_escaped_nul(body) else value
+    except TooLarge as error:
+        return Invalid(_find_id(body[:_ENDS_BYTES], body[-_ENDS_BYTES:]), str(error))
+
+
 def _find_id(head: bytes, tail: bytes) -> RequestId | None:
     """Return the id of a message from the bytes at its beginning or its end; None if it cannot be read."""
     match = _FIRST_ID.match(head) or _LAST_ID.search(tail)
@@ -323,6 +335,6 @@ def _with_ids(value: Any, exact: Any) -> Any:
     if isinstance(exact, dict):
         if "id" in exact:
             value["id"] = exact["id"]
-        if exact.get("method") == "$/cancelRequest" and "params" in exact:
+        if exact.get("method") in _CANCELS and "params" in exact:
             value["params"] = exact["params"]  # It is a request's id.
     return value

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from jumpseat.chat import ConfigError
-from jumpseat.connections.keeping import prune_in_background
+from jumpseat.connections.keeping import call_store, prune_in_background
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.conversations import conversations_directory
@@ -24,9 +22,6 @@ from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import run_blocking
 from jumpseat.system.watch import INTERVAL_SECONDS, Watcher
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 if TYPE_CHECKING:
     from jumpseat.conversations import ConversationLibrary
 
@@ -38,7 +33,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
     params, library = call.params, session.library
     directory = None if params.cwd is None else str(session.environment.absolute_path(params.cwd))
     # The first use of the index belongs in the thread too, because it imports SQLite.
-    page = await _call_store(
+    page = await call_store(
         lambda: library.index.page(
             directory=directory, query=params.query, limit=params.limit, cursor=params.cursor
         )
@@ -51,7 +46,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
 
 async def conversations_get(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
     """Return a whole conversation in the form of a chat's params."""
-    kept = await _call_store(session.conversations.get, call.params.id)
+    kept = await call_store(session.conversations.get, call.params.id)
     session.use_conversation(kept.row.id)
     result: dict[str, Any] = {**object_to_wire(kept.row), "messages": to_wire(kept.messages)}
     if kept.system is not None:
@@ -66,7 +61,7 @@ async def conversations_fork(session: Session, call: MethodCall[ConversationFork
     _require_keeping(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
-    return object_to_wire(await _call_store(session.conversations.fork, params.id, params.messages, secrets))
+    return object_to_wire(await call_store(session.conversations.fork, params.id, params.messages, secrets))
 
 
 async def conversations_rename(
@@ -76,20 +71,12 @@ async def conversations_rename(
     _require_keeping(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
-    return object_to_wire(await _call_store(session.conversations.rename, params.id, params.title, secrets))
+    return object_to_wire(await call_store(session.conversations.rename, params.id, params.title, secrets))
 
 
 async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
     """Delete a conversation, even if keeping is switched off."""
-    return {"deleted": await _call_store(session.conversations.delete, call.params.id)}
-
-
-async def _call_store(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Call a method of the store. Raise ConfigError if the store cannot be read or written."""
-    try:
-        return await run_blocking(partial(method, *arguments, **named))
-    except StateError as error:
-        raise ConfigError(error.message, hint=error.hint) from None
+    return {"deleted": await call_store(session.conversations.delete, call.params.id)}
 
 
 def _require_keeping(session: Session) -> None:

@@ -1,0 +1,119 @@
+"""The state of one client of the Agent Client Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jumpseat.acp.conversation import AcpConversation
+from jumpseat.chat import InvalidRequestError
+from jumpseat.connections.faults import WireError
+from jumpseat.connections.session import Session
+
+AUTH_REQUIRED = -32000
+RESOURCE_NOT_FOUND = -32002
+_AUTHENTICATION = 1000
+
+
+class UnknownSessionError(Exception):
+    """No open or kept conversation has this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAbilities:
+    """The optional parts of the protocol that the client supports."""
+
+    reads_files: bool = False
+    booleans: bool = False
+    """Whether config options may be of the type `boolean`."""
+
+    notices: bool = False
+    opens_urls: bool = False
+    """Whether elicitation may ask the user to open a page."""
+
+    terminal_sign_in: bool = False
+
+    @classmethod
+    def from_wire(cls, capabilities: Mapping[str, Any]) -> ClientAbilities:
+        """Read the client's capabilities; parts of other types count as absent."""
+
+        def has(*path: str) -> bool:
+            value: Any = capabilities
+            for key in path:
+                value = value.get(key) if isinstance(value, dict) else None
+            return value is not None and value is not False
+
+        return cls(
+            reads_files=has("fs", "readTextFile"),
+            booleans=has("session", "configOptions", "boolean"),
+            notices=has("session", "notices"),
+            opens_urls=has("elicitation", "url"),
+            terminal_sign_in=has("auth", "terminal"),
+        )
+
+
+@dataclass(slots=True)
+class AcpClient(Session):
+    """A client with its open conversations."""
+
+    abilities: ClientAbilities = field(default_factory=ClientAbilities)
+    open: dict[str, AcpConversation] = field(default_factory=dict)
+    """The open conversations by id."""
+
+    pending_sign_in: asyncio.Future[None] | None = None
+    """The result of a sign-in whose code the user has, and whose request was answered."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether conversations are kept."""
+        return self.registry.config.conversations.keep
+
+    def conversation(self, conversation_id: str) -> AcpConversation:
+        """Return an open conversation.
+
+        Raises:
+            UnknownSessionError: it is not open.
+        """
+        found = self.open.get(conversation_id)
+        if found is None:
+            raise UnknownSessionError(conversation_id)
+        return found
+
+    def update(self, conversation_id: str, variant: str, /, **fields: Any) -> None:
+        """Send a `session/update`."""
+        update = {"sessionUpdate": variant, **fields}
+        self.outbox.notify("session/update", {"sessionId": conversation_id, "update": update})
+
+    def cancel_prompt(self, conversation: AcpConversation) -> None:
+        """Cancel the running prompt of a conversation, if there is one."""
+        turn = conversation.turn
+        if turn is None or turn.entry.finished.is_set():
+            return
+        turn.is_cancelled = True
+        if turn.has_started:
+            # Before that, this would answer the request with an error.
+            self.cancel(turn.request_id)
+
+    def encode_error(self, exception: BaseException) -> WireError:
+        """Return the wire error for an exception, with its hint in the message, which users see."""
+        if isinstance(exception, UnknownSessionError):
+            message = f"There is no session with the id {str(exception)[:128]!r}."
+            return WireError(RESOURCE_NOT_FOUND, message, {"kind": "request", "retryable": False})
+        error = Session.encode_error(self, exception)
+        hint = error.data.get("hint")
+        code = AUTH_REQUIRED if error.code == _AUTHENTICATION else error.code
+        return WireError(code, f"{error.message} {hint}" if hint else error.message, error.data)
+
+
+def absolute_path(key: str, path: str) -> Path:
+    """Return a path of the client's params.
+
+    Raises:
+        InvalidRequestError: it is not absolute.
+    """
+    if not Path(path).is_absolute():
+        raise InvalidRequestError.at(key, "must be an absolute path")
+    return Path(path)

@@ -1,0 +1,148 @@
+"""`session/new`, `load`, `resume`, `list`, `delete`, `close` and `set_config_option`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from jumpseat.acp.client import AcpClient, UnknownSessionError, absolute_path
+from jumpseat.acp.commands import announce_commands
+from jumpseat.acp.conversation import AcpConversation
+from jumpseat.acp.models import require_provider
+from jumpseat.acp.options import encode_options, set_option
+from jumpseat.acp.params import (
+    ConversationIdParams,
+    DirectoriesParams,
+    ListParams,
+    OpenParams,
+    OptionParams,
+)
+from jumpseat.acp.turns import report_title
+from jumpseat.acp.updates import replay
+from jumpseat.chat import RequestError
+from jumpseat.connections.faults import RpcFault
+from jumpseat.connections.keeping import call_store
+from jumpseat.connections.method import MethodCall
+from jumpseat.providers import find_configured_provider
+from jumpseat.wire import METHOD_NOT_FOUND
+
+
+async def new_session(client: AcpClient, call: MethodCall[DirectoriesParams]) -> dict[str, Any]:
+    """Begin a conversation."""
+    from jumpseat.conversations import new_id  # Deferred: it imports the store.
+
+    await require_provider(client.registry)
+    conversation = _open(client, call.params, new_id(datetime.now(UTC)))
+    _announce_after(client, call, conversation)
+    return {"sessionId": conversation.id, "configOptions": await encode_options(client, conversation)}
+
+
+async def load_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
+    """Continue a kept conversation after sending its messages."""
+    conversation = await _restore(client, call)
+    for message in conversation.messages:
+        replay(client, conversation, message)
+        await client.outbox.wait_until_ready()
+    await report_title(client, conversation)
+    return {"configOptions": await encode_options(client, conversation)}
+
+
+async def resume_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
+    """Continue a kept conversation whose messages the client has."""
+    return {"configOptions": await encode_options(client, await _restore(client, call))}
+
+
+async def list_sessions(client: AcpClient, call: MethodCall[ListParams]) -> dict[str, Any]:
+    """Return a page of the kept conversations, the last changed first."""
+    _require_keeping(client)
+    library, params = client.library, call.params
+    directory = None if params.cwd is None else str(absolute_path("cwd", params.cwd))
+    page = await call_store(lambda: library.index.page(directory=directory, cursor=params.cursor))
+    sessions = [
+        {
+            "sessionId": row.id,
+            "cwd": row.cwd or str(client.directory),
+            "title": row.title,
+            "updatedAt": row.updated_at.isoformat().replace("+00:00", "Z"),
+        }
+        for row in page.conversations
+    ]
+    return {"sessions": sessions, **({"nextCursor": page.next_cursor} if page.next_cursor else {})}
+
+
+async def delete_session(client: AcpClient, call: MethodCall[ConversationIdParams]) -> dict[str, Any]:
+    """Close a conversation and delete what is kept of it. An unknown id is not an error."""
+    _require_keeping(client)
+    _close(client, call.params.session_id)
+    await call_store(client.conversations.delete, call.params.session_id)
+    return {}
+
+
+async def close_session(client: AcpClient, call: MethodCall[ConversationIdParams]) -> dict[str, Any]:
+    """Cancel a conversation's prompt and forget the conversation, which stays kept."""
+    client.conversation(call.params.session_id)
+    _close(client, call.params.session_id)
+    return {}
+
+
+async def set_config_option(client: AcpClient, call: MethodCall[OptionParams]) -> dict[str, Any]:
+    """Change an option and respond with all options."""
+    conversation = client.conversation(call.params.session_id)
+    await set_option(client, conversation, call.params.config_id, call.params.value)
+    return {"configOptions": await encode_options(client, conversation)}
+
+
+def _open(client: AcpClient, params: DirectoriesParams, conversation_id: str) -> AcpConversation:
+    directory = absolute_path("cwd", params.cwd)
+    more = [
+        absolute_path(f"additionalDirectories.{index}", path)
+        for index, path in enumerate(params.additional_directories)
+    ]
+    _close(client, conversation_id)
+    conversation = AcpConversation(conversation_id, directory, more)
+    client.open[conversation_id] = conversation
+    return conversation
+
+
+def _close(client: AcpClient, conversation_id: str) -> None:
+    if (open_one := client.open.pop(conversation_id, None)) is not None:
+        client.cancel_prompt(open_one)
+
+
+async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConversation:
+    """Open the branch of a kept conversation that was used last."""
+    _require_keeping(client)
+    await require_provider(client.registry)
+    try:
+        branch = await call_store(client.conversations.find_last_branch, call.params.session_id)
+        kept = await call_store(client.conversations.get, branch)
+    except RequestError:
+        raise UnknownSessionError(call.params.session_id) from None
+    conversation = _open(client, call.params, call.params.session_id)
+    conversation.branch = kept.row.id
+    conversation.messages = tuple(kept.messages)
+    conversation.system = kept.system
+    conversation.model = kept.row.model
+    provider = find_configured_provider(client.registry, kept.row.model)
+    if provider is not None:
+        conversation.settings[provider] = dict(kept.settings)
+    else:
+        conversation.model = None  # The provider is no longer configured.
+    client.use_conversation(kept.row.id)
+    _announce_after(client, call, conversation)
+    return conversation
+
+
+def _announce_after(client: AcpClient, call: MethodCall[Any], conversation: AcpConversation) -> None:
+    """Send the list of commands after the response, because the client does not know the id before."""
+
+    async def announce() -> None:
+        await call.entry.finished.wait()
+        announce_commands(client, conversation)
+
+    client.run_in_background("announcing commands", announce)
+
+
+def _require_keeping(client: AcpClient) -> None:
+    if not client.keeps:
+        raise RpcFault(METHOD_NOT_FOUND, "Keeping conversations is switched off.")

@@ -1,0 +1,125 @@
+"""The params of the methods of the Agent Client Protocol as pydantic models."""
+
+# Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from jumpseat.connections.param_model import JsonObject, Params
+
+ConversationId = Annotated[str, Field(min_length=1)]
+
+
+class ImplementationParam(Params):
+    """The name and version of a client."""
+
+    name: str
+    version: str | None = None
+
+
+class HandshakeParams(Params):
+    """`initialize`."""
+
+    protocol_version: int
+    client_capabilities: JsonObject = Field(default_factory=dict)
+    """A raw object, because `{}` means that a capability is present."""
+
+    client_info: ImplementationParam | None = None
+
+
+class AuthenticateParams(Params):
+    """`authenticate`."""
+
+    method_id: str
+
+
+class DirectoriesParams(Params):
+    """The directories of a conversation."""
+
+    cwd: str
+    additional_directories: list[str] = Field(default_factory=list)
+    mcp_servers: list[Any] = Field(default_factory=list)
+    """The tool servers of the client, which are not used."""
+
+
+class OpenParams(DirectoriesParams):
+    """`session/load` and `session/resume`."""
+
+    session_id: ConversationId
+
+
+class ConversationIdParams(Params):
+    """A method that concerns one conversation."""
+
+    session_id: ConversationId
+
+
+class ListParams(Params):
+    """`session/list`."""
+
+    cwd: str | None = None
+    cursor: str | None = None
+
+
+class OptionParams(ConversationIdParams):
+    """`session/set_config_option`."""
+
+    config_id: str
+    value: str | bool
+
+
+class TextContentParam(Params):
+    """A text."""
+
+    type: Literal["text"]
+    text: str = ""
+
+
+class ImageContentParam(Params):
+    """An image, in base64."""
+
+    type: Literal["image"]
+    data: str
+    mime_type: str
+
+
+class LinkContentParam(Params):
+    """A link to a file or page."""
+
+    type: Literal["resource_link"]
+    name: str
+    uri: str
+
+
+class ResourceParam(Params):
+    """The contents of a file or page: `text`, or `blob` in base64."""
+
+    uri: str
+    text: str | None = None
+    blob: str | None = None
+    mime_type: str | None = None
+
+
+class ResourceContentParam(Params):
+    """An embedded file or page."""
+
+    type: Literal["resource"]
+    resource: ResourceParam
+
+
+ContentParam = Annotated[
+    TextContentParam | ImageContentParam | LinkContentParam | ResourceContentParam,
+    Field(discriminator="type"),
+]
+
+
+class PromptParams(ConversationIdParams):
+    """`session/prompt`."""
+
+    prompt: list[ContentParam]
+
+
+class CancelRequestParams(Params):
+    """`$/cancel_request`."""
+
+    request_id: str | int

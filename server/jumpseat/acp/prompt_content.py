@@ -1,0 +1,116 @@
+"""Converts the content of a prompt to blocks, and reads the files that it links to."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pygls.uris import to_fs_path
+
+from jumpseat.acp.client import AcpClient
+from jumpseat.acp.conversation import AcpConversation
+from jumpseat.acp.params import (
+    ContentParam,
+    ImageContentParam,
+    LinkContentParam,
+    ResourceContentParam,
+    ResourceParam,
+    TextContentParam,
+)
+from jumpseat.chat import ContentBlock, ContextBlock, DocumentBlock, ImageBlock, TextBlock
+from jumpseat.system.threads import run_blocking
+
+MAX_LINKED_BYTES = 1024 * 1024
+"""The largest linked file that is read."""
+
+
+async def read_content(
+    client: AcpClient, conversation: AcpConversation, content: Sequence[ContentParam]
+) -> list[ContentBlock]:
+    """Return the blocks of a user message. Linked files are read concurrently."""
+
+    async def read(part: ContentParam) -> ContentBlock:
+        match part:
+            case TextContentParam():
+                return TextBlock(part.text)
+            case ImageContentParam():
+                return ImageBlock(part.data, part.mime_type)
+            case LinkContentParam():
+                return await _read_link(client, conversation, part)
+            case ResourceContentParam():
+                return _read_resource(part.resource)
+
+    return await asyncio.gather(*map(read, content))
+
+
+def _read_resource(resource: ResourceParam) -> ContentBlock:
+    if resource.text is not None:
+        return ContextBlock(resource.text, uri=resource.uri)
+    blob, media_type = resource.blob or "", resource.mime_type or ""
+    if media_type.startswith("image/"):
+        return ImageBlock(blob, media_type)
+    if not media_type.startswith("text/") and media_type:
+        return DocumentBlock(blob, media_type, name=resource.uri.rpartition("/")[2])
+    try:
+        return ContextBlock(base64.b64decode(blob, validate=True).decode(), uri=resource.uri)
+    except (binascii.Error, UnicodeDecodeError):
+        return TextBlock(resource.uri)
+
+
+async def _read_link(
+    client: AcpClient, conversation: AcpConversation, link: LinkContentParam
+) -> ContentBlock:
+    """Return the text of a linked file in the conversation's directories, else the name of the link."""
+    path = _path_of(link.uri)
+    if path is not None:
+        roots = (conversation.directory, *conversation.additional_directories)
+        real = await run_blocking(_resolve_below, path, roots)
+        if real is not None:
+            text = await _read_text(client, conversation, path, real)
+            if text is not None:
+                return ContextBlock(text, uri=link.uri)
+    return TextBlock(f"[{link.name}]({link.uri})")
+
+
+def _path_of(uri: str) -> Path | None:
+    if not uri.startswith("file:"):
+        return None
+    try:
+        path = to_fs_path(uri)
+    except ValueError:
+        return None
+    return Path(path) if path and Path(path).is_absolute() else None
+
+
+def _resolve_below(path: Path, roots: Sequence[Path]) -> Path | None:
+    """Return the file with links resolved if it is below one of the directories, else None. Blocks."""
+    try:
+        real = Path(os.path.realpath(path))
+        return real if any(real.is_relative_to(os.path.realpath(root)) for root in roots) else None
+    except (OSError, ValueError):
+        return None
+
+
+async def _read_text(client: AcpClient, conversation: AcpConversation, path: Path, real: Path) -> str | None:
+    """Return the text of a file as the client sees it, with unsaved changes if the client offers files."""
+    if client.abilities.reads_files:
+        params = {"sessionId": conversation.id, "path": str(path)}
+        answer: Any = await client.client_requests.send("fs/read_text_file", params)
+        text = answer.get("content") if isinstance(answer, dict) else None
+        return text if isinstance(text, str) else None
+    return await run_blocking(_read_file, real)
+
+
+def _read_file(path: Path) -> str | None:
+    """Return the text of a regular file; None if it is too large or is not text. Blocks."""
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_LINKED_BYTES:
+            return None
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,242 @@
+"""Runs `jumpseat acp` as a process and exchanges raw lines, all of which must match the protocol's schema."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import acp.schema
+import jsonschema
+from pydantic import BaseModel
+
+from tests.daemon import WAIT_SECONDS, Daemon, running_daemon
+from tests.hub import Hub
+
+ACP = (sys.executable, "-m", "jumpseat", "acp")
+
+SDK = Path(__file__).parent / "tools" / "acp" / "node_modules" / "@agentclientprotocol" / "sdk"
+"""The TypeScript SDK, which contains the newest schema; it may not be installed."""
+
+MODELS: Mapping[str, type[BaseModel]] = {
+    "initialize": acp.schema.InitializeResponse,
+    "authenticate": acp.schema.AuthenticateResponse,
+    "session/new": acp.schema.NewSessionResponse,
+    "session/load": acp.schema.LoadSessionResponse,
+    "session/resume": acp.schema.ResumeSessionResponse,
+    "session/list": acp.schema.ListSessionsResponse,
+    "session/prompt": acp.schema.PromptResponse,
+    "session/set_config_option": acp.schema.SetSessionConfigOptionResponse,
+    "session/update": acp.schema.SessionNotification,
+    "fs/read_text_file": acp.schema.ReadTextFileRequest,
+}
+"""The official Python models of results, and of the params of our own messages."""
+
+DEFINITIONS: Mapping[str, str] = {
+    **{method: model.__name__ for method, model in MODELS.items()},
+    "logout": "LogoutResponse",
+    "session/delete": "DeleteSessionResponse",
+    "session/close": "CloseSessionResponse",
+    "elicitation/create": "CreateElicitationRequest",
+    "elicitation/complete": "CompleteElicitationNotification",
+}
+"""The names of the same shapes in the schema."""
+
+NEWER = ("notice",)
+"""The variants of `session/update` that the Python models do not have yet."""
+
+
+@functools.cache
+def schema() -> dict[str, Any] | None:
+    """The official JSON schema, if the TypeScript SDK is installed."""
+    path = SDK / "schema" / "v1" / "schema.json"
+    return json.loads(path.read_bytes()) if path.is_file() else None
+
+
+@functools.cache
+def validator_of(definition: str) -> Any:
+    """Return the validator of a definition of the JSON schema, or None without the schema."""
+    whole = schema()
+    if whole is None:
+        return None
+    assert definition in whole["$defs"], definition
+    return jsonschema.Draft202012Validator({"$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"})
+
+
+def check(method: str, value: Any) -> None:
+    """Fail unless a result, or the params of one of our messages, matches the official definitions."""
+    if (model := MODELS.get(method)) is not None:
+        update = value.get("update") if isinstance(value, dict) else None
+        if not isinstance(update, dict) or update.get("sessionUpdate") not in NEWER:
+            model.model_validate(value)
+    if (validator := validator_of(DEFINITIONS[method])) is not None:
+        validator.validate(value)
+
+
+@dataclass
+class AcpExchange:
+    """The response to a request, and the updates before it."""
+
+    response: dict[str, Any]
+    messages: list[dict[str, Any]]
+
+    @property
+    def result(self) -> Any:
+        """The result. Fails the test with the error if there is none."""
+        assert "result" in self.response, self.response
+        return self.response["result"]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error. Fails the test with the result if there is none."""
+        assert "error" in self.response, self.response
+        error: dict[str, Any] = self.response["error"]
+        return error
+
+    def updates(self, variant: str) -> list[dict[str, Any]]:
+        """Return the updates of a variant."""
+        updates = [each["params"]["update"] for each in self.messages if each["method"] == "session/update"]
+        return [update for update in updates if update["sessionUpdate"] == variant]
+
+    def text(self, variant: str = "agent_message_chunk") -> str:
+        """Return the joined text of the chunks of a variant."""
+        return "".join(update["content"]["text"] for update in self.updates(variant))
+
+
+@dataclass
+class AcpAgent:
+    """A process of `jumpseat acp`."""
+
+    daemon: Daemon
+    directory: Path
+    methods: dict[Any, str] = field(default_factory=dict)
+    """The methods of the requests that were sent, by id."""
+
+    _next_id: int = 0
+
+    def send_bytes(self, data: bytes) -> None:
+        self.daemon.send_bytes(data)
+
+    def send(self, *messages: Any) -> None:
+        """Write messages, each on a line, with a single write."""
+        self.send_bytes(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+
+    def start(self, method: str, params: Any) -> int:
+        """Send a request and return its id."""
+        self._next_id += 1
+        self.methods[self._next_id] = method
+        self.send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
+        return self._next_id
+
+    def notify(self, method: str, params: Any) -> None:
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def read(self) -> dict[str, Any]:
+        """Read the next message, which must match the schema."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            assert self.daemon.process.stdout is not None
+            line = await self.daemon.process.stdout.readuntil(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        assert message["jsonrpc"] == "2.0"
+        if "method" in message:
+            check(message["method"], message["params"])
+        elif "result" in message:
+            check(self.methods[message["id"]], message["result"])
+        elif (validator := validator_of("Error")) is not None:
+            validator.validate(message["error"])
+        return message
+
+    async def read_until(self, request_id: int | None) -> AcpExchange:
+        """Read up to the response with this id."""
+        messages = []
+        while True:
+            message = await self.read()
+            if "method" not in message:
+                assert message["id"] == request_id, message
+                return AcpExchange(message, messages)
+            messages.append(message)
+
+    async def read_request(self, method: str) -> dict[str, Any]:
+        """Read up to a request or notification of the agent with this method."""
+        while (message := await self.read()).get("method") != method:
+            assert "method" in message, message
+        return message
+
+    async def read_update(self, variant: str) -> dict[str, Any]:
+        """Read up to an update of this variant."""
+        while True:
+            message = await self.read_request("session/update")
+            update: dict[str, Any] = message["params"]["update"]
+            if update["sessionUpdate"] == variant:
+                return update
+
+    async def request(self, method: str, params: Any) -> AcpExchange:
+        """Send a request and wait for its response."""
+        return await self.read_until(self.start(method, params))
+
+    async def initialize(self, **capabilities: Any) -> Any:
+        """Do the handshake and return its result."""
+        params = {
+            "protocolVersion": 1,
+            "clientCapabilities": capabilities,
+            "clientInfo": {"name": "tests", "version": "0"},
+        }
+        return (await self.request("initialize", params)).result
+
+    async def new_session(self, **params: Any) -> str:
+        """Begin a conversation, wait for its commands and return its id."""
+        exchange = await self.request("session/new", {"cwd": str(self.directory), "mcpServers": [], **params})
+        await self.read_update("available_commands_update")
+        return str(exchange.result["sessionId"])
+
+    def start_prompt(self, session: str, *content: Any) -> int:
+        """Send a prompt of texts and other content, and return the id of the request."""
+        blocks = [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
+        return self.start("session/prompt", {"sessionId": session, "prompt": blocks})
+
+    async def prompt(self, session: str, *content: Any) -> AcpExchange:
+        """Send a prompt and wait for its end."""
+        return await self.read_until(self.start_prompt(session, *content))
+
+    async def exit_code(self) -> int:
+        """Close stdin and wait for the end of the process."""
+        self.daemon.close_stdin()
+        return await self.daemon.exit_code()
+
+
+@contextlib.asynccontextmanager
+async def running_agent(
+    hub: Hub, directory: Path, *, config: str = "", env: Mapping[str, str] | None = None
+) -> AsyncIterator[AcpAgent]:
+    """Run `jumpseat acp` for a client in this directory.
+
+    Args:
+        hub: the shared daemon that serves the client.
+        directory: the working directory of the process and of its conversations.
+        config: the configuration file; empty to leave it as it is.
+        env: more variables.
+    """
+    if config:
+        (hub.home / "config.toml").write_text(config)
+    variables = {"HOME": str(hub.home), **(env or {})}
+    async with running_daemon(hub.home, command=ACP, env=variables, cwd=directory) as daemon:
+        yield AcpAgent(daemon, directory)
+
+
+def provider_table(base_url: str, **more: Any) -> str:
+    """Return a configuration file with the provider `fake` and its models `m` and `n`."""
+    lines = [
+        "[providers.fake]",
+        'kind = "openai"',
+        f'base_url = "{base_url}"',
+        'default_model = "m"',
+        'models = ["m", "n"]',
+        *(f"{key} = {json.dumps(value)}" for key, value in more.items()),
+    ]
+    return "\n".join(lines) + "\n"
