@@ -125,9 +125,8 @@ def _print_daemon(status: Mapping[str, Any]) -> None:
     print_line(f"jumpseat {status['version']}, process {status['pid']}, {memory} MiB, {status['socket']}")
     for client in status["clients"]:
         name = f"{client.get('name', 'unnamed')} {client.get('version', '')}".strip()
-        print_line(
-            f"  {name}: process {client['pid']}, turns {client['turns']}, since {client['attachedAt']}"
-        )
+        turns = f"{client['turns']} turn{'' if client['turns'] == 1 else 's'} running"
+        print_line(f"  {name}: process {client['pid']}, {turns}, attached since {client['attachedAt']}")
 
 
 @daemon_group.command("stop")

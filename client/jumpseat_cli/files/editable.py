@@ -139,6 +139,8 @@ def read_piece(argument: str, encoding: str | None) -> Piece:
             raise CannotUse(f"{name} is not a file.")
         with path.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise CannotUse(f"There is no file {name}.") from None
     except OSError as error:
         raise CannotUse(f"{name} cannot be read: {error.strerror or error}.") from None
     return _make_piece(path, raw, name, encoding, lines)

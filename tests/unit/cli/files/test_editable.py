@@ -45,7 +45,7 @@ def test_an_encoding_and_its_mark_survive_a_change(tmp_path: Path, encoding: str
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("missing", "cannot be read"),
+        ("missing", r"There is no file .*missing"),
         (".", "is not a file"),
         ("binary", "is not UTF-8 text"),
         ("text:2", "line 2 does not exist"),
