@@ -54,7 +54,7 @@ async def values_of(clients: Two, text: str) -> list[str]:
 
     async def of(environment: Environment) -> str:
         config = load_config(None, {"providers": {"x": {}}}, environment=environment)
-        table = ProviderConfig(api_key=text).within(config.environment)
+        table = ProviderConfig(api_key=text).set_environment(config.environment)
         return (await Values("x", table).resolve("api_key", text)).reveal()
 
     return await asyncio.gather(*map(of, clients))
@@ -114,7 +114,7 @@ async def test_each_has_its_own_configuration_and_saved_settings(
 
 
 async def options_of(environment: Environment, **table: Any) -> NetworkOptions:
-    return await read_options("x", ProviderConfig(**table).within(environment))
+    return await read_options("x", ProviderConfig(**table).set_environment(environment))
 
 
 async def test_each_has_its_own_proxy(two: Two) -> None:

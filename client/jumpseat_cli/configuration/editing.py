@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumpseat.config.redaction import shown_value
+from jumpseat.config.redaction import mask_value
 from jumpseat.config.stored_keys import CannotStoreError, store_key
 from jumpseat.providers.services import SERVICES, Service
 from jumpseat.system.environment import Environment, environment_of_process
@@ -207,7 +207,7 @@ def _redact(value: Any, environment: Environment, path: tuple[str, ...] = ()) ->
         return {key: _redact(each, environment, (*path, str(key))) for key, each in value.items()}
     if isinstance(value, list):
         return [_redact(each, environment, path) for each in value]
-    return shown_value(path, value, environment) if isinstance(value, str) else value
+    return mask_value(path, value, environment) if isinstance(value, str) else value
 
 
 # -- edit

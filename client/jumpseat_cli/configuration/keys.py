@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jumpseat.config.redaction import HIDDEN, shown_value
+from jumpseat.config.redaction import HIDDEN, mask_value
 from jumpseat.config.stored_keys import CannotStoreError, delete_key, has_key, is_stored, store_key
 from jumpseat.providers.services import SERVICES, WITH_KEY
 from jumpseat.system.environment import Environment, environment_of_process
@@ -178,7 +178,7 @@ def list_keys(config: Path | None, *, as_json: bool) -> int:
 def _make_row(provider: str, value: Any, environment: Environment) -> dict[str, str]:
     if not isinstance(value, str):
         return {"provider": provider, "source": "", "note": "not a string"}
-    shown = shown_value(("providers", provider, "api_key"), value, environment)
+    shown = mask_value(("providers", provider, "api_key"), value, environment)
     return {"provider": provider, "source": shown, "note": _describe_source(value, environment)}
 
 
@@ -208,7 +208,7 @@ def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
             f"{file.path} has no key for {provider}.", "Run `jumpseat keys list` to list its keys."
         )
     if not is_stored(source, environment):
-        place = shown_value(("providers", provider, "api_key"), str(source), environment)
+        place = mask_value(("providers", provider, "api_key"), str(source), environment)
         hint = "To remove it, run `jumpseat config edit`."
         return print_failure(f"The key for {provider} is {place}, which jumpseat has not stored.", hint)
     # Delete the key first. If that fails, the file still says where the key is.

@@ -2,12 +2,12 @@
 
 from jumpseat.config.config import Config
 from jumpseat.config.load import load_config
-from jumpseat.config.prompts import Prompt, prompt_named
+from jumpseat.config.prompts import Prompt, find_prompt
 from jumpseat.config.reading import error_of
 from jumpseat.config.saved import SavedSettings, saved_settings_file
-from jumpseat.config.saved_rules import overridden
+from jumpseat.config.saved_rules import find_overridden
 from jumpseat.config.schema import ProviderConfig, TableOrigin
-from jumpseat.config.setting_rows import SettingRow, chat_params, check_settings, mapped
+from jumpseat.config.setting_rows import SettingRow, chat_params, check_settings, map_to_body
 from jumpseat.config.values import Values, resolve
 from jumpseat.system.secrets import Secret, SecretFilter, redact, register_secret
 
@@ -24,10 +24,10 @@ __all__ = [
     "chat_params",
     "check_settings",
     "error_of",
+    "find_overridden",
+    "find_prompt",
     "load_config",
-    "mapped",
-    "overridden",
-    "prompt_named",
+    "map_to_body",
     "redact",
     "register_secret",
     "resolve",

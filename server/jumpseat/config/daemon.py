@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from jumpseat.chat import ConfigError
 from jumpseat.config.options import DaemonOptions
-from jumpseat.config.reading import read
+from jumpseat.config.reading import read_tables
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ def idle_minutes(file: Path | None) -> float:
     tables: Mapping[str, Any] = {}
     if file is not None:
         try:
-            tables = read(file, required=False).tables
+            tables = read_tables(file, required=False).tables
         except ConfigError as error:
             logger.info("%s", error.message)
     try:

@@ -49,7 +49,7 @@ class UnknownKey:
         return ".".join(map(str, self.path))
 
 
-def unknown_in(model: BaseModel, path: KeyPath = ()) -> Iterator[UnknownKey]:
+def find_unknown_keys(model: BaseModel, path: KeyPath = ()) -> Iterator[UnknownKey]:
     """Yield the unknown keys of a model and of its nested models."""
     known = tuple(type(model).model_fields)
     for key in model.model_extra or {}:
@@ -57,8 +57,8 @@ def unknown_in(model: BaseModel, path: KeyPath = ()) -> Iterator[UnknownKey]:
     for key in known:
         value = getattr(model, key)
         if isinstance(value, BaseModel):
-            yield from unknown_in(value, (*path, key))
+            yield from find_unknown_keys(value, (*path, key))
         elif isinstance(value, dict | list):
             for name, item in value.items() if isinstance(value, dict) else enumerate(value):
                 if isinstance(item, BaseModel):
-                    yield from unknown_in(item, (*path, key, name))
+                    yield from find_unknown_keys(item, (*path, key, name))

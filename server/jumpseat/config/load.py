@@ -12,20 +12,20 @@ from jumpseat.chat import ConfigError
 from jumpseat.config.config import Config
 from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.overlay import SOURCE as OVERLAY
-from jumpseat.config.overlay import OverlayError, overlaid, refuse_keys_of_plugins, without_absent
+from jumpseat.config.overlay import OverlayError, drop_absent, merge_overlay, refuse_keys_of_plugins
 from jumpseat.config.own_keys import Kinds, unknown_keys
 from jumpseat.config.places import line_of
 from jumpseat.config.reading import (
     DEEPEST,
     Source,
-    checked,
+    drop_broken,
     error_of,
-    faults_of,
+    extract_sound_part,
     is_deeper_than,
-    read,
-    sound_part,
-    validated,
-    without,
+    list_faults,
+    read_tables,
+    validate_source,
+    validate_tables,
 )
 from jumpseat.config.suggestions import did_you_mean
 from jumpseat.system.environment import Environment, empty_environment
@@ -59,27 +59,27 @@ def load_config(
     """
     environment = environment or empty_environment()
     place = environment.places.config_file if path is None else environment.directory / path
-    file = read(place, required=path is not None)
+    file = read_tables(place, required=path is not None)
     # Check the file before merging the overlay, so that its errors name the file.
-    own, faults = validated(file, kinds)
+    own, faults = validate_source(file, kinds)
     if is_deeper_than(DEEPEST, overlay):
-        raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} deep.")
-    overlay = without_absent(overlay or {})
+        raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} levels deep.")
+    overlay = drop_absent(overlay or {})
     try:
-        config = _with_overlay(file, overlay, built_in, faults, kinds) if overlay else own
+        config = _load_with_overlay(file, overlay, built_in, faults, kinds) if overlay else own
         refuse_keys_of_plugins(config, overlay, kinds)
     except OverlayError as error:
         error.hint = f"Set it in your own configuration file, {file.name}; a workspace may not set it."
         raise
-    warnings = list(warnings_of(config, own, file, kinds))
+    warnings = list(find_warnings(config, own, file, kinds))
     if any(faults.values()):
         # `config` lacks the faulty tables, so search their valid parts for unknown keys separately.
-        sound, _ = sound_part(file, kinds)
-        warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
+        sound, _ = extract_sound_part(file, kinds)
+        warnings += [each for each in find_warnings(sound, sound, file, kinds) if each not in warnings]
     config.note_origins(place, file.tables.get("providers", {}), environment)
     config.note_from_client(own)
     _hide_keys_from_commands(config, environment)
-    config.note_faults(faults, _kinds(file, faults["providers"]))
+    config.note_faults(faults, _read_kinds(file, faults["providers"]))
     for fault in chain(*(of_one for of_group in faults.values() for of_one in of_group.values())):
         logger.error("%s", fault)
     for warning in warnings:
@@ -101,13 +101,13 @@ def _hide_keys_from_commands(config: Config, environment: Environment) -> None:
                 environment.withheld.add(name)
 
 
-def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
+def _read_kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
     tables = file.tables.get("providers", {})
     kinds = {name: tables[name].get("kind") for name in providers if isinstance(tables.get(name), Mapping)}
     return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
 
 
-def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None = None) -> Iterator[Fault]:
+def find_warnings(config: Config, own: Config, file: Source, kinds: Kinds | None = None) -> Iterator[Fault]:
     """Yield warnings about unknown keys, and about role names that are also sent to the server.
 
     Args:
@@ -123,10 +123,10 @@ def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None =
             yield Fault(file.name, unknown.key, message, line_of(unknown.path, lines))
         else:
             yield Fault(OVERLAY, unknown.key, message)
-    yield from _names_sent(config, own, file)
+    yield from _find_sent_names(config, own, file)
 
 
-def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
+def _find_sent_names(config: Config, own: Config, file: Source) -> Iterator[Fault]:
     """Yield a warning for each role name that is sent to the server but may be meant for headings only."""
     sent = [
         ("providers", provider, "roles", role)
@@ -137,8 +137,8 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
     lines = file.lines() if sent else {}
     for path in sent:
         message = (
-            "one lower-case word is also sent as the name of the role to a server with chat completions; "
-            "roles.wire sets the names in requests, and wire = {} keeps the default names"
+            "the name is one lower-case word, so chat completions requests use it too; set roles.wire to "
+            "choose the names in requests, or wire = {} for the default names"
         )
         key = ".".join(path)
         if path[1] in own.providers:
@@ -147,7 +147,7 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
             yield Fault(OVERLAY, key, message)
 
 
-def _with_overlay(
+def _load_with_overlay(
     file: Source,
     overlay: Mapping[str, Any],
     built_in: Collection[str],
@@ -163,12 +163,12 @@ def _with_overlay(
         broken: the faults of the file's tables. The overlay may not redefine these providers and prompts.
         kinds: see `load_config`.
     """
-    base = without(file.tables, {"providers": broken["providers"]})
-    merged = overlaid(base, overlay, {*built_in, *broken["providers"]}, kinds)
+    base = drop_broken(file.tables, {"providers": broken["providers"]})
+    merged = merge_overlay(base, overlay, {*built_in, *broken["providers"]}, kinds)
     for group, names in broken.items():
         # The overlay's keys alone would define a different provider under the same id.
         merged[group] = {key: table for key, table in merged.get(group, {}).items() if key not in names}
-    config, errors = checked(merged, kinds)
+    config, errors = validate_tables(merged, kinds)
     if config is None:
-        raise error_of([fault for _, fault in faults_of(errors, Source(OVERLAY))])
+        raise error_of([fault for _, fault in list_faults(errors, Source(OVERLAY))])
     return config

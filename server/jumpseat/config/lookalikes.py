@@ -16,27 +16,29 @@ def looks_like(one: str, other: str) -> bool:
 
     The time is proportional to the product of their lengths.
     """
-    first, second = _form(one), _form(other)
+    first, second = _normalize(one), _normalize(other)
     # The lengths of all prefixes of `second` that match the part of `first` read so far.
-    reached = _past_invisible({0}, second)
+    reached = _skip_invisible({0}, second)
     for each in first:
-        steps = {place + 1 for place in reached if place < len(second) and _may_be(each, second[place])}
+        steps = {
+            place + 1 for place in reached if place < len(second) and _may_look_like(each, second[place])
+        }
         stays = set() if _is_ascii(each) else reached
-        reached = _past_invisible(steps | stays, second)
+        reached = _skip_invisible(steps | stays, second)
     return len(second) in reached
 
 
-def _form(name: str) -> str:
+def _normalize(name: str) -> str:
     """Replace similar ASCII characters, and Unicode compatibility characters, by one spelling."""
     plain = unicodedata.normalize("NFKC", name).casefold().translate(_ALIKE)
     return plain.replace("rn", "m").replace("vv", "w")
 
 
-def _may_be(one: str, other: str) -> bool:
+def _may_look_like(one: str, other: str) -> bool:
     return one == other or not (_is_ascii(one) and _is_ascii(other))
 
 
-def _past_invisible(places: set[int], text: str) -> set[int]:
+def _skip_invisible(places: set[int], text: str) -> set[int]:
     """Return the positions, and those that can be reached from them by skipping characters outside ASCII."""
     result = set(places)
     for place, each in enumerate(text):

@@ -32,7 +32,7 @@ class OverlayError(ConfigError):
         super().__init__(f"{SOURCE}: {key} {why}.")
 
 
-def overlaid(
+def merge_overlay(
     base: Mapping[str, Any], overlay: Mapping[str, Any], known: Collection[str], kinds: Kinds | None = None
 ) -> dict[str, Any]:
     """Merge the overlay into a copy of the file's tables.
@@ -65,7 +65,7 @@ def overlaid(
         if not isinstance(table, Mapping):
             raise OverlayError(where, "must be a table")
         if name in users:
-            own = _values_of_settings(table.get("settings", {}), f"{where}.settings")
+            own = _check_settings(table.get("settings", {}), f"{where}.settings")
             values = merge_patch(values, {"providers": {name: own}} if own else {})
             table = {key: value for key, value in table.items() if key != "settings"}
             _refuse_changes(table, where)
@@ -77,7 +77,7 @@ def overlaid(
         result["providers"] = providers
     if values:
         result["settings"] = merge_patch(base.get("settings", {}), values)
-    if prompts := _added_prompts(base.get("prompts", {}), overlay.get("prompts", {})):
+    if prompts := _add_prompts(base.get("prompts", {}), overlay.get("prompts", {})):
         result["prompts"] = prompts
     defaults = {key: overlay[key] for key in ("default_provider", "default_model") if key in overlay}
     return {**result, **defaults}
@@ -96,18 +96,18 @@ def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Ki
                 raise OverlayError(f"providers.{name}.{key}", "is a plug-in's own key")
 
 
-def without_absent(value: Any) -> Any:
+def drop_absent(value: Any) -> Any:
     """Return the value without nulls and empty tables, which mean "absent" in a client's params.
 
     Empty arrays are dropped too, because Lua encodes an empty table as one.
     """
     if isinstance(value, Mapping):
-        items = ((key, without_absent(item)) for key, item in value.items())
+        items = ((key, drop_absent(item)) for key, item in value.items())
         return {key: item for key, item in items if item is not None and item not in ({}, [])}
     return value
 
 
-def _values_of_settings(settings: Any, where: str) -> Mapping[str, Any]:
+def _check_settings(settings: Any, where: str) -> Mapping[str, Any]:
     """Return the overlay's settings for one of the user's providers: only values are allowed, not rows."""
     if not isinstance(settings, Mapping):
         raise OverlayError(where, "must be a table")
@@ -119,7 +119,7 @@ def _values_of_settings(settings: Any, where: str) -> Mapping[str, Any]:
     return settings
 
 
-def _added_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
+def _add_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
     """Add the overlay's prompts to the file's prompts, none of which they may replace."""
     if not isinstance(added, Mapping):
         raise OverlayError("prompts", "must be a table of prompts")

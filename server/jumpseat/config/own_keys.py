@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from jumpseat.config.config import Config
-from jumpseat.config.faults import UnknownKey, unknown_in
+from jumpseat.config.faults import UnknownKey, find_unknown_keys
 from jumpseat.config.schema import ProviderConfig
 
 
@@ -63,7 +63,7 @@ def is_of_a_plugin(table: ProviderConfig, kinds: Collection[str] | None) -> bool
 def unknown_keys(config: Config, kinds: Kinds | None) -> list[UnknownKey]:
     """Return the unknown keys, sorted by path. Plug-ins check their own keys."""
     unknown = []
-    for each in sorted(unknown_in(config), key=lambda each: each.key):
+    for each in sorted(find_unknown_keys(config), key=lambda each: each.key):
         if len(each.path) == 3 and each.path[0] == "providers":
             _, name, key = map(str, each.path)
             table = config.providers[name]

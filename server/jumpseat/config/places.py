@@ -40,7 +40,7 @@ def lines_of_keys(text: str) -> dict[KeyPath, int]:
             continue
         statement, is_header = content
         if is_header:
-            table = _header(statement, lengths)
+            table = _parse_header(statement, lengths)
             found[table] = line
             for n in range(1, len(table)):
                 implied.setdefault(table[:n], line)
@@ -72,7 +72,7 @@ def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | 
             return
 
 
-def _header(parsed: Mapping[str, Any], lengths: dict[KeyPath, int]) -> KeyPath:
+def _parse_header(parsed: Mapping[str, Any], lengths: dict[KeyPath, int]) -> KeyPath:
     """Return the path of the table that a header opens.
 
     `[[x]]` appends a table to an array, and `[x.y]` then belongs to the last table of that array.

@@ -33,7 +33,7 @@ class Prompt(BaseModel):
         """Whether the text has a place for the input."""
         return _INPUT.search(self.text) is not None
 
-    def filled(self, given: str) -> str:
+    def fill(self, given: str) -> str:
         """Return the text with `given` in place of `{{input}}`, else with `given` after a blank line."""
         if self.uses_input:
             # Pass a function: `sub` would interpret backslashes in a replacement string.
@@ -41,7 +41,7 @@ class Prompt(BaseModel):
         return f"{self.text.rstrip()}\n\n{given}" if given.strip() else self.text
 
 
-def prompt_named(prompts: Mapping[str, Prompt], name: str) -> Prompt:
+def find_prompt(prompts: Mapping[str, Prompt], name: str) -> Prompt:
     """Return the prompt with this name.
 
     Raises:

@@ -32,7 +32,7 @@ DEEPEST = 100
 # This must stay below Python's recursion limit: the functions of this package recurse into tables.
 
 
-APART = ("providers", "prompts")
+INDEPENDENT_TABLES = ("providers", "prompts")
 """The top-level keys whose tables are independent of each other."""
 
 
@@ -49,7 +49,7 @@ class Source:
         return lines_of_keys(self.text) if self.text else {}
 
 
-def read(path: Path, *, required: bool) -> Source:
+def read_tables(path: Path, *, required: bool) -> Source:
     """Return the file's unchecked tables; empty if the file is missing and not required.
 
     Raises:
@@ -73,7 +73,7 @@ def read(path: Path, *, required: bool) -> Source:
     except RecursionError:
         is_deep = True
     if is_deep or is_deeper_than(DEEPEST, tables):
-        raise ConfigError(f"The configuration file {path} is nested more than {DEEPEST} deep.")
+        raise ConfigError(f"The configuration file {path} is nested more than {DEEPEST} levels deep.")
     return Source(str(path), text, replace_nul_in(tables))
 
 
@@ -90,7 +90,9 @@ def is_deeper_than(most: int, value: Any) -> bool:
     return bool(level)
 
 
-def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | None, list[ErrorDetails]]:
+def validate_tables(
+    tables: Mapping[str, Any], kinds: Kinds | None
+) -> tuple[Config | None, list[ErrorDetails]]:
     """Return the configuration, or None and its errors. Also checks the own keys of built-in kinds."""
     errors = list(errors_in_own_keys(tables, kinds))
     try:
@@ -100,26 +102,26 @@ def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | No
     return (None if errors else config), errors
 
 
-def validated(source: Source, kinds: Kinds | None) -> tuple[Config, FaultsByTable]:
+def validate_source(source: Source, kinds: Kinds | None) -> tuple[Config, FaultsByTable]:
     """Return the configuration without the providers and prompts whose tables have faults, and those faults.
 
     Raises:
         ConfigError: there is a fault elsewhere; the message names the first one, the hint the others.
     """
-    whole, errors = checked(source.tables, kinds)
-    broken: dict[str, dict[str, tuple[Fault, ...]]] = {name: {} for name in APART}
+    whole, errors = validate_tables(source.tables, kinds)
+    broken: dict[str, dict[str, tuple[Fault, ...]]] = {name: {} for name in INDEPENDENT_TABLES}
     if whole is not None:
         return whole, broken
-    faults = faults_of(errors, source)
+    faults = list_faults(errors, source)
     for path, fault in faults:
-        if len(path) < 2 or path[0] not in APART:
+        if len(path) < 2 or path[0] not in INDEPENDENT_TABLES:
             raise error_of([each for _, each in faults])
         of_kind, name = broken[str(path[0])], str(path[1])
         of_kind[name] = (*of_kind.get(name, ()), fault)
-    return Config.model_validate(without(source.tables, broken)), broken
+    return Config.model_validate(drop_broken(source.tables, broken)), broken
 
 
-def without(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
+def drop_broken(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
     """Return the tables of a file without the broken providers and prompts."""
     rest = dict(tables)
     for group, names in broken.items():
@@ -128,21 +130,21 @@ def without(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
     return rest
 
 
-def sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
+def extract_sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
     """Return the configuration without its faulty values, and all of its faults."""
     tables = deepcopy(dict(source.tables))
     found: dict[KeyPath, Fault] = {}
     while True:
-        config, errors = checked(tables, kinds)
+        config, errors = validate_tables(tables, kinds)
         if config is not None:
             return config, list(found.items())
-        faults = faults_of(errors, source)
+        faults = list_faults(errors, source)
         found = {**dict(faults), **found}
-        for path in _outermost({_existing(tables, path) for path, _ in faults}):
+        for path in _outermost({_existing_part(tables, path) for path, _ in faults}):
             _remove(tables, path)
 
 
-def _existing(value: Any, path: KeyPath) -> KeyPath:
+def _existing_part(value: Any, path: KeyPath) -> KeyPath:
     """Return the part of a path that exists in the file: a missing key is a fault of its table."""
     for length, part in enumerate(path):
         try:
@@ -165,7 +167,7 @@ def _remove(tables: Any, path: KeyPath) -> None:
     del tables[path[-1]]
 
 
-def faults_of(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyPath, Fault]]:
+def list_faults(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyPath, Fault]]:
     """Return each fault with its path, in file order, without values, which may be credentials."""
     lines = source.lines()
     sentences: dict[KeyPath, list[str]] = {}
@@ -174,15 +176,15 @@ def faults_of(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyP
         if each["type"] in _OF_ONE_TYPE and path[-1] == _OF_ONE_TYPE[each["type"]]:
             # If a key allows several types, pydantic appends the one that it tried.
             path = path[:-1]
-        sentences.setdefault(path, []).append(_sentence(each))
+        sentences.setdefault(path, []).append(_describe(each))
     faults = [
-        (path, Fault(source.name, ".".join(map(str, path)), _joined(found), line_of(path, lines)))
+        (path, Fault(source.name, ".".join(map(str, path)), _join(found), line_of(path, lines)))
         for path, found in sentences.items()
     ]
     return sorted(faults, key=lambda item: item[1].line or 0)
 
 
-def _joined(sentences: Sequence[str]) -> str:
+def _join(sentences: Sequence[str]) -> str:
     first, *others = dict.fromkeys(sentences)
     return ", or ".join([first, *(each.removeprefix("must be ") for each in others)])
 
@@ -224,8 +226,8 @@ _OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", 
 """The name of the type that pydantic appends to the path, by the type of the error."""
 
 _NAMES = {
-    "providers": "is not a valid name of a provider; it must have no colon and no white space",
-    "prompts": "is not a valid name of a prompt; it must have 1 to 100 letters, digits, dots, underscores or "
+    "providers": "is not a valid provider name; it must not contain colons or white space",
+    "prompts": "is not a valid prompt name; it must have 1 to 100 letters, digits, dots, underscores or "
     "hyphens",
 }
 """The messages that replace pydantic's for invalid table names, by the enclosing table."""
@@ -238,7 +240,7 @@ _FORMS = {
 """The messages that replace pydantic's for keys that must match a pattern."""
 
 
-def _sentence(error: ErrorDetails) -> str:
+def _describe(error: ErrorDetails) -> str:
     """Describe a pydantic error in TOML terms."""
     key = str(error["loc"][-1])
     form = _NAMES.get(str(error["loc"][0])) if key == "[key]" else _FORMS.get(key)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jumpseat.config.sources import shown_source, source_prefix
+from jumpseat.config.sources import mask_source, source_prefix
 from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import credentials_in_url, names_credential, register_secret
 
@@ -44,10 +44,10 @@ def secrets_in(
         yield path, document
 
 
-def shown_value(path: tuple[str, ...], value: str, environment: Environment) -> str:
+def mask_value(path: tuple[str, ...], value: str, environment: Environment) -> str:
     """Return a text of a configuration in a form that is safe to show."""
     if source_prefix(value) is not None:
-        return shown_source(value)
+        return mask_source(value)
     return HIDDEN if _may_be_secret(path, value, environment) else value
 
 

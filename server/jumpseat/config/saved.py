@@ -16,11 +16,11 @@ from jumpseat.chat import ConfigError, InvalidRequestError
 from jumpseat.chat.nul import replace_nul_in
 from jumpseat.config.saved_rules import (
     Schemas,
+    drop_empty_objects,
+    find_problems,
     merge_patch,
-    problems_of,
-    pruned,
-    readable,
-    without_empty_objects,
+    prune,
+    select_readable,
 )
 from jumpseat.system.paths import Places
 from jumpseat.system.state_file import StateError, StateFile
@@ -48,7 +48,7 @@ def saved_settings_file(places: Places) -> Path:
 class SavedSettings:
     """The saved settings as one connection sees them, kept in sync with the file.
 
-    A broken file is set aside and treated as empty. Await `loaded` first: until then, `values` is empty.
+    A broken file is set aside and treated as empty. Await `load` first: until then, `values` is empty.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -59,14 +59,14 @@ class SavedSettings:
         self._file = StateFile(path) if path is not None else None
         self._content: dict[str, Any] = {}
         self._is_loaded = path is None
-        self._may_choose = True
+        self._may_save_choice = True
         self._one_at_a_time = asyncio.Lock()
         self._on_change: list[Callable[[], None]] = []
 
     @property
     def values(self) -> dict[str, Any]:
         """The saved settings for clients. Values of a wrong type are omitted; `providers` is always set."""
-        return readable(self._settings)
+        return select_readable(self._settings)
 
     @property
     def default_provider(self) -> str | None:
@@ -88,7 +88,7 @@ class SavedSettings:
         found = self.values.get("max_tokens")
         return found if isinstance(found, int) else None
 
-    def of_provider(self, provider: str) -> Mapping[str, Any]:
+    def values_of_provider(self, provider: str) -> Mapping[str, Any]:
         """Return the saved values for one provider's settings."""
         found: Mapping[str, Any] = self.values["providers"].get(provider, {})
         return found
@@ -97,7 +97,7 @@ class SavedSettings:
         """Call the listener after every change of `values`, including changes by other processes."""
         self._on_change.append(listener)
 
-    async def loaded(self) -> None:
+    async def load(self) -> None:
         """Read the file unless it has been read already. An unreadable file is logged and left unchanged."""
         if self._is_loaded:
             return
@@ -133,12 +133,12 @@ class SavedSettings:
         """
 
         def change(content: dict[str, Any]) -> dict[str, Any]:
-            before = self._checked(content)
-            changes = without_empty_objects(patch, schemas)
-            problems = problems_of(changes, before, schemas, model_fault)
+            before = self._validate(content)
+            changes = drop_empty_objects(patch, schemas)
+            problems = find_problems(changes, before, schemas, model_fault)
             if problems:
                 raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
-            after = {**content, _SETTINGS: pruned(merge_patch(before, changes))}
+            after = {**content, _SETTINGS: prune(merge_patch(before, changes))}
             if "default_provider" in changes:
                 after.pop(_CHOSEN, None)
             if "default_model" in changes:
@@ -149,22 +149,22 @@ class SavedSettings:
                     after.pop(_MODELS_PROVIDER, None)
             return after
 
-        await self.loaded()
+        await self.load()
         await self._update(change)
         return self.values
 
-    async def choose(self, provider: str, providers: Collection[str]) -> None:
+    async def save_daemon_choice(self, provider: str, providers: Collection[str]) -> None:
         """Save the default provider that the daemon chose, unless the user saved one. Failures are logged.
 
         Args:
             providers: all existing providers. An earlier choice of the daemon is replaced if it is gone.
         """
         current = self.default_provider
-        if not self._may_choose or not _may_replace(self._content, current, providers):
+        if not self._may_save_choice or not _may_replace(self._content, current, providers):
             return
 
         def change(content: dict[str, Any]) -> dict[str, Any]:
-            settings = self._checked(content)
+            settings = self._validate(content)
             if not _may_replace(content, settings.get("default_provider"), providers):
                 # Another process has saved a default in the meantime.
                 return content
@@ -173,8 +173,8 @@ class SavedSettings:
         try:
             await self._update(change)
         except ConfigError as error:
-            self._may_choose = False
-            logger.warning("the default provider %s is not saved: %s", provider, error.message)
+            self._may_save_choice = False
+            logger.warning("the default provider %s cannot be saved: %s", provider, error.message)
         else:
             logger.info("%s is the default provider from now on", self.default_provider)
 
@@ -189,29 +189,29 @@ class SavedSettings:
         watcher = Watcher([self._file.path], tick=tick)
         if self._is_loaded:
             # The file may have changed after its first read and before the watcher was created.
-            await self._follow()
-        await self.loaded()
+            await self._reload()
+        await self.load()
         async for _ in watcher:
-            await self._follow()
+            await self._reload()
 
     @property
     def _settings(self) -> Mapping[str, Any]:
         found = self._content.get(_SETTINGS)
         return found if isinstance(found, dict) else {}
 
-    async def _follow(self) -> None:
+    async def _reload(self) -> None:
         try:
             await self.refresh()
         except ConfigError as error:
-            logger.warning("a change of the saved settings was not read: %s", error.message)
+            logger.warning("a change of the saved settings cannot be read: %s", error.message)
 
     async def _read(self, *, again: bool) -> None:
         file = self._file
         async with self._one_at_a_time:
             if file is not None and (again or not self._is_loaded):
-                self._take(await _in_thread(file.read))
+                self._store(await _run_in_thread(file.read))
 
-    def _checked(self, content: Mapping[str, Any]) -> dict[str, Any]:
+    def _validate(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings in the file's content. Broken ones raise, so that nothing overwrites them."""
         found = content.get(_SETTINGS, {})
         if not isinstance(found, dict):
@@ -227,11 +227,11 @@ class SavedSettings:
         async with self._one_at_a_time:
             file = self._file
             if file is None:
-                self._take(change(self._content))
+                self._store(change(self._content))
             else:
-                self._take(await _in_thread(lambda: file.update(change)))
+                self._store(await _run_in_thread(lambda: file.update(change)))
 
-    def _take(self, content: dict[str, Any]) -> None:
+    def _store(self, content: dict[str, Any]) -> None:
         """Store the new content, and call the listeners if clients can see a difference."""
         before, was_loaded = self.values, self._is_loaded
         self._content, self._is_loaded = replace_nul_in(content), True
@@ -240,7 +240,7 @@ class SavedSettings:
                 listener()
 
 
-async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+async def _run_in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return await run_blocking(work)
     except StateError as error:

@@ -29,7 +29,7 @@ def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     return result
 
 
-def overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def find_overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the dotted key and the configured value for each value of a patch that has no effect.
 
     Args:
@@ -37,22 +37,22 @@ def overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> Itera
         configured: the values from the configuration, in the form of saved settings.
     """
 
-    def differing(new: Any, theirs: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    def compare(new: Any, theirs: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         is_table = not path or (path[0] == "providers" and len(path) < 3)
         if is_table and isinstance(new, Mapping) and isinstance(theirs, Mapping):
             for key in new.keys() & theirs.keys():
-                yield from differing(new[key], theirs[key], (*path, key))
+                yield from compare(new[key], theirs[key], (*path, key))
         elif new is not None and theirs is not None and new != theirs:
             yield ".".join(path), theirs
 
-    return differing(patch, configured, ())
+    return compare(patch, configured, ())
 
 
-def readable(settings: Mapping[str, Any]) -> dict[str, Any]:
+def select_readable(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy without values of a wrong type. It always has the key `providers`."""
     result = {key: value for key, value in settings.items() if key not in _TOP_LEVEL_RULES}
-    for key, broken in _TOP_LEVEL_RULES.items():
-        if key in settings and broken(settings[key]) is None:
+    for key, check in _TOP_LEVEL_RULES.items():
+        if key in settings and check(settings[key]) is None:
             result[key] = settings[key]
     providers = settings.get("providers")
     tables = providers.items() if isinstance(providers, Mapping) else ()
@@ -60,43 +60,43 @@ def readable(settings: Mapping[str, Any]) -> dict[str, Any]:
     return deepcopy(result)
 
 
-def _broken_name(value: Any) -> str | None:
+def _check_name(value: Any) -> str | None:
     return None if isinstance(value, str) and value.strip() else "must be a string that is not empty"
 
 
-def _broken_count(value: Any) -> str | None:
+def _check_count(value: Any) -> str | None:
     return None if type(value) is int and value > 0 else "must be an integer of at least 1"
 
 
 _TOP_LEVEL_RULES: Mapping[str, Callable[[Any], str | None]] = {
-    "default_provider": _broken_name,
-    "default_model": _broken_name,
-    "max_tokens": _broken_count,
+    "default_provider": _check_name,
+    "default_model": _check_name,
+    "max_tokens": _check_count,
 }
 _KEYS = (*_TOP_LEVEL_RULES, "providers")
 
 
-def without_empty_objects(patch: Mapping[str, Any], schemas: Schemas) -> dict[str, Any]:
+def drop_empty_objects(patch: Mapping[str, Any], schemas: Schemas) -> dict[str, Any]:
     """Return the patch without empty objects, and without the empty arrays that Lua sends instead."""
 
-    def kept(path: tuple[str, ...], value: Any) -> bool:
+    def is_kept(path: tuple[str, ...], value: Any) -> bool:
         is_object = path[0] == "providers" and len(path) < 3
         if len(path) == 3:
             row = schemas.get(path[1], {}).get(path[2])
             is_object = row is not None and row.type == "map"
         return value != {} and not (is_object and value == [])
 
-    def cleaned(table: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    def clean(table: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
         below = {
-            key: cleaned(value, (*path, key)) if isinstance(value, Mapping) else value
+            key: clean(value, (*path, key)) if isinstance(value, Mapping) else value
             for key, value in table.items()
         }
-        return {key: value for key, value in below.items() if kept((*path, key), value)}
+        return {key: value for key, value in below.items() if is_kept((*path, key), value)}
 
-    return cleaned(patch, ())
+    return clean(patch, ())
 
 
-def pruned(settings: dict[str, Any]) -> dict[str, Any]:
+def prune(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings without providers that have no values."""
     providers = settings.get("providers")
     if not isinstance(providers, dict):
@@ -105,7 +105,7 @@ def pruned(settings: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in settings.items() if key != "providers"}, "providers": providers}
 
 
-def problems_of(
+def find_problems(
     patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
 ) -> list[Problem]:
     """Return the problems with every value that differs from the saved one.
@@ -117,9 +117,9 @@ def problems_of(
         model_fault: the reason if a chat would reject the patch's `default_model`.
     """
     problems = []
-    for key, value in _news(patch, saved).items():
+    for key, value in _select_changes(patch, saved).items():
         if key == "providers":
-            problems += _problems_of_providers(value, saved.get("providers"), schemas)
+            problems += _find_problems_of_providers(value, saved.get("providers"), schemas)
         elif key not in _TOP_LEVEL_RULES:
             problems.append(Problem(f"settings.{key}", f"cannot be saved{alternatives(key, _KEYS)}"))
         elif (fault := _TOP_LEVEL_RULES[key](value)) is not None:
@@ -131,18 +131,18 @@ def problems_of(
     return problems
 
 
-def _problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Problem]:
+def _find_problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Problem]:
     if not isinstance(patch, Mapping):
         return [Problem("settings.providers", "must be an object")]
     problems = []
     saved = saved if isinstance(saved, Mapping) else {}
-    for name, table in _news(patch, saved).items():
+    for name, table in _select_changes(patch, saved).items():
         where = f"settings.providers.{name}"
         if not isinstance(table, Mapping):
             problems.append(Problem(where, "must be an object"))
             continue
         known = saved.get(name)
-        news = _news(table, known if isinstance(known, Mapping) else {})
+        news = _select_changes(table, known if isinstance(known, Mapping) else {})
         if name not in schemas:
             if news:
                 problems.append(Problem(where, f"is not a provider{alternatives(name, schemas)}"))
@@ -154,7 +154,7 @@ def _problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Pro
     return problems
 
 
-def _news(patch: Mapping[str, Any], saved: Mapping[str, Any]) -> dict[str, Any]:
+def _select_changes(patch: Mapping[str, Any], saved: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of the patch that change a saved value, except deletions, which need no check."""
     return {
         key: value

@@ -21,7 +21,7 @@ from pydantic import (
 
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, PARAMETERS, SettingRow
 from jumpseat.config.source_cache import SourceCache
-from jumpseat.config.templates import fault_of_address, marked
+from jumpseat.config.templates import fault_of_address, mark_templates
 from jumpseat.system.environment import Environment, empty_environment
 from jumpseat.system.secrets import names_credential
 
@@ -39,23 +39,23 @@ class CapabilityOverrides(BaseModel):
     resumable_streaming: bool | None = None
 
 
-def _checked_address(address: str) -> str:
+def _check_address(address: str) -> str:
     if (fault := fault_of_address(address)) is not None:
         raise ValueError(fault)
     return address
 
 
-Address = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|\$\{)"), AfterValidator(_checked_address)]
+Address = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|\$\{)"), AfterValidator(_check_address)]
 """An http or https URL, which may begin with `${name}`."""
 
 
-def _one_word(text: str) -> str:
+def _check_word(text: str) -> str:
     if not re.fullmatch(r"[\x21-\x7e]{1,200}", text):
         raise ValueError("must be one word of ASCII")
     return text
 
 
-HeaderWord = Annotated[str, AfterValidator(_one_word)]
+HeaderWord = Annotated[str, AfterValidator(_check_word)]
 """A value that is valid in a header and in a form."""
 
 
@@ -113,13 +113,15 @@ class Roles(BaseModel):
         return {**plain, **self.also_sent, **(self.wire.names if self.wire is not None else {})}
 
     @model_validator(mode="after")
-    def _headings_are_distinct(self) -> Self:
+    def _check_headings(self) -> Self:
         for role, name in self.names.items():
             if not name or name != name.strip() or not name.isprintable():
                 raise ValueError(f"{role} must be one line of text without blanks around it")
         user, assistant = self.user or _USER, self.assistant or _ASSISTANT
         if user in (assistant, _ASSISTANT) or assistant == _USER:
-            raise ValueError(f"user and assistant must differ, also from {_ASSISTANT} and {_USER}")
+            raise ValueError(
+                f"user and assistant must differ; user cannot be {_ASSISTANT}, assistant cannot be {_USER}"
+            )
         return self
 
 
@@ -203,20 +205,20 @@ _LISTS = frozenset({"include", "tools"})
 """Fields of a request's body whose lists are joined with the configured ones."""
 
 
-def _settable(name: str) -> str:
+def _check_settable(name: str) -> str:
     if name in _MADE_BY_THE_DAEMON:
         raise ValueError("cannot be set, because each chat sets it")
     return name
 
 
-def _with_lists(parameters: dict[str, Any]) -> dict[str, Any]:
+def _check_lists(parameters: dict[str, Any]) -> dict[str, Any]:
     for name in _LISTS & parameters.keys():
         if not isinstance(parameters[name], list):
             raise ValueError(f"{name} must be an array")
     return parameters
 
 
-def _checked_mappings(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
+def _check_mappings(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
     for key, row in rows.items():
         if row.mapping == PARAMETERS and key in _MADE_BY_THE_DAEMON:
             raise ValueError(f"{key} cannot be a setting, because each chat sets it")
@@ -244,7 +246,7 @@ class ProviderConfig(BaseModel):
     def origin(self, value: TableOrigin) -> None:
         self._origin = value
 
-    def within(self, environment: Environment) -> Self:
+    def set_environment(self, environment: Environment) -> Self:
         """Set the environment of a table that was made in code, and return the table."""
         self._origin = replace(self._origin, environment=environment)
         return self
@@ -273,9 +275,9 @@ class ProviderConfig(BaseModel):
     api_key: str | None = Field(default=None, min_length=1, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     parameters: Annotated[
-        dict[Annotated[str, AfterValidator(_settable)], Any],
-        AfterValidator(_with_lists),
-        AfterValidator(marked),
+        dict[Annotated[str, AfterValidator(_check_settable)], Any],
+        AfterValidator(_check_lists),
+        AfterValidator(mark_templates),
     ] = Field(default_factory=dict)
     cache: bool | None = None
     """Whether to mark requests for the prompt cache; None for the default of the kind."""
@@ -286,9 +288,7 @@ class ProviderConfig(BaseModel):
     """Models that the endpoint does not list, or lists with missing properties. A string is an `id`."""
 
     capabilities: CapabilityOverrides = Field(default_factory=CapabilityOverrides)
-    settings: Annotated[dict[str, SettingRow], AfterValidator(_checked_mappings)] = Field(
-        default_factory=dict
-    )
+    settings: Annotated[dict[str, SettingRow], AfterValidator(_check_mappings)] = Field(default_factory=dict)
     timeout: float | None = Field(default=None, gt=0)
     """Seconds without data from the provider after which the chat fails."""
 
@@ -310,22 +310,22 @@ class ProviderConfig(BaseModel):
         return list(dict.fromkeys(model.id for model in self.models))
 
     @model_serializer(mode="wrap")
-    def _without_values_of_credentials(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {key: _masked(key, value) for key, value in plain(self).items()}
+    def _mask_credentials(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: _mask(key, value) for key, value in plain(self).items()}
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         for key, value in super().__repr_args__():
-            yield key, value if key is None else _masked(key, value)
+            yield key, value if key is None else _mask(key, value)
 
 
 _MASKED_KEYS = ("api_key", "headers", "env", "query", "url", "proxy")
 
 
-def _masked(key: str, value: Any) -> Any:
+def _mask(key: str, value: Any) -> Any:
     """Return a value of a table with every text masked that may contain a credential."""
     is_secret = key in _MASKED_KEYS or names_credential(key)
     if isinstance(value, dict):
         if is_secret:
             return dict.fromkeys(value, "***")
-        return {name: _masked(str(name), each) for name, each in value.items()}
+        return {name: _mask(str(name), each) for name, each in value.items()}
     return "***" if is_secret and isinstance(value, str) else value

@@ -47,7 +47,7 @@ class SettingRow(BaseModel):
     the chat sets it itself."""
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
+    def _check_consistency(self) -> Self:
         limits = (self.minimum, self.maximum)
         if any(limit is not None for limit in limits) and self.type not in _NUMERIC:
             raise ValueError(f"minimum and maximum are for numbers, not for type {self.type}")
@@ -107,7 +107,7 @@ def chat_params(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> di
     return {key: values[key] for key in CHAT_PARAMS if key in values and rows[key].mapping == CHAT}
 
 
-def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
+def map_to_body(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
     """Return the settings as parameters of a request, placed according to the `mapping` of their rows.
 
     Args:

@@ -12,7 +12,7 @@ from jumpseat.system.single_flight import SingleFlight
 
 
 @dataclass(slots=True)
-class _Remembered:
+class _CachedValue:
     value: Secret
     changed: int
     """The number of the first read that returned this value, counted from 1."""
@@ -25,28 +25,28 @@ class SourceCache:
     """The cached values by source. The cache may outlive an event loop. Failures are not cached."""
 
     def __init__(self) -> None:
-        self.readings = 0
+        self.read_count = 0
         """The number of successful reads."""
 
-        self._remembered: dict[str, _Remembered] = {}
+        self._values: dict[str, _CachedValue] = {}
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[None]] = {}
 
-    def known(self, source: str) -> Secret | None:
+    def find(self, source: str) -> Secret | None:
         """Return the cached value of a source; None if it has not been read."""
-        remembered = self._remembered.get(source)
+        remembered = self._values.get(source)
         return None if remembered is None else remembered.value
 
-    def older_than(self, since: int) -> list[str]:
-        """Return the sources that have not been read since `readings` had this value."""
-        return [source for source, each in self._remembered.items() if each.read <= since]
+    def list_older_than(self, since: int) -> list[str]:
+        """Return the sources that have not been read since `read_count` had this value."""
+        return [source for source, each in self._values.items() if each.read <= since]
 
     def has_changed(self, since: int) -> bool:
-        """Whether a value has changed since `readings` had this value."""
-        return any(each.changed > since for each in self._remembered.values())
+        """Whether a value has changed since `read_count` had this value."""
+        return any(each.changed > since for each in self._values.values())
 
     def forget(self) -> None:
         """Clear the cache, so that each source is read again when next needed."""
-        self._remembered.clear()
+        self._values.clear()
 
     async def read(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> Secret:
         """Read a source now, even if its value is cached. Concurrent callers share one read.
@@ -57,16 +57,16 @@ class SourceCache:
         place = (asyncio.get_running_loop(), source)
         flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))
         try:
-            await flight.run(lambda: self._read(source, read))
-            return self._remembered[source].value
+            await flight.run(lambda: self._read_and_store(source, read))
+            return self._values[source].value
         finally:
             if not flight.is_running and self._flights.get(place) is flight:
                 del self._flights[place]
 
-    async def _read(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> None:
+    async def _read_and_store(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> None:
         value = await read()
-        before = self._remembered.get(source)
-        self.readings += 1
+        before = self._values.get(source)
+        self.read_count += 1
         is_same = before is not None and before.value.reveal() == value.reveal()
-        changed = before.changed if before is not None and is_same else self.readings
-        self._remembered[source] = _Remembered(value, changed, self.readings)
+        changed = before.changed if before is not None and is_same else self.read_count
+        self._values[source] = _CachedValue(value, changed, self.read_count)

@@ -61,19 +61,19 @@ async def store_key(
     known = before if before is not None and is_stored(before, environment) else None
     name = f"{quote(provider, safe='')}.{_number_of(known) + 1}"
     stored = await _store(key, name, environment, in_file=in_file)
-    replaced = _replaced_by(known, environment) if known is not None else before
-    _note_replaced(stored.source, replaced, environment)
+    replaced = _read_replaced_source(known, environment) if known is not None else before
+    _record_replaced_source(stored.source, replaced, environment)
     return stored
 
 
 async def _store(key: str, name: str, environment: Environment, *, in_file: bool) -> StoredKey:
     if not in_file:
         try:
-            await BoundedKeyring(system_keyring).set(_entry(name), key)
+            await BoundedKeyring(system_keyring).set(_keyring_name(name), key)
         except KeyringError:
             pass  # It is missing or locked. A file always works.
         else:
-            return StoredKey(f"{KEYRING.prefix}{SERVICE}/{_entry(name)}", "the keyring")
+            return StoredKey(f"{KEYRING.prefix}{SERVICE}/{_keyring_name(name)}", "the keyring")
     file = environment.places.state_dir / FOLDER / name
     try:
         _write(file, key)
@@ -90,7 +90,7 @@ async def delete_key(source: str, environment: Environment) -> str | None:
     """
     await _delete(source)
     # Keep the record: if the configuration file cannot be changed now, a later attempt restores the source.
-    return _replaced_by(source, environment)
+    return _read_replaced_source(source, environment)
 
 
 def has_key(provider: str, table: Mapping[str, Any], file: Path, environment: Environment) -> bool:
@@ -128,10 +128,10 @@ def is_stored(source: object, environment: Environment) -> bool:
         return False
     folder = environment.places.state_dir / FOLDER
     in_file = source.startswith(FILE.prefix) and Path(source.removeprefix(FILE.prefix)).parent == folder
-    return in_file or source.startswith(f"{KEYRING.prefix}{SERVICE}/{_entry('')}")
+    return in_file or source.startswith(f"{KEYRING.prefix}{SERVICE}/{_keyring_name('')}")
 
 
-def _entry(name: str) -> str:
+def _keyring_name(name: str) -> str:
     """Return the name in the keyring, which differs from the names of sign-ins."""
     return f"api_key.{name}"
 
@@ -141,15 +141,15 @@ def _number_of(source: str | None) -> int:
     return int(found[1]) if found else 0
 
 
-def _replaced_by(source: str, environment: Environment) -> str | None:
+def _read_replaced_source(source: str, environment: Environment) -> str | None:
     try:
-        replaced = _replaced_sources(environment).read().get(source)
+        replaced = _record_file(environment).read().get(source)
     except StateError as error:
         raise CannotStoreError(error.message) from None
     return replaced if isinstance(replaced, str) else None
 
 
-def _note_replaced(source: str, replaced: str | None, environment: Environment) -> None:
+def _record_replaced_source(source: str, replaced: str | None, environment: Environment) -> None:
     """Record the source that a stored key replaced; None deletes any record of an earlier key."""
 
     def change(content: dict[str, Any]) -> dict[str, Any]:
@@ -157,14 +157,14 @@ def _note_replaced(source: str, replaced: str | None, environment: Environment) 
         return others if replaced is None else {**others, source: replaced}
 
     try:
-        file = _replaced_sources(environment)
+        file = _record_file(environment)
         if replaced is not None or source in file.read():
             file.update(change)
     except StateError as error:
         raise CannotStoreError(error.message) from None
 
 
-def _replaced_sources(environment: Environment) -> StateFile:
+def _record_file(environment: Environment) -> StateFile:
     return StateFile(environment.places.state_dir / FOLDER / REPLACED, private=True)
 
 

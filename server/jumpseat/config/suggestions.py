@@ -21,8 +21,8 @@ def nearest(name: str, known: Iterable[str], *, most: int = 1, close: float = CL
     from difflib import get_close_matches  # Imported late because most names exist.
 
     # Skip long names: they are not typing errors, and comparing takes time proportional to both lengths.
-    by_form = {_form(each): each for each in known if len(each) <= 200}
-    return [by_form[each] for each in get_close_matches(_form(name[:200]), by_form, most, close)]
+    by_form = {_normalize(each): each for each in known if len(each) <= 200}
+    return [by_form[each] for each in get_close_matches(_normalize(name[:200]), by_form, most, close)]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -37,5 +37,5 @@ def alternatives(name: str, known: Iterable[str]) -> str:
     return f"{meant} There are: {', '.join(names)}" if meant else f"; there are: {', '.join(names)}"
 
 
-def _form(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.casefold().strip().replace("-", "_")

@@ -30,14 +30,14 @@ def is_template(text: str) -> bool:
     return "${" in text
 
 
-def marked(value: Any) -> Any:
+def mark_templates(value: Any) -> Any:
     """Return a copy of the value in which every text with `${` is a `Template`."""
     if isinstance(value, str):
         return Template(value) if is_template(value) else value
     if isinstance(value, dict):
-        return {key: marked(item) for key, item in value.items()}
+        return {key: mark_templates(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [marked(item) for item in value]
+        return [mark_templates(item) for item in value]
     return value
 
 
@@ -50,7 +50,7 @@ def has_templates(value: Any) -> bool:
     return isinstance(value, Template)
 
 
-def pieces(text: str) -> Iterator[tuple[str, str | None]]:
+def split_template(text: str) -> Iterator[tuple[str, str | None]]:
     """Yield the text as pairs of literal text and the name after it, which is None at the end.
 
     Raises:
@@ -73,7 +73,7 @@ def pieces(text: str) -> Iterator[tuple[str, str | None]]:
 def names_in(text: str) -> set[str]:
     """Return the names that a text uses; empty if it is malformed, which is reported when it is filled."""
     try:
-        return {name for _, name in pieces(text) if name is not None}
+        return {name for _, name in split_template(text) if name is not None}
     except TemplateError:
         return set()
 
@@ -95,7 +95,7 @@ def fault_of_address(text: str) -> str | None:
     return "must have a host, and a port from 1 to 65535 if it has one"
 
 
-def in_url(before: str, name: str, value: str) -> str:
+def encode_for_url(before: str, name: str, value: str) -> str:
     """Percent-encode a value for its place in a URL.
 
     A value at the start of the URL is returned unchanged, and a value in the host may only have characters

@@ -14,19 +14,19 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config.schema import ProviderConfig
 from jumpseat.config.source_cache import SourceCache
-from jumpseat.config.sources import SourceError, failed, read_source, source_of, source_prefix
+from jumpseat.config.sources import SourceError, read_source, source_error, source_of, source_prefix
 from jumpseat.config.sources.environment import ENVIRONMENT
 from jumpseat.config.sources.file import FILE
 from jumpseat.config.sources.own_table import as_text, own_value
 from jumpseat.config.templates import (
     Template,
     TemplateError,
+    encode_for_url,
     fault_of_address,
     has_templates,
-    in_url,
     is_template,
     names_in,
-    pieces,
+    split_template,
 )
 from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, credentials_in_url, names_credential, register_secret
@@ -67,12 +67,12 @@ class Values:
         self._source_keys = {"api_key", *source_keys}
         self._cache = table.origin.cache if cache is None else cache
         self._may_be_costly = may_be_costly
-        self._held: dict[str, Secret] = {}
+        self._latest: dict[str, Secret] = {}
 
     @property
-    def readings(self) -> int:
-        """The number of slow reads so far. Pass it to `renewed` if the provider rejects a value."""
-        return self._cache.readings
+    def read_count(self) -> int:
+        """The number of slow reads so far. Pass it to `refresh_rejected` if the provider rejects a value."""
+        return self._cache.read_count
 
     def forget(self) -> None:
         """Clear the cache, so that slow sources are read again when next needed."""
@@ -89,13 +89,13 @@ class Values:
         for key, text in self._possible_credentials():
             with suppress(ConfigError):
                 if key.startswith("query.") or (source_of(text) is None and is_template(text)):
-                    value = self._as_filled(key, await self.filled(key, text, model))
+                    value = self._to_latest_secret(key, await self.fill(key, text, model))
                 else:
                     if source_of(text) is FILE and not self._table.is_from_client:
-                        await self._slow(key, text, again=True)
+                        await self._read_slow(key, text, again=True)
                     value = await self.resolve(key, text)
                 for each in credentials_in_url(value.reveal()):
-                    self._hidden(each, short_lived=True)
+                    self._register_secret(each, short_lived=True)
 
     def _possible_credentials(self) -> Iterator[tuple[str, str]]:
         table = self._table
@@ -118,9 +118,9 @@ class Values:
         Raises:
             ConfigError: the source has no value; names provider, key and source, never a value.
         """
-        return await self._resolved(key, value, (key,))
+        return await self._resolve(key, value, (key,))
 
-    def at_once(self, key: str, value: str) -> Secret | None:
+    def resolve_now(self, key: str, value: str) -> Secret | None:
         """Return the value if it can be resolved without blocking, else None. Works like `resolve` otherwise.
 
         Raises:
@@ -130,22 +130,22 @@ class Values:
         if self._table.is_from_client:
             # The table may come from a workspace, which must not make the daemon read the user's data.
             if source is not None:
-                raise self._wrong(key, f"may not use the source {source.prefix}")
-            return self._as_secret(key, value)
+                raise self._error(key, f"may not use the source {source.prefix}")
+            return self._to_secret(key, value)
         if source is None and value in self._table.origin.environment.variables:
             source, value = ENVIRONMENT, f"{ENVIRONMENT.prefix}{value}"
         if source is None:
-            return self._as_secret(key, value)
+            return self._to_secret(key, value)
         if source.read_now is None:
             return None
         name = value.removeprefix(source.prefix)
         try:
             found = source.read_now(name, self._table)
         except SourceError as error:
-            raise failed(self._provider, key, value, error) from None
-        return self._hidden(found) if names_credential(name) else self._as_secret(key, found)
+            raise source_error(self._provider, key, value, error) from None
+        return self._register_secret(found) if names_credential(name) else self._to_secret(key, found)
 
-    async def filled(self, key: str, text: str, model: str | None = None) -> str:
+    async def fill(self, key: str, text: str, model: str | None = None) -> str:
         """Return the text with each `${name}` replaced.
 
         Args:
@@ -156,43 +156,43 @@ class Values:
         Raises:
             ConfigError: a name is unknown, or its source has no value.
         """
-        return await self._filled(key, text, model, (key,), {})
+        return await self._fill(key, text, model, (key,), {})
 
-    async def filled_url(self, key: str, text: str, model: str | None = None) -> str:
+    async def fill_url(self, key: str, text: str, model: str | None = None) -> str:
         """Return the URL with each `${name}` replaced, percent-encoding each value as its place requires.
 
         Raises:
-            ConfigError: see `filled`. Also raised if the result is not an http or https address.
+            ConfigError: see `fill`. Also raised if the result is not an http or https address.
         """
-        url = await self._filled(key, text, model, (key,), {}, is_url=True)
+        url = await self._fill(key, text, model, (key,), {}, is_url=True)
         scheme, _, rest = url.partition("://")
         if scheme.lower() not in ("http", "https") or rest[:1] in ("", "/", "?", "#"):
-            raise self._wrong(key, "is not an http or https address once its ${…} are replaced")
+            raise self._error(key, "is not an http or https address once its ${…} are replaced")
         if is_template(text) and (fault := fault_of_address(url)) is not None:
-            raise self._wrong(key, f"{fault}, once its ${{…}} are replaced")
+            raise self._error(key, f"{fault}, once its ${{…}} are replaced")
         return url
 
-    async def filled_all(self, key: str, value: Any, model: str | None = None) -> Any:
+    async def fill_all(self, key: str, value: Any, model: str | None = None) -> Any:
         """Return a TOML value with each `Template` replaced, at any depth.
 
         Raises:
-            ConfigError: see `filled`.
+            ConfigError: see `fill`.
         """
         if isinstance(value, Template):
-            return await self.filled(key, value, model)
+            return await self.fill(key, value, model)
         if not has_templates(value):
             return value
         if isinstance(value, Mapping):
-            return {name: await self.filled_all(f"{key}.{name}", each, model) for name, each in value.items()}
-        return [await self.filled_all(f"{key}.{place}", each, model) for place, each in enumerate(value)]
+            return {name: await self.fill_all(f"{key}.{name}", each, model) for name, each in value.items()}
+        return [await self.fill_all(f"{key}.{place}", each, model) for place, each in enumerate(value)]
 
-    async def headers(self, model: str | None = None) -> dict[str, str]:
+    async def fill_headers(self, model: str | None = None) -> dict[str, str]:
         """Return the configured headers with lower-case names.
 
         If `model` is None, headers that use `${model}` are omitted.
 
         Raises:
-            ConfigError: see `filled`.
+            ConfigError: see `fill`.
         """
         headers = {}
         for name, value in self._table.headers.items():
@@ -200,88 +200,88 @@ class Values:
             if source_prefix(value) is not None or not is_template(value):
                 headers[name.lower()] = (await self.resolve(key, value)).reveal()
             elif model is not None or not needs_model(value):
-                headers[name.lower()] = self._as_filled(key, await self.filled(key, value, model)).reveal()
+                headers[name.lower()] = self._to_latest_secret(
+                    key, await self.fill(key, value, model)
+                ).reveal()
         return headers
 
-    async def query(self, model: str | None = None) -> dict[str, str]:
+    async def fill_query(self, model: str | None = None) -> dict[str, str]:
         """Return the configured query parameters, not percent-encoded.
 
         If `model` is None, parameters that use `${model}` are omitted.
 
         Raises:
-            ConfigError: see `filled`.
+            ConfigError: see `fill`.
         """
         query = {}
         for name, value in self._table.query.items():
             key = f"query.{name}"
             text = as_text(value)
             if model is not None or not needs_model(text):
-                query[name] = self._as_filled(key, await self.filled(key, text, model)).reveal()
+                query[name] = self._to_latest_secret(key, await self.fill(key, text, model)).reveal()
         return query
 
-    async def body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+    async def fill_body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
         """Return a request's body with each `${name}` from the table's parameters replaced.
 
         Raises:
-            ConfigError: see `filled`.
+            ConfigError: see `fill`.
         """
         if not has_templates(self._table.parameters):
             return body
-        return {
-            name: await self.filled_all(f"parameters.{name}", value, model) for name, value in body.items()
-        }
+        return {name: await self.fill_all(f"parameters.{name}", value, model) for name, value in body.items()}
 
-    async def renewed(self, since: int) -> bool:
+    async def refresh_rejected(self, since: int) -> bool:
         """Read the slow sources again after the provider rejected a request.
 
         Args:
-            since: the value of `readings` when the request was made.
+            since: the value of `read_count` when the request was made.
 
         Returns:
             Whether any value has changed. If a source cannot be read, its previous value stays in use.
         """
-        for source in self._cache.older_than(since):
+        for source in self._cache.list_older_than(since):
             with suppress(ConfigError):
-                await self._slow("api_key", source, again=True)
+                await self._read_slow("api_key", source, again=True)
         return self._cache.has_changed(since)
 
     # -- sources
 
-    async def _resolved(self, key: str, value: str, path: tuple[str, ...]) -> Secret:
-        known = self.at_once(key, value)
+    async def _resolve(self, key: str, value: str, path: tuple[str, ...]) -> Secret:
+        known = self.resolve_now(key, value)
         if known is not None:
             return known
         source = source_of(value)
         if source is None or source.refer is None:
-            return await self._slow(key, value)
+            return await self._read_slow(key, value)
         try:
             if value in path:
                 raise SourceError("that leads back to itself", "Name another key.")
             text = source.refer(value.removeprefix(source.prefix), self._table)
         except SourceError as error:
-            raise failed(self._provider, key, value, error) from None
+            raise source_error(self._provider, key, value, error) from None
         if source_prefix(text) is not None:
-            return await self._resolved(key, text, (*path, value))
-        return self._as_secret(key, text)
+            return await self._resolve(key, text, (*path, value))
+        return self._to_secret(key, text)
 
-    async def _slow(self, key: str, source: str, *, again: bool = False) -> Secret:
-        known = self._cache.known(source)
+    async def _read_slow(self, key: str, source: str, *, again: bool = False) -> Secret:
+        known = self._cache.find(source)
         if known is not None and not again:
             return known
         if not self._may_be_costly and is_costly(source):
-            raise self._wrong(key, "is not read now")
+            raise self._error(key, "is not read here, because that may run a program or ask for a password")
         try:
             return await self._cache.read(source, lambda: self._read(source))
         except SourceError as error:
             # Concurrent callers share the read, but each error names the key of its own caller.
-            raise failed(self._provider, key, source, error) from None
+            raise source_error(self._provider, key, source, error) from None
 
     async def _read(self, source: str) -> Secret:
-        return self._hidden(await read_source(source, self._table), short_lived=True)
+        return self._register_secret(await read_source(source, self._table), short_lived=True)
 
     # -- templates
 
-    async def _filled(
+    async def _fill(
         self,
         key: str,
         text: str,
@@ -296,65 +296,65 @@ class Values:
             return text
         filled = ""
         try:
-            for plain, name in pieces(text):
+            for plain, name in split_template(text):
                 filled += plain
                 if name is not None:
                     # Without this cache, names that use other names could take exponential time.
                     if name not in known:
-                        known[name] = await self._named(key, name, model, path, known)
-                    filled += in_url(filled, name, known[name]) if is_url else known[name]
+                        known[name] = await self._resolve_name(key, name, model, path, known)
+                    filled += encode_for_url(filled, name, known[name]) if is_url else known[name]
                 if len(filled) > MOST_CHARACTERS:
-                    raise self._wrong(key, f"is longer than {MOST_CHARACTERS} characters once filled")
+                    raise self._error(key, f"is longer than {MOST_CHARACTERS} characters once filled")
         except TemplateError as error:
-            raise self._wrong(key, str(error)) from None
+            raise self._error(key, str(error)) from None
         return filled
 
-    async def _named(
+    async def _resolve_name(
         self, key: str, name: str, model: str | None, path: tuple[str, ...], known: dict[str, str]
     ) -> str:
         """Return the value of `${name}`: `env.name`, else the table's key, else the request's model."""
         env = self._table.env
         place = f"env.{name}" if name in env else name
         if place in path:
-            raise self._wrong(key, f"uses ${{{name}}}, which leads back to itself")
+            raise self._error(key, f"uses ${{{name}}}, which leads back to itself")
         path = (*path, place)
         if name in env:
             if source_prefix(env[name]) is None and is_template(env[name]):
-                return self._as_filled(
-                    place, await self._filled(place, env[name], model, path, known)
+                return self._to_latest_secret(
+                    place, await self._fill(place, env[name], model, path, known)
                 ).reveal()
-            return (await self._resolved(place, env[name], path)).reveal()
+            return (await self._resolve(place, env[name], path)).reveal()
         value = own_value(self._table, name)
         if isinstance(value, str) and name in _TEMPLATES:
-            return await self._filled(name, value, model, path, known)
+            return await self._fill(name, value, model, path, known)
         if isinstance(value, str) and (name in self._source_keys or source_prefix(value) is not None):
-            return (await self._resolved(name, value, path)).reveal()
+            return (await self._resolve(name, value, path)).reveal()
         if isinstance(value, str | int | float):
-            return self._as_secret(name, as_text(value)).reveal()
+            return self._to_secret(name, as_text(value)).reveal()
         if name == "model" and model is not None:
             return model
-        raise self._wrong(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
+        raise self._error(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
 
-    def _as_secret(self, key: str, value: str) -> Secret:
-        return self._hidden(value) if names_credential(key) else Secret(value)
+    def _to_secret(self, key: str, value: str) -> Secret:
+        return self._register_secret(value) if names_credential(key) else Secret(value)
 
-    def _as_filled(self, key: str, value: str) -> Secret:
-        """Return a filled template as `_as_secret` does. Its parts may change, so keep only the latest."""
+    def _to_latest_secret(self, key: str, value: str) -> Secret:
+        """Return a filled template as `_to_secret` does. Its parts may change, so keep only the latest."""
         if not names_credential(key):
             return Secret(value)
-        self._held[key] = self._hidden(value, short_lived=True)
-        return self._held[key]
+        self._latest[key] = self._register_secret(value, short_lived=True)
+        return self._latest[key]
 
-    def _hidden(self, value: str, *, short_lived: bool = False) -> Secret:
+    def _register_secret(self, value: str, *, short_lived: bool = False) -> Secret:
         secret = register_secret(value, short_lived=short_lived)
         self._table.origin.environment.withhold(secret, short_lived=short_lived)
         return secret
 
-    def _wrong(self, key: str, why: str) -> ConfigError:
+    def _error(self, key: str, why: str) -> ConfigError:
         return ConfigError(
             f"providers.{self._provider}.{key} {why}.",
             provider=self._provider,
-            hint=f"Names for ${{…}} are given in providers.{self._provider}.env.",
+            hint=f"Define names for ${{…}} in providers.{self._provider}.env.",
         )
 
 
@@ -374,7 +374,7 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
         ConfigError: the source has no value; names provider, key and source, never a value.
     """
     values = Values(provider, table, cache=SourceCache())
-    known = values.at_once(key, value)
+    known = values.resolve_now(key, value)
     if known is not None:
         return known
     from concurrent.futures import ThreadPoolExecutor  # Imported late because it is rarely needed.

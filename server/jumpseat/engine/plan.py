@@ -21,7 +21,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
-from jumpseat.config import SettingRow, chat_params, check_settings, mapped
+from jumpseat.config import SettingRow, chat_params, check_settings, map_to_body
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 from jumpseat.engine.conversation import Conversation
 from jumpseat.engine.generated_images import place_images
@@ -102,7 +102,7 @@ def plan_turn(
         stream=turn_request.stream,
         output_mode=turn_request.output_mode,
         thinking=turn_request.thinking or defaults.get("thinking"),
-        settings=mapped(settings, rows),
+        settings=map_to_body(settings, rows),
         conversation_id=turn_request.conversation_id,
         # Use the client's own messages: a result that was added to them does not come from an agent.
         initiator=turn_request.initiator

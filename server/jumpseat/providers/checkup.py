@@ -14,9 +14,9 @@ from jumpseat.adapters.base import Adapter, ChecksSetup
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config import Config, ProviderConfig, check_settings
 from jumpseat.config.faults import Fault
-from jumpseat.config.load import warnings_of
+from jumpseat.config.load import find_warnings
 from jumpseat.config.places import KeyPath, line_of
-from jumpseat.config.reading import read, sound_part
+from jumpseat.config.reading import extract_sound_part, read_tables
 from jumpseat.config.suggestions import alternatives
 from jumpseat.providers.checkup_values import find_value_faults, find_value_warnings, split_location
 from jumpseat.providers.kinds import KINDS
@@ -45,14 +45,14 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
     """
     file = environment.places.config_file if path is None else environment.directory / path
     try:
-        source = read(file, required=path is not None)
+        source = read_tables(file, required=path is not None)
     except ConfigError as error:
         return Checkup(file, exists=file.exists(), errors=[Fault(str(file), "", error.message.rstrip("."))])
-    config, found = sound_part(source, KINDS)
+    config, found = extract_sound_part(source, KINDS)
     tables = source.tables.get("providers")
     config.note_origins(file, tables if isinstance(tables, Mapping) else {}, environment)
     errors = [fault for _, fault in found]
-    warnings = list(warnings_of(config, config, source, KINDS))
+    warnings = list(find_warnings(config, config, source, KINDS))
     lines = source.lines()
     prompts = source.tables.get("prompts")
     further = _find_further_faults(

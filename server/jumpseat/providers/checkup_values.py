@@ -14,7 +14,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.config.places import KeyPath
 from jumpseat.config.sources import fault_of_source, source_prefix
 from jumpseat.config.sources.own_table import own_value
-from jumpseat.config.templates import TemplateError, is_template, pieces
+from jumpseat.config.templates import TemplateError, is_template, split_template
 from jumpseat.config.values import is_unset_variable
 from jumpseat.http import is_loopback
 from jumpseat.http.network import check_certificates, check_proxy
@@ -130,7 +130,7 @@ def _list_texts(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, str]]:
 
 def _explain_unfillable(text: str, table: ProviderConfig) -> str | None:
     try:
-        names = [name for _, name in pieces(text) if name is not None]
+        names = [name for _, name in split_template(text) if name is not None]
     except TemplateError as error:
         return str(error)
     unknown = [

@@ -32,7 +32,7 @@ async def ensure_default_provider(registry: Registry) -> str | None:
                 hint=f"Correct default_provider in {registry.config.file}." if in_file else None,
             )
         return named
-    await registry.saved.loaded()
+    await registry.saved.load()
     saved = registry.saved.default_provider
     if saved in registry.ids:
         return saved
@@ -42,7 +42,7 @@ async def ensure_default_provider(registry: Registry) -> str | None:
     # Save the choice so that it does not change when providers are added. Do not save a choice among the
     # providers of a client's overlay, because other workspaces have other overlays.
     if chosen is not None and not registry.from_client:
-        await registry.saved.choose(chosen, registry.ids)
+        await registry.saved.save_daemon_choice(chosen, registry.ids)
         kept = registry.saved.default_provider  # Another daemon may have saved its choice first.
         return kept if kept in registry.ids else chosen
     return chosen
@@ -85,7 +85,7 @@ async def save_default_provider(registry: Registry, provider: str) -> None:
     """Save a provider as the default after a sign-in, unless one is configured. Failures are logged."""
     if registry.config.default_provider is not None or provider in registry.from_client:
         return
-    await registry.saved.loaded()
+    await registry.saved.load()
     patch: dict[str, str | None] = {"default_provider": provider}
     model = registry.saved.default_model(registry.ids)
     if model is not None and split_name(model, registry.ids)[0] != provider:

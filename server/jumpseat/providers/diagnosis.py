@@ -11,7 +11,7 @@ from jumpseat.adapters.base.optional import ChecksHosts
 from jumpseat.chat import ChatError, Check
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.source_cache import SourceCache
-from jumpseat.config.sources import shown_source, source_prefix
+from jumpseat.config.sources import mask_source, source_prefix
 from jumpseat.providers.checkup_values import credential_keys, list_sources
 from jumpseat.providers.registry import Registry
 
@@ -84,7 +84,7 @@ async def _check_credentials(provider: str, table: ProviderConfig) -> list[Check
                 else None
             )
             return Check("credential", None, f"{place} is written in the configuration itself.", hint)
-        source = shown_source(value) if is_source else f"the variable {value}"
+        source = mask_source(value) if is_source else f"the variable {value}"
         try:
             async with asyncio.timeout(SOURCE_SECONDS):
                 await values.resolve(key, value)

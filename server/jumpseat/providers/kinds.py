@@ -61,7 +61,7 @@ def merge_tables(config: Config) -> dict[str, ProviderConfig]:
     built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
     broken = {name: ProviderConfig(kind=config.kinds_of_faulty.get(name, "")) for name in config.faults}
     for table in (*built_in.values(), *broken.values()):
-        table.within(config.environment)
+        table.set_environment(config.environment)
     tables = {**built_in, **config.providers, **broken}
     for name, table in tables.items():
         # A table that only changes a built-in provider may omit `kind`.

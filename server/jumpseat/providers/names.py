@@ -52,7 +52,7 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
         AuthenticationError: there is no default provider, because none is set up.
         ConfigError: the configuration names a provider that does not exist.
     """
-    await registry.saved.loaded()
+    await registry.saved.load()
     full_name = name or registry.config.default_model or registry.saved.default_model(registry.ids)
     provider, model = split_name(full_name, registry.ids)
     if provider is None and model is not None:

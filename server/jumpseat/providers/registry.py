@@ -280,7 +280,7 @@ class Registry:
         by_provider = self.config.settings.get("providers", {})
         configured = by_provider.get(provider, {}) if isinstance(by_provider, Mapping) else {}
         return {
-            **self.saved.of_provider(provider),
+            **self.saved.values_of_provider(provider),
             **(configured if isinstance(configured, Mapping) else {}),
         }
 

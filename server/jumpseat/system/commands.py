@@ -52,7 +52,7 @@ async def run_command_line(line: str, directory: Path, environment: Environment)
     try:
         program, working_directory = await run_blocking(locate, within=COMMAND_SECONDS)
     except TimeoutError:
-        raise CommandError(f"the program was not found within {COMMAND_SECONDS:g} s") from None
+        raise CommandError(f"finding the program took longer than {COMMAND_SECONDS:g} s") from None
     return await run(
         [program, *words[1:]],
         env=command_environment(environment),
@@ -121,7 +121,7 @@ def _find_program(name: str, directory: Path, environment: Environment) -> str:
         return str(directory / name)
     program = environment.which(name)
     if program is None:
-        raise CommandError("the program is not found on the PATH")
+        raise CommandError("the program is not on the PATH")
     return program
 
 

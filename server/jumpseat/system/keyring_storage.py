@@ -70,7 +70,7 @@ class BoundedKeyring:
             return keyring.get_password(SERVICE, name)
 
         if await self._call_with_limit(store) != secret:
-            raise KeyringError("it does not keep what is stored in it")
+            raise KeyringError("it does not return the stored secret")
 
     async def delete(self, name: str) -> None:
         """Delete a secret, if it exists.
@@ -90,7 +90,7 @@ class BoundedKeyring:
             try:
                 keyring = self._open()
                 if keyring is None:
-                    raise KeyringError("there is none")
+                    raise KeyringError("there is no keyring")
                 return work(keyring)
             except KeyringError:
                 raise
@@ -100,7 +100,7 @@ class BoundedKeyring:
         try:
             return await run_blocking(run, within=self._seconds)
         except TimeoutError:
-            raise KeyringError(f"it did not answer in {self._seconds:g} s") from None
+            raise KeyringError(f"it did not answer within {self._seconds:g} s") from None
 
 
 def system_keyring() -> Keyring | None:
@@ -126,7 +126,7 @@ async def find_keyring_name() -> str | None:
     try:
         keyring = await run_blocking(system_keyring, within=KEYRING_SECONDS)
     except TimeoutError:
-        raise KeyringError(f"it did not answer in {KEYRING_SECONDS:g} s") from None
+        raise KeyringError(f"it did not answer within {KEYRING_SECONDS:g} s") from None
     except Exception as error:
         raise KeyringError(type(error).__name__) from None
     return None if keyring is None else type(keyring).__module__

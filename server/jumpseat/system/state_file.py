@@ -225,8 +225,8 @@ class StateFile:
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise StateError(
-                    f"{self.path} is a symbolic link; a file with secrets must be a file of its own.",
-                    hint=f"Replace the link by the file that it points to: {self.path}",
+                    f"{self.path} is a symbolic link; a file with secrets must not be a link.",
+                    hint=f"Replace the link {self.path} with the file that it points to.",
                 ) from None
             raise StateError(f"{self.path} cannot be read: {_reason(error)}.") from None
         try:
@@ -280,8 +280,8 @@ class StateFile:
         directory = self.path.parent
         if self._private and directory.is_symlink():
             raise StateError(
-                f"{directory} is a symbolic link; files with secrets must lie in a directory of their own.",
-                hint=f"Replace the link by the directory that it points to: {directory}",
+                f"{directory} is a symbolic link; files with secrets must be in a real directory.",
+                hint=f"Replace the link {directory} with the directory that it points to.",
             )
 
     @staticmethod

@@ -8,7 +8,7 @@ from tests.unit.adapters.streams import events_of
 
 
 def adapter_for(base_url, http, **config):
-    table = ProviderConfig(kind="openai", base_url=base_url, **config).within(here())
+    table = ProviderConfig(kind="openai", base_url=base_url, **config).set_environment(here())
     return OpenAIAdapter("acme", table, http)
 
 

@@ -35,7 +35,7 @@ def refusal(tmp_path: Path, text: str, overlay: Any = None) -> str:
     ],
 )
 def test_a_file_that_is_nested_too_deep_is_a_fault(tmp_path: Path, text: str) -> None:
-    assert refusal(tmp_path, text).endswith("config.toml is nested more than 100 deep.")
+    assert refusal(tmp_path, text).endswith("config.toml is nested more than 100 levels deep.")
 
 
 @pytest.mark.parametrize("key", ["parameters", "later_key"])
@@ -45,7 +45,7 @@ def test_an_overlay_that_is_nested_too_deep_is_a_fault(tmp_path: Path, key: str)
         nested = {"a": nested, "b": 1}
 
     message = refusal(tmp_path, "", {"providers": {"new": {"kind": "openai", key: nested}}})
-    assert message == "initializationOptions.config is nested more than 100 deep."
+    assert message == "initializationOptions.config is nested more than 100 levels deep."
 
 
 def test_usual_nesting_is_read(tmp_path: Path) -> None:
@@ -69,9 +69,7 @@ def test_usual_nesting_is_read(tmp_path: Path) -> None:
         "http://[::1/v1",
     ],
 )
-def test_an_address_that_no_request_can_go_to_is_a_fault_of_its_key(
-    tmp_path: Path, key: str, address: str
-) -> None:
+def test_an_invalid_address_is_a_fault_of_its_key(tmp_path: Path, key: str, address: str) -> None:
     file = tmp_path / "config.toml"
     file.write_text(f'[providers.x]\nkind = "openai"\n{key} = "{address}"', "utf-8")
     ((fault,),) = load_config(file, None).faults.values()
@@ -93,7 +91,7 @@ async def test_a_port_from_a_name_is_checked_before_anything_is_sent(port: str) 
     table = ProviderConfig(base_url="http://127.0.0.1:${port}/v1", env={"port": port})
 
     with pytest.raises(ConfigError, match=r"^providers\.p\.base_url must have a host, and a port"):
-        await Values("p", table).filled_url("base_url", table.base_url or "")
+        await Values("p", table).fill_url("base_url", table.base_url or "")
 
 
 async def test_nested_names_cost_no_more_than_their_result() -> None:
@@ -101,7 +99,7 @@ async def test_nested_names_cost_no_more_than_their_result() -> None:
     names = {f"n{level}": f"${{n{level + 1}}}" * (10 if level < most else 1) for level in range(levels)}
     values = Values("p", ProviderConfig(env={**names, f"n{levels}": "x"}))
 
-    assert await values.filled("headers.X", "${n0}") == "x" * 10**most
+    assert await values.fill("headers.X", "${n0}") == "x" * 10**most
 
 
 async def test_names_that_grow_exponentially_are_a_fault() -> None:
@@ -109,4 +107,4 @@ async def test_names_that_grow_exponentially_are_a_fault() -> None:
     values = Values("p", ProviderConfig(env={**names, "n10": "x"}))
 
     with pytest.raises(ConfigError, match=f"is longer than {MOST_CHARACTERS} characters once filled"):
-        await values.filled("headers.X", "${n0}")
+        await values.fill("headers.X", "${n0}")

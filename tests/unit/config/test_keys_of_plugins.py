@@ -28,7 +28,7 @@ flight = true
 """
 
 
-def loaded(home: Path, overlay: Any = None) -> Config:
+def load(home: Path, overlay: Any = None) -> Config:
     (home / "config.toml").write_text(FILE, "utf-8")
     return load_config(None, overlay, environment=environment_of_process(), kinds=KINDS)
 
@@ -37,7 +37,7 @@ def loaded(home: Path, overlay: Any = None) -> Config:
 def test_keys_of_a_plug_ins_kind_are_left_to_the_plug_in(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    config = loaded(home)
+    config = load(home)
 
     assert config.providers["theirs"].model_extra == {"region": "eu"}
     assert "providers.ours.region" in caplog.text
@@ -47,22 +47,22 @@ def test_keys_of_a_plug_ins_kind_are_left_to_the_plug_in(
 
 
 def test_without_kinds_only_common_keys_are_known(home: Path) -> None:
-    assert "providers.theirs.region" in [each.key for each in unknown_keys(loaded(home), None)]
+    assert "providers.theirs.region" in [each.key for each in unknown_keys(load(home), None)]
 
 
 @pytest.mark.requirement("7:plugins", "7:trust-plugins")
 def test_an_overlay_may_choose_a_plug_in_with_common_keys_but_not_set_its_own(home: Path) -> None:
     table = {"kind": "acme", "base_url": "https://api.example", "api_key": "literal"}
-    assert loaded(home, {"providers": {"new": table}}).providers["new"].kind == "acme"
+    assert load(home, {"providers": {"new": table}}).providers["new"].kind == "acme"
 
     with pytest.raises(ConfigError, match=r"providers\.new\.program is a plug-in's own key"):
-        loaded(home, {"providers": {"new": {**table, "program": "rm"}}})
+        load(home, {"providers": {"new": {**table, "program": "rm"}}})
     with pytest.raises(ConfigError, match=r"providers\.theirs\.region"):
-        loaded(home, {"providers": {"theirs": {"region": "us"}}})
+        load(home, {"providers": {"theirs": {"region": "us"}}})
 
 
 def test_an_overlay_may_still_choose_the_settings_of_a_plug_ins_provider(home: Path) -> None:
-    config = loaded(home, {"providers": {"theirs": {"default_model": "m"}}})
+    config = load(home, {"providers": {"theirs": {"default_model": "m"}}})
 
     assert (config.providers["theirs"].default_model, config.providers["theirs"].model_extra) == (
         "m",

@@ -24,19 +24,19 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def loaded(tmp_path: Path, text: str) -> Config:
+def load(tmp_path: Path, text: str) -> Config:
     return load_config(write(tmp_path / "config.toml", text), None)
 
 
 def refusal(tmp_path: Path, text: str) -> str:
     with pytest.raises(ConfigError) as caught:
-        loaded(tmp_path, text)
+        load(tmp_path, text)
     assert caught.value.message.endswith(".")
     return caught.value.message
 
 
 def faults(tmp_path: Path, text: str) -> list[str]:
-    return [str(fault) for of_one in loaded(tmp_path, text).faults.values() for fault in of_one]
+    return [str(fault) for of_one in load(tmp_path, text).faults.values() for fault in of_one]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def unreadable(tmp_path: Path) -> Iterator[Path]:
 def test_an_unknown_key_next_to_a_wrong_value_is_logged_too(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    loaded(tmp_path, "modle = 1\n[providers.x]\ntimeout = -1\ntimeuot = 2\n")
+    load(tmp_path, "modle = 1\n[providers.x]\ntimeout = -1\ntimeuot = 2\n")
 
     logged = [record.message.partition("config.toml:")[2] for record in caplog.records]
     assert [each.rpartition(": ")[0] for each in logged] == [
@@ -95,7 +95,7 @@ def test_a_file_that_the_command_line_names_must_exist(tmp_path: Path) -> None:
         load_config(tmp_path / "nowhere.toml", None)
 
 
-def test_one_home_directory_holds_configuration_state_and_data(home: Path) -> None:
+def test_one_home_directory_contains_configuration_state_and_data(home: Path) -> None:
     assert places_of_process() == Places(home / "config.toml", home, home)
 
 
@@ -125,7 +125,7 @@ def test_a_tilde_is_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
         f'[providers.x]\napi_key = """{CANARY}',
     ],
 )
-def test_bad_toml_names_the_file_and_the_line_and_no_value(tmp_path: Path, text: str) -> None:
+def test_the_error_for_invalid_toml_names_file_and_line_but_not_values(tmp_path: Path, text: str) -> None:
     message = refusal(tmp_path, text)
 
     assert str(tmp_path / "config.toml") in message
@@ -162,7 +162,7 @@ def test_a_file_that_may_not_be_read_is_reported_by_name(unreadable: Path) -> No
         (f'settings = "{CANARY}"', "settings"),
     ],
 )
-def test_a_wrong_value_outside_of_the_providers_refuses_the_file_and_is_not_repeated(
+def test_a_wrong_value_outside_the_providers_is_an_error_without_the_value(
     tmp_path: Path, text: str, key: str
 ) -> None:
     message = refusal(tmp_path, text)
@@ -225,7 +225,7 @@ def test_a_wrong_value_outside_of_the_providers_refuses_the_file_and_is_not_repe
             "must be a string, or an integer",
         ),
         (f'[providers.x]\nurl = "{CANARY}"', 2, "providers.x.url", "http:// or https://"),
-        ('["providers"."a:b"]\nkind = "openai"', 1, "providers.a:b", "no colon"),
+        ('["providers"."a:b"]\nkind = "openai"', 1, "providers.a:b", "not contain colons"),
     ],
 )
 def test_a_wrong_value_is_reported_by_file_line_key_and_rule_only(
@@ -256,7 +256,7 @@ kind = 3
 def test_a_wrong_table_affects_its_provider_only_and_all_its_faults_are_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    config = loaded(tmp_path, TWO_ARE_WRONG)
+    config = load(tmp_path, TWO_ARE_WRONG)
 
     assert (list(config.providers), config.default_provider) == (["good"], "good")
     assert {name: [fault.line for fault in each] for name, each in config.faults.items()} == {
@@ -270,9 +270,9 @@ def test_a_wrong_table_affects_its_provider_only_and_all_its_faults_are_reported
 
 
 @pytest.mark.requirement("7:file-errors")
-def test_all_faults_of_a_refused_file_are_reported_at_once(tmp_path: Path) -> None:
+def test_all_faults_of_a_rejected_file_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        loaded(tmp_path, 'default_model = 1\n\n[providers.x]\nkind = 2\n[settings]\n"a" = 1\n')
+        load(tmp_path, 'default_model = 1\n\n[providers.x]\nkind = 2\n[settings]\n"a" = 1\n')
     assert ":1: default_model: must be a string." in caught.value.message
     assert ":4: providers.x.kind: must be a string." in (caught.value.hint or "")
 
@@ -289,9 +289,7 @@ def test_a_client_cannot_define_the_provider_whose_table_is_wrong(tmp_path: Path
 
 
 def test_integers_are_accepted_as_numbers(tmp_path: Path) -> None:
-    table = loaded(
-        tmp_path, "[providers.x]\ntimeout = 5\n[providers.x.settings.t]\ntype='number'\nmaximum = 2"
-    )
+    table = load(tmp_path, "[providers.x]\ntimeout = 5\n[providers.x.settings.t]\ntype='number'\nmaximum = 2")
 
     assert table.providers["x"].timeout == 5
     assert table.providers["x"].settings["t"].maximum == 2
@@ -302,7 +300,7 @@ def test_unknown_keys_are_warned_about_with_their_path(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        config = loaded(
+        config = load(
             tmp_path,
             """
             defualt_provider = "x"
@@ -337,25 +335,25 @@ def test_unknown_keys_are_warned_about_with_their_path(
 @pytest.mark.requirement("7:parameters")
 @pytest.mark.parametrize("name", ["input", "instructions", "messages", "model", "stream"])
 def test_a_member_of_the_body_that_each_chat_sets_is_a_fault(tmp_path: Path, name: str) -> None:
-    (fault,) = loaded(tmp_path, f"[providers.x.parameters]\na = 1\n{name} = []").faults["x"]
+    (fault,) = load(tmp_path, f"[providers.x.parameters]\na = 1\n{name} = []").faults["x"]
     assert str(fault).removeprefix(f"{tmp_path / 'config.toml'}:") == (
         f"3: providers.x.parameters.{name}: cannot be set, because each chat sets it"
     )
     row = f'[providers.x.settings.{name}]\ntype = "list"'
-    (fault,) = loaded(tmp_path, row).faults["x"]
+    (fault,) = load(tmp_path, row).faults["x"]
     assert fault.message == f"{name} cannot be a setting, because each chat sets it"
 
 
 @pytest.mark.requirement("7:parameters-joined")
 @pytest.mark.parametrize("name", ["include", "tools"])
 def test_a_list_that_is_joined_must_be_an_array(tmp_path: Path, name: str) -> None:
-    (fault,) = loaded(tmp_path, f"[providers.x.parameters]\n{name} = {{}}").faults["x"]
+    (fault,) = load(tmp_path, f"[providers.x.parameters]\n{name} = {{}}").faults["x"]
     assert fault.message == f"{name} must be an array"
-    (fault,) = loaded(tmp_path, f'[providers.x.settings.{name}]\ntype = "map"').faults["x"]
+    (fault,) = load(tmp_path, f'[providers.x.settings.{name}]\ntype = "map"').faults["x"]
     assert fault.message == f"{name} must be of the type list"
 
 
-def test_a_provider_shows_no_key_and_no_header_in_its_repr(tmp_path: Path) -> None:
+def test_the_repr_of_a_provider_does_not_show_keys_or_headers(tmp_path: Path) -> None:
     text = f'[providers.x]\napi_key = "{CANARY}"\n[providers.x.headers]\nX-Key = "{CANARY}"'
 
-    assert "canary" not in repr(loaded(tmp_path, text))
+    assert "canary" not in repr(load(tmp_path, text))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ConfigError, RequestError
-from jumpseat.config import Config, Prompt, load_config, prompt_named
+from jumpseat.config import Config, Prompt, find_prompt, load_config
 from jumpseat.system.environment import environment_of_process
 
 pytestmark = pytest.mark.requirement("7:prompts")
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.requirement("7:prompts")
 REVIEW = '[prompts.review]\ntext = "Review: {{input}}"\n'
 
 
-def loaded(home: Path, text: str, overlay: Any = None) -> Config:
+def load(home: Path, text: str, overlay: Any = None) -> Config:
     (home / "config.toml").write_text(text, "utf-8")
     return load_config(None, overlay, environment=environment_of_process())
 
@@ -37,7 +37,7 @@ def loaded(home: Path, text: str, overlay: Any = None) -> Config:
     ],
 )
 def test_the_input_goes_into_its_places_or_after_the_text(text: str, given: str, expected: str) -> None:
-    assert Prompt(text=text).filled(given) == expected
+    assert Prompt(text=text).fill(given) == expected
 
 
 @pytest.mark.requirement("5:prompts")
@@ -45,13 +45,13 @@ def test_an_unknown_prompt_is_reported_with_the_nearest_name() -> None:
     prompts = {"review": Prompt(text="x"), "commit": Prompt(text="y")}
 
     with pytest.raises(RequestError) as caught:
-        prompt_named(prompts, "reviw")
+        find_prompt(prompts, "reviw")
     assert caught.value.message == (
         "There is no prompt named 'reviw'; did you mean review? There are: commit, review."
     )
     assert caught.value.hint == "Add a table [prompts.reviw] to the configuration file."
     with pytest.raises(RequestError, match=r"^There is no prompt named 'x'\.$"):
-        prompt_named({}, "x")
+        find_prompt({}, "x")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_unknown_prompt_is_reported_with_the_nearest_name() -> None:
         ),
         (
             "[prompts.'a b']\ntext = 'x'\n",
-            ":1: prompts.a b: is not a valid name of a prompt; it must have 1 to 100 letters, digits, dots, "
+            ":1: prompts.a b: is not a valid prompt name; it must have 1 to 100 letters, digits, dots, "
             "underscores or hyphens",
         ),
         ("[prompts]\na = 'x'\n", ":2: prompts.a: must be a table"),
@@ -76,7 +76,7 @@ def test_an_unknown_prompt_is_reported_with_the_nearest_name() -> None:
 def test_a_wrong_prompt_is_a_fault_with_its_line_and_the_others_work(
     home: Path, table: str, fault: str
 ) -> None:
-    config = loaded(home, f"{table}{'' if '[prompts]' in table else REVIEW}")
+    config = load(home, f"{table}{'' if '[prompts]' in table else REVIEW}")
     ((found,),) = config.faults_of_prompts.values()
     assert str(found) == f"{home / 'config.toml'}{fault}"
     assert list(config.prompts) == ([] if "[prompts]" in table else ["review"])
@@ -85,14 +85,14 @@ def test_a_wrong_prompt_is_a_fault_with_its_line_and_the_others_work(
 
 def test_prompts_that_are_not_a_table_are_a_fault_of_the_file(home: Path) -> None:
     with pytest.raises(ConfigError, match=r":1: prompts: must be a table\.$"):
-        loaded(home, "prompts = 3\n")
+        load(home, "prompts = 3\n")
 
 
 def test_an_overlay_cannot_define_a_wrong_prompt_again(home: Path) -> None:
     wrong = "[prompts.a]\ntext = 3\n[providers.b]\nkind = 3\n"
     with pytest.raises(ConfigError, match=r"prompts\.a is already defined"):
-        loaded(home, wrong, {"prompts": {"a": {"text": "x"}}})
-    config = loaded(home, wrong, {"prompts": {"c": {"text": "x"}}})
+        load(home, wrong, {"prompts": {"a": {"text": "x"}}})
+    config = load(home, wrong, {"prompts": {"c": {"text": "x"}}})
     assert (list(config.prompts), list(config.faults_of_prompts)) == (["c"], ["a"])
     assert list(config.faults) == ["b"]
 
@@ -101,13 +101,13 @@ def test_an_unknown_key_is_reported_with_the_nearest_one(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        loaded(home, "[prompts.a]\ntext = 'x'\nsytem = 'y'\n")
+        load(home, "[prompts.a]\ntext = 'x'\nsytem = 'y'\n")
 
     assert ":3: prompts.a.sytem: unknown key, which is ignored; did you mean system?" in caplog.text
 
 
 def test_prompts_of_an_overlay_cannot_name_sources(home: Path) -> None:
-    config = loaded(home, REVIEW, {"prompts": {"shell": {"text": "env: what is ${HOME}?", "model": None}}})
+    config = load(home, REVIEW, {"prompts": {"shell": {"text": "env: what is ${HOME}?", "model": None}}})
 
     assert list(config.prompts) == ["review", "shell"]
     assert config.prompts["shell"].text == "env: what is ${HOME}?"
@@ -124,7 +124,7 @@ def test_prompts_of_an_overlay_cannot_name_sources(home: Path) -> None:
         ({"x": {"text": 3}}, "prompts.x.text: must be a string."),
     ],
 )
-def test_an_overlay_replaces_no_prompt(home: Path, prompts: Any, fault: str) -> None:
+def test_an_overlay_does_not_replace_prompts(home: Path, prompts: Any, fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        loaded(home, REVIEW, {"prompts": prompts})
+        load(home, REVIEW, {"prompts": prompts})
     assert caught.value.message.endswith(fault)

@@ -14,7 +14,7 @@ from jumpseat.config import Config, load_config
 pytestmark = pytest.mark.requirement("7:roles")
 
 
-def loaded(tmp_path: Path, roles: str) -> Config:
+def load(tmp_path: Path, roles: str) -> Config:
     file = tmp_path / "config.toml"
     file.write_text(f'[providers.x]\nkind = "openai"\nroles = {roles}\n', "utf-8")
     return load_config(file, None)
@@ -41,7 +41,7 @@ def loaded(tmp_path: Path, roles: str) -> Config:
 def test_headings_and_requests_each_have_their_names(
     tmp_path: Path, roles: str, headings: dict[str, str], sent: dict[str, str]
 ) -> None:
-    table = loaded(tmp_path, roles).providers["x"].roles
+    table = load(tmp_path, roles).providers["x"].roles
 
     assert table.names == headings
     assert table.wire_names == sent
@@ -60,9 +60,9 @@ def test_a_heading_that_is_sent_too_is_warned_about(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, roles: str, keys: list[str]
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        loaded(tmp_path, roles)
+        load(tmp_path, roles)
 
-    warned = [record.getMessage().partition(": one lower-case word")[0] for record in caplog.records]
+    warned = [record.getMessage().partition(": the name is one")[0] for record in caplog.records]
     assert warned == [f"{tmp_path / 'config.toml'}:3: providers.x.roles.{key}" for key in keys]
 
 
@@ -82,8 +82,8 @@ def test_a_heading_of_a_clients_provider_is_warned_about_under_the_clients_name(
 
 @pytest.mark.parametrize("role", ["system", "tool", "wire.system", "wire.user"])
 @pytest.mark.parametrize("name", ["", "two words", "böse"])
-def test_a_name_that_no_request_can_have_is_a_fault(tmp_path: Path, role: str, name: str) -> None:
-    config = loaded(tmp_path, f"{{ {role} = {json.dumps(name, ensure_ascii=False)} }}")
+def test_a_name_that_is_not_valid_in_a_request_is_a_fault(tmp_path: Path, role: str, name: str) -> None:
+    config = load(tmp_path, f"{{ {role} = {json.dumps(name, ensure_ascii=False)} }}")
 
     (fault,) = config.faults["x"]
     assert fault.key == f"providers.x.roles.{role}"

@@ -79,12 +79,12 @@ class Heard(logging.Handler):
 
 async def read(file: Path) -> dict[str, Any]:
     saved = SavedSettings(file)
-    await saved.loaded()
+    await saved.load()
     return saved.values
 
 
 @pytest.mark.requirement("5:settings")
-async def test_saved_settings_are_there_for_the_next_daemon(file: Path) -> None:
+async def test_the_next_daemon_reads_the_saved_settings(file: Path) -> None:
     values = {
         "default_provider": "groq",
         "default_model": "groq:x",
@@ -238,11 +238,11 @@ async def test_a_file_of_a_newer_version_is_read_and_not_written(file: Path) -> 
 async def test_values_of_a_wrong_type_count_as_absent_and_can_be_replaced(file: Path) -> None:
     lay(file, {"max_tokens": "many", "default_provider": 1, "default_model": [], "providers": {"groq": 3}})
     saved = SavedSettings(file)
-    await saved.loaded()
+    await saved.load()
 
     assert saved.values == {"providers": {}}
     assert (saved.max_tokens, saved.default_provider, saved.default_model(SCHEMAS)) == (None, None, None)
-    assert saved.of_provider("groq") == {}
+    assert saved.values_of_provider("groq") == {}
     patch = {"max_tokens": 7, "providers": {"groq": {"temperature": 1}}}
     assert await saved.save(patch, SCHEMAS) == patch
 
@@ -254,19 +254,19 @@ async def test_settings_that_are_not_an_object_are_not_overwritten(file: Path) -
     saved = SavedSettings(file)
     with pytest.raises(ConfigError, match="not an object"):
         await saved.save({"max_tokens": 1}, SCHEMAS)
-    await saved.choose("groq", SCHEMAS)
+    await saved.save_daemon_choice("groq", SCHEMAS)
     assert on_disk(file) == ["mine"]
 
 
 @pytest.mark.requirement("5:settings-broken-file")
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"settings": NaN}x', "\0" * 100])
-async def test_a_broken_file_is_set_aside_reported_and_replaced(
+async def test_a_broken_file_is_renamed_logged_and_replaced(
     file: Path, body: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
     put(file, body)
     saved = SavedSettings(file)
-    await saved.loaded()
+    await saved.load()
 
     assert saved.values == {"providers": {}}
     (aside,) = file.parent.glob(f"{FILE_NAME}.broken-*")
@@ -281,7 +281,7 @@ async def test_an_unreadable_file_is_logged_at_first_and_an_error_on_request(
 ) -> None:
     make_unreadable(file)
     saved = SavedSettings(file)
-    await saved.loaded()
+    await saved.load()
 
     assert saved.values == {"providers": {}}
     assert "cannot be read" in caplog.text
@@ -290,12 +290,12 @@ async def test_an_unreadable_file_is_logged_at_first_and_an_error_on_request(
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_a_listener_is_called_once_for_every_change_and_for_nothing_else(file: Path) -> None:
+async def test_a_listener_is_called_once_for_every_change(file: Path) -> None:
     saved = SavedSettings(file)
     notified: list[Mapping[str, Any]] = []
     saved.on_change(lambda: notified.append(saved.values))
 
-    await saved.loaded()
+    await saved.load()
     await saved.save({}, SCHEMAS)
     await saved.save({"max_tokens": None}, SCHEMAS)
     assert notified == []
@@ -324,25 +324,25 @@ async def test_the_first_save_of_a_daemon_is_compared_with_the_file(file: Path) 
 
 @pytest.mark.requirement("5:settings-did-change")
 async def test_the_watch_reports_other_processes_and_survives_an_unreadable_file(file: Path) -> None:
-    heard = Heard("was not read")
+    heard = Heard("cannot be read")
     saved = SavedSettings(file)
     notified: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     saved.on_change(lambda: notified.put_nowait(saved.values))
     watching = asyncio.create_task(saved.watch(tick=lambda: asyncio.sleep(0)))
 
-    async def next_values() -> dict[str, Any]:
+    async def wait_for_values() -> dict[str, Any]:
         return await asyncio.wait_for(notified.get(), 10)
 
-    await saved.loaded()
+    await saved.load()
     lay(file, {"max_tokens": 1})
-    assert (await next_values())["max_tokens"] == 1
+    assert (await wait_for_values())["max_tokens"] == 1
     take_away(file)
-    assert await next_values() == {"providers": {}}
+    assert await wait_for_values() == {"providers": {}}
     make_unreadable(file)
     await asyncio.wait_for(heard.said.wait(), 10)
     take_away(file)
     lay(file, {"max_tokens": 2})
-    assert (await next_values())["max_tokens"] == 2
+    assert (await wait_for_values())["max_tokens"] == 2
 
     watching.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -377,7 +377,7 @@ async def test_a_model_saved_again_without_its_provider_keeps_its_provider(file:
 
 async def test_without_a_file_settings_are_kept_in_memory() -> None:
     saved = SavedSettings()
-    await saved.loaded()
+    await saved.load()
     await saved.refresh()
     await saved.watch()
 
@@ -391,4 +391,4 @@ async def test_returned_values_are_copies(file: Path) -> None:
         "b"
     )
 
-    assert saved.of_provider("groq") == {"stop": ["a"]}
+    assert saved.values_of_provider("groq") == {"stop": ["a"]}

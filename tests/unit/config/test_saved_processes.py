@@ -52,7 +52,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 @pytest.mark.requirement("5:settings-two-processes")
-async def test_concurrent_saves_of_daemons_lose_nothing(tmp_path: Path) -> None:
+async def test_concurrent_saves_of_daemons_are_all_kept(tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     names = [f"p{number}" for number in range(PROCESSES)]
     running = [
@@ -72,15 +72,17 @@ async def test_concurrent_saves_of_daemons_lose_nothing(tmp_path: Path) -> None:
         for each in running:
             assert each.stdout is not None
             assert await each.stdout.readline() == b"ready\n"
-        assert [code for code in await asyncio.gather(*(_go(each) for each in running)) if code] == []
+        assert [
+            code for code in await asyncio.gather(*(_wait_for_exit(each) for each in running)) if code
+        ] == []
 
     expected = {f"key{number}": number for number in range(SAVES)}
     saved = SavedSettings(file)
-    await saved.loaded()
+    await saved.load()
     assert saved.values == {"providers": dict.fromkeys(names, expected)}
 
 
-async def _go(process: asyncio.subprocess.Process) -> int | None:
+async def _wait_for_exit(process: asyncio.subprocess.Process) -> int | None:
     await process.communicate(b"go\n")
     return process.returncode
 
@@ -122,9 +124,9 @@ async def test_the_file_and_its_directory_are_the_users_alone(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_a_save_of_another_process_before_the_watch_began_is_reported_too(tmp_path: Path) -> None:
+async def test_a_save_of_another_process_before_the_watch_is_reported(tmp_path: Path) -> None:
     saved = SavedSettings(tmp_path / "settings.json")
-    await saved.loaded()
+    await saved.load()
     notified = asyncio.Event()
     saved.on_change(notified.set)
     await SavedSettings(tmp_path / "settings.json").save({"max_tokens": 1}, {})

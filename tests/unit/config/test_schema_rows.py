@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.config import SettingRow, chat_params, load_config, mapped
+from jumpseat.config import SettingRow, chat_params, load_config, map_to_body
 
 pytestmark = pytest.mark.requirement("5:settings-schema")
 
@@ -39,7 +39,7 @@ def faults(tmp_path: Path, *lines: str) -> list[str]:
         (['type = "enum"', 'choices = ["a"]', 'default = "b"'], "default must be one of a"),
     ],
 )
-def test_a_row_that_no_value_can_meet_is_a_fault_when_the_file_is_read(
+def test_a_row_without_possible_values_is_a_fault_when_the_file_is_read(
     tmp_path: Path, lines: list[str], rule: str
 ) -> None:
     assert faults(tmp_path, *lines) == [f"1: providers.x.settings.t: {rule}"]
@@ -76,7 +76,7 @@ def test_a_value_is_sent_where_its_row_maps_it(
 ) -> None:
     given = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
 
-    assert mapped(values, rows(**mappings)) == body
+    assert map_to_body(values, rows(**mappings)) == body
     assert values == given, "the saved value is not changed"
 
 
@@ -84,7 +84,7 @@ def test_a_row_for_a_param_of_the_chat_is_not_sent_in_the_body() -> None:
     schema = rows(max_tokens="chat", thinking="parameters")
 
     assert chat_params({"max_tokens": 5, "thinking": 1}, schema) == {"max_tokens": 5}
-    assert mapped({"max_tokens": 5, "thinking": 1}, schema) == {"thinking": 1}
+    assert map_to_body({"max_tokens": 5, "thinking": 1}, schema) == {"thinking": 1}
 
 
 def test_true_does_not_match_the_choice_1() -> None:

@@ -64,7 +64,7 @@ def test_a_setting_outside_its_limits_is_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_a_number_that_json_cannot_hold_is_refused(value: float) -> None:
+def test_a_number_that_json_does_not_support_is_refused(value: float) -> None:
     assert row("number").problem_with(value) == "must be a finite number"
     assert row("integer").problem_with(10**400) is None
 

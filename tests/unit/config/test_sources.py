@@ -40,15 +40,15 @@ async def failure(source: str, table: ProviderConfig | None = None, key: str = "
 
 
 @pytest.mark.requirement("7:env-source")
-async def test_an_environment_variable_is_that_of_the_tables_client() -> None:
+async def test_an_environment_variable_is_read_from_the_tables_client() -> None:
     for value in ("first-value", "second-value"):
-        table = ProviderConfig().within(environment_with({"TEST_KEY": value}))
+        table = ProviderConfig().set_environment(environment_with({"TEST_KEY": value}))
         assert (await Values("x", table).resolve("api_key", "env:TEST_KEY")).reveal() == value
         assert resolve("x", "api_key", "env:TEST_KEY", table).reveal() == value
 
 
 def test_a_trailing_line_end_of_a_variable_is_not_part_of_the_key() -> None:
-    table = ProviderConfig().within(environment_with({"TEST_KEY": "sk-with-a-line-end\n"}))
+    table = ProviderConfig().set_environment(environment_with({"TEST_KEY": "sk-with-a-line-end\n"}))
 
     assert resolve("p", "api_key", "env:TEST_KEY", table).reveal() == "sk-with-a-line-end"
 
@@ -65,24 +65,26 @@ async def test_a_variable_that_is_not_set_is_an_error_that_names_it(
 ) -> None:
     environment = environment_with({} if value is None else {"TEST_KEY": value})
 
-    error = await failure("env:TEST_KEY", ProviderConfig().within(environment))
+    error = await failure("env:TEST_KEY", ProviderConfig().set_environment(environment))
     assert "providers.x.api_key is env:TEST_KEY" in error.message
     assert "TEST_KEY" in (error.hint or "")
 
 
 @pytest.mark.requirement("7:bare-names")
 async def test_the_exact_name_of_a_set_variable_is_its_value() -> None:
-    values = Values("x", ProviderConfig().within(environment_with({"TEST_KEY": SECRET})))
+    values = Values("x", ProviderConfig().set_environment(environment_with({"TEST_KEY": SECRET})))
 
     assert (await values.resolve("api_key", "TEST_KEY")).reveal() == SECRET
     assert (await values.resolve("api_key", "TEST_KEY2")).reveal() == "TEST_KEY2"
     assert (await values.resolve("api_key", "test_key")).reveal() == "test_key"
-    empty = ProviderConfig().within(environment_with({"TEST_KEY": ""}))
+    empty = ProviderConfig().set_environment(environment_with({"TEST_KEY": ""}))
     assert "TEST_KEY is not set" in (await failure("TEST_KEY", empty)).message
 
 
 @pytest.mark.requirement("7:bare-names", "7:trust-sources")
-async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_overlay_cannot_read_a_variable_by_its_name(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TEST_KEY", SECRET)
     table = {
         "kind": "openai",
@@ -94,12 +96,12 @@ async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch:
     values = Values("new", config.providers["new"])
 
     assert (await values.resolve("api_key", "TEST_KEY")).reveal() == "TEST_KEY"
-    assert await values.headers() == {"x-a": "TEST_KEY"}
+    assert await values.fill_headers() == {"x-a": "TEST_KEY"}
     assert resolve("new", "api_key", "TEST_KEY", config.providers["new"]).reveal() == "TEST_KEY"
     # This is a second line of defence: even unchecked values of an overlay are neither read nor replaced.
     with pytest.raises(ConfigError, match="may not use the source env:"):
         await values.resolve("api_key", "env:TEST_KEY")
-    assert await values.filled("base_url", "http://h/${a}") == "http://h/${a}"
+    assert await values.fill("base_url", "http://h/${a}") == "http://h/${a}"
 
 
 @pytest.mark.requirement("7:trust-sources")
@@ -120,7 +122,7 @@ async def test_an_overlay_does_not_change_values_that_sources_or_templates_read(
 
     assert table.default_model == "evil"
     assert (await values.resolve("api_key", table.api_key or "")).reveal() == "own"
-    assert await values.filled_url("base_url", table.base_url or "") == "http://own.example/mine"
+    assert await values.fill_url("base_url", table.base_url or "") == "http://own.example/mine"
 
 
 @pytest.mark.requirement("7:file-source")
@@ -141,7 +143,7 @@ async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
     (tmp_path / "key").write_text(SECRET, "utf-8")
 
     for source in ("file:~/key", f"file:{tmp_path / 'key'}"):
-        values = Values("x", ProviderConfig().within(home))
+        values = Values("x", ProviderConfig().set_environment(home))
         assert (await values.resolve("api_key", source)).reveal() == SECRET
 
 

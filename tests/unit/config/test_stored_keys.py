@@ -32,7 +32,7 @@ async def test_a_key_goes_to_the_keyring_if_there_is_one_that_works(
     assert kept.kept == {}
 
 
-async def test_the_replaced_source_is_known_until_a_key_of_that_name_is_stored(home: Path) -> None:
+async def test_the_replaced_source_is_recorded_until_another_key_is_stored(home: Path) -> None:
     environment = environment_of_process()
     stored = await stored_keys.store_key(KEY, "a", environment, before="env:MINE", in_file=True)
     for _ in range(2):  # Deleting twice works: changing the configuration may have failed.

@@ -6,7 +6,15 @@ import copy
 
 import pytest
 
-from jumpseat.config.templates import Template, TemplateError, has_templates, in_url, marked, names_in, pieces
+from jumpseat.config.templates import (
+    Template,
+    TemplateError,
+    encode_for_url,
+    has_templates,
+    mark_templates,
+    names_in,
+    split_template,
+)
 
 pytestmark = pytest.mark.requirement("7:templates-in-urls")
 
@@ -25,13 +33,13 @@ pytestmark = pytest.mark.requirement("7:templates-in-urls")
     ],
 )
 def test_a_text_is_split_at_its_names(text: str, expected: list[tuple[str, str | None]]) -> None:
-    assert list(pieces(text)) == expected
+    assert list(split_template(text)) == expected
 
 
 @pytest.mark.parametrize("text", ["${", "a${b", "${}", "${a b}", "${${a}}"])
 def test_an_invalid_name_is_refused_with_the_valid_form(text: str) -> None:
     with pytest.raises(TemplateError, match=r"write \$\$\{"):
-        list(pieces(text))
+        list(split_template(text))
     assert names_in(text) == set()
 
 
@@ -49,29 +57,29 @@ def test_an_invalid_name_is_refused_with_the_valid_form(text: str) -> None:
     ],
 )
 def test_a_value_is_encoded_for_its_part_of_the_url(before: str, value: str, expected: str) -> None:
-    assert in_url(before, "name", value) == expected
+    assert encode_for_url(before, "name", value) == expected
 
 
 @pytest.mark.parametrize("value", ["evil.example/", "a?b", "a#b", "u@evil.example", "a b", "a\\b", "a%2f"])
 def test_a_value_that_would_end_the_host_is_refused(value: str) -> None:
     with pytest.raises(TemplateError, match="in its host"):
-        in_url("https://h.", "name", value)
+        encode_for_url("https://h.", "name", value)
 
 
 @pytest.mark.parametrize("before", ["", "https://", "https://h."])
 def test_a_request_never_chooses_the_host(before: str) -> None:
     with pytest.raises(TemplateError, match="which a request may not choose"):
-        in_url(before, "model", "m")
+        encode_for_url(before, "model", "m")
 
 
 @pytest.mark.parametrize("value", ["..", "../admin", "a/../b", "a/.."])
 def test_a_value_does_not_leave_its_path(value: str) -> None:
     with pytest.raises(TemplateError, match="would leave that path"):
-        in_url("https://h/models/", "model", value)
+        encode_for_url("https://h/models/", "model", value)
 
 
 def test_texts_are_marked_at_any_depth_and_in_copies() -> None:
-    value = marked({"a": ["x", {"b": "${c}"}], "n": 1})
+    value = mark_templates({"a": ["x", {"b": "${c}"}], "n": 1})
 
     assert value == {"a": ["x", {"b": "${c}"}], "n": 1}
     assert isinstance(copy.deepcopy(value)["a"][1]["b"], Template)

@@ -105,7 +105,7 @@ def test_it_may_change_three_keys_of_a_known_provider(home: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("key", ["temperature", "mcp_servers"])
-def test_it_may_set_no_row_no_default_and_no_mapping_of_a_known_provider(
+def test_it_cannot_set_rows_defaults_or_mappings_of_a_known_provider(
     home: Path, provider: str, row: dict[str, Any], key: str
 ) -> None:
     error = refusal(home, {"providers": {provider: {"settings": {key: row}}}})
@@ -144,7 +144,7 @@ def test_it_may_set_no_row_no_default_and_no_mapping_of_a_known_provider(
         "x" * 101,
     ],
 )
-def test_no_provider_may_be_added_that_looks_like_a_known_one(home: Path, name: str) -> None:
+def test_a_provider_that_looks_like_a_known_one_cannot_be_added(home: Path, name: str) -> None:
     error = refusal(home, {"providers": {name: {"kind": "openai", "base_url": "https://evil.example/v1"}}})
 
     assert "looks like the provider" in error.message or "is longer than 100 characters" in error.message
@@ -242,14 +242,14 @@ def test_every_other_key_of_a_known_provider_is_refused(
     ],
 )
 def test_sources_are_refused_everywhere(home: Path, overlay: Any, key: str, prefix: str) -> None:
-    def filled(value: Any) -> Any:
+    def fill_all(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: filled(item) for name, item in value.items()}
+            return {name: fill_all(item) for name, item in value.items()}
         if isinstance(value, list):
-            return [filled(item) for item in value]
+            return [fill_all(item) for item in value]
         return prefix + CANARY if value == "?" else value
 
-    error = refusal(home, filled(overlay))
+    error = refusal(home, fill_all(overlay))
 
     assert f"{key} " in error.message
     assert prefix in error.message

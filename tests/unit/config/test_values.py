@@ -55,7 +55,7 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Function]:
 
 
 def values(**table: Any) -> Values:
-    return Values("x", ProviderConfig(**table).within(environment_of_process()))
+    return Values("x", ProviderConfig(**table).set_environment(environment_of_process()))
 
 
 async def failure(work: Callable[[], Any]) -> str:
@@ -66,7 +66,7 @@ async def failure(work: Callable[[], Any]) -> str:
 
 
 @pytest.mark.requirement("7:resolved-once")
-async def test_fifty_concurrent_callers_share_one_read_and_later_ones_need_none(function: Function) -> None:
+async def test_concurrent_callers_share_one_read_and_later_ones_use_the_cache(function: Function) -> None:
     function.may_end.clear()
     of_x = values()
     asked = [asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(50)]
@@ -87,7 +87,7 @@ async def test_nothing_is_read_before_it_is_needed(function: Function) -> None:
 
 
 @pytest.mark.requirement("7:resolved-once")
-async def test_a_failure_is_not_remembered(function: Function) -> None:
+async def test_a_failure_is_not_cached(function: Function) -> None:
     of_x = values()
     function.value = "fail"
     assert "raised OSError" in await failure(lambda: of_x.resolve("api_key", SOURCE))
@@ -126,7 +126,7 @@ async def test_after_the_last_caller_is_cancelled_it_is_read_again(function: Fun
     assert function.calls == 2
 
 
-def test_a_remembered_value_outlives_an_event_loop(function: Function) -> None:
+def test_a_cached_value_outlives_an_event_loop(function: Function) -> None:
     of_x = values()
     for _ in range(2):
         assert asyncio.run(of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
@@ -134,18 +134,18 @@ def test_a_remembered_value_outlives_an_event_loop(function: Function) -> None:
 
 
 @pytest.mark.requirement("7:expired-credential")
-async def test_a_refused_value_is_read_again_once_for_all_refused_requests(function: Function) -> None:
+async def test_a_rejected_value_is_read_again_once_for_all_rejected_requests(function: Function) -> None:
     of_x = values()
     await of_x.resolve("api_key", SOURCE)
-    since = of_x.readings
-    assert not await of_x.renewed(since)
+    since = of_x.read_count
+    assert not await of_x.refresh_rejected(since)
     assert function.calls == 2
     function.value = "value-2"
 
-    since = of_x.readings
-    assert await asyncio.gather(*(of_x.renewed(since) for _ in range(50))) == [True] * 50
+    since = of_x.read_count
+    assert await asyncio.gather(*(of_x.refresh_rejected(since) for _ in range(50))) == [True] * 50
     assert function.calls == 3
-    assert await of_x.renewed(since)  # This rejection is older than the last read.
+    assert await of_x.refresh_rejected(since)  # This rejection is older than the last read.
     assert function.calls == 3
     assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
 
@@ -156,8 +156,8 @@ async def test_replaced_values_are_forgotten_and_the_latest_is_redacted(function
     of_x = values(headers={"authorization": "Bearer ${token}"}, env={"token": SOURCE})
     for number in range(2 * RECENT):
         function.value = f"value-of-the-source-{number}"
-        await of_x.renewed(of_x.readings)
-        await of_x.headers("m")
+        await of_x.refresh_rejected(of_x.read_count)
+        await of_x.fill_headers("m")
     first, latest = "value-of-the-source-0", function.value
     for number in range(RECENT):
         register_secret(f"value-of-others-{number}", short_lived=True)
@@ -166,17 +166,17 @@ async def test_replaced_values_are_forgotten_and_the_latest_is_redacted(function
 
 
 @pytest.mark.requirement("7:expired-credential")
-async def test_a_source_that_fails_after_a_refusal_renews_nothing(function: Function) -> None:
+async def test_a_source_that_fails_after_a_rejection_keeps_its_value(function: Function) -> None:
     of_x = values()
     await of_x.resolve("api_key", SOURCE)
     function.value = "fail"
 
-    assert not await of_x.renewed(of_x.readings)
+    assert not await of_x.refresh_rejected(of_x.read_count)
     assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
 
 
 @pytest.mark.requirement("7:templates")
-async def test_names_are_those_of_env_then_of_the_table_then_the_model(
+async def test_a_name_is_looked_up_in_env_then_the_table_then_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "key").write_text(KEY, "utf-8")
@@ -200,18 +200,18 @@ async def test_names_are_those_of_env_then_of_the_table_then_the_model(
         ("${own_key}", "own-value"),
         ("${path}", "openai"),
     ]:
-        assert await of_x.filled("headers.a", text, "m") == expected
+        assert await of_x.fill("headers.a", text, "m") == expected
     assert redact(KEY) == "***"
 
 
 @pytest.mark.requirement("7:templates", "7:bare-names")
-async def test_a_name_in_a_text_reads_a_variable_only_where_its_key_holds_a_credential() -> None:
+async def test_a_name_reads_a_variable_only_if_its_key_is_for_a_credential() -> None:
     names = ("TEST_KEY", "TEST_NAME", "TEST_OWN")
     environment = environment_with({name: f"value-of-{name}-4711" for name in names})
     table = ProviderConfig(api_key="TEST_KEY", own_token="TEST_KEY", name="TEST_NAME", own_key="TEST_OWN")
-    of_x = Values("x", table.within(environment), source_keys=("own_token",))
+    of_x = Values("x", table.set_environment(environment), source_keys=("own_token",))
 
-    filled = await of_x.filled("headers.a", "${api_key} ${own_token} ${name} ${own_key}")
+    filled = await of_x.fill("headers.a", "${api_key} ${own_token} ${name} ${own_key}")
     assert filled == "value-of-TEST_KEY-4711 value-of-TEST_KEY-4711 TEST_NAME TEST_OWN"
     assert redact("value-of-TEST_KEY-4711") == "***"
 
@@ -221,7 +221,7 @@ async def test_names_inside_a_value_are_not_replaced(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TEST_TEXT", "${api_key}")
     of_x = values(api_key="secret-of-this-table", env={"a": "env:TEST_TEXT"})
 
-    assert await of_x.filled("query.a", "${a} ${model}", "${api_key}") == "${api_key} ${api_key}"
+    assert await of_x.fill("query.a", "${a} ${model}", "${api_key}") == "${api_key} ${api_key}"
 
 
 @pytest.mark.requirement("7:templates")
@@ -239,7 +239,7 @@ async def test_names_inside_a_value_are_not_replaced(monkeypatch: pytest.MonkeyP
 async def test_a_name_without_a_value_is_an_error_with_provider_key_and_name(
     table: dict[str, Any], key: str, name: str
 ) -> None:
-    message = await failure(lambda: values(**table).headers("m"))
+    message = await failure(lambda: values(**table).fill_headers("m"))
 
     assert f"providers.x.{key} " in message
     assert name in message
@@ -249,10 +249,10 @@ async def test_a_name_without_a_value_is_an_error_with_provider_key_and_name(
 async def test_a_value_that_needs_a_model_is_left_out_without_one() -> None:
     of_x = values(headers={"A": "${model}", "B": "b"}, query={"m": "${model}", "v": 1, "on": True})
 
-    assert await of_x.headers() == {"b": "b"}
-    assert await of_x.headers("m") == {"a": "m", "b": "b"}
-    assert await of_x.query() == {"v": "1", "on": "true"}
-    assert await of_x.query("m") == {"m": "m", "v": "1", "on": "true"}
+    assert await of_x.fill_headers() == {"b": "b"}
+    assert await of_x.fill_headers("m") == {"a": "m", "b": "b"}
+    assert await of_x.fill_query() == {"v": "1", "on": "true"}
+    assert await of_x.fill_query("m") == {"m": "m", "v": "1", "on": "true"}
 
 
 @pytest.mark.requirement("7:templates")
@@ -264,7 +264,7 @@ async def test_only_the_tables_own_parameters_are_replaced_in_a_body() -> None:
         "options": of_x._table.parameters["deep"],
     }
 
-    assert await of_x.body(body, "m") == {
+    assert await of_x.fill_body(body, "m") == {
         "messages": [{"content": "${team}"}],
         "user": "m",
         "options": [{"a": "xt"}],
@@ -279,13 +279,13 @@ async def test_an_address_that_becomes_invalid_is_not_repeated_in_the_error(
     monkeypatch.setenv("TEST_ADDRESS", address)
     of_x = values(env={"a": "env:TEST_ADDRESS"})
 
-    message = await failure(lambda: of_x.filled_url("base_url", "${a}"))
+    message = await failure(lambda: of_x.fill_url("base_url", "${a}"))
     assert "providers.x.base_url is not an http or https address" in message
     assert address not in message
 
 
 @pytest.mark.requirement("6:no-secrets-in-reprs")
-def test_a_table_shows_no_value_that_may_be_secret() -> None:
+def test_values_of_a_table_that_may_be_secret_are_masked() -> None:
     canary = "canary-of-the-table"
     table = ProviderConfig(
         kind="openai",
@@ -320,7 +320,7 @@ CREDENTIALS = {
 
 @pytest.mark.requirement("10:secrets")
 async def test_every_credential_of_a_table_is_read_for_its_client_alone(function: Function) -> None:
-    table = ProviderConfig(**CREDENTIALS).within(environment_with())
+    table = ProviderConfig(**CREDENTIALS).set_environment(environment_with())
     await Values("x", table).read_credentials()
     kept = table.origin.environment.secrets.redact(str(CREDENTIALS))
 
@@ -331,11 +331,13 @@ async def test_every_credential_of_a_table_is_read_for_its_client_alone(function
 
 
 @pytest.mark.requirement("10:secrets")
-async def test_a_costly_source_is_not_read_for_another_provider_but_known_values_count(
+async def test_a_costly_source_is_not_read_for_another_provider_unless_cached(
     function: Function,
 ) -> None:
     function.value = "tk-of-the-function"
-    table = ProviderConfig(api_key=SOURCE, headers={"X-Key": "${api_key}"}).within(environment_with())
+    table = ProviderConfig(api_key=SOURCE, headers={"X-Key": "${api_key}"}).set_environment(
+        environment_with()
+    )
     cautious = Values("x", table, may_be_costly=False)
     await cautious.read_credentials()
     assert function.calls == 0

@@ -17,7 +17,9 @@ PASSWORD = "canary-of-the-proxy"
 
 
 def client_of(network: Network, **table: Any) -> HttpClient:
-    return HttpClient("acme", ProviderConfig(**network.table(**table)).within(environment_of_process()))
+    return HttpClient(
+        "acme", ProviderConfig(**network.table(**table)).set_environment(environment_of_process())
+    )
 
 
 async def ask(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0) -> Any:

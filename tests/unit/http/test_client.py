@@ -71,7 +71,7 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
 
 async def test_plain_http_needs_no_certificates_and_shares_one_pool():
     environment = environment_with({"SSL_CERT_FILE": "/nowhere/missing.pem"})
-    shared = HttpClient("acme", ProviderConfig().within(environment))
+    shared = HttpClient("acme", ProviderConfig().set_environment(environment))
     ways = [await shared.find_destination(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
 
     assert ways[0].pool.connections is ways[1].pool.connections
@@ -84,7 +84,7 @@ async def test_plain_http_needs_no_certificates_and_shares_one_pool():
 @pytest.mark.parametrize("proxy", ["http_proxy", "all_proxy"])
 async def test_loopback_is_reached_directly_despite_a_proxy(proxy):
     environment = environment_with({proxy: "http://127.0.0.1:9"})
-    http = HttpClient("acme", ProviderConfig().within(environment))
+    http = HttpClient("acme", ProviderConfig().set_environment(environment))
     async with FakeUpstream() as upstream:
         upstream.script(Reply.json({"ok": True}))
         assert await get_json(http, HttpCall("GET", upstream.origin), provider="acme") == {"ok": True}
@@ -106,7 +106,7 @@ async def test_a_redirect_is_not_followed():
 
 @pytest.mark.requirement("7:proxy-environment")
 async def test_a_proxy_that_cannot_be_used_is_a_readable_error():
-    table = ProviderConfig().within(environment_with({"https_proxy": "gopher://127.0.0.1:9"}))
+    table = ProviderConfig().set_environment(environment_with({"https_proxy": "gopher://127.0.0.1:9"}))
     with pytest.raises(ConfigError, match="https_proxy is neither an http:// nor an https:// address"):
         await HttpClient("acme", table).find_destination("https://example.com/")
 

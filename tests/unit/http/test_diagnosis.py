@@ -86,7 +86,7 @@ async def test_a_certificate_that_is_not_trusted_names_the_key_that_fixes_it(aut
 
 async def test_an_unusable_proxy_is_the_only_failure() -> None:
     environment = environment_with({"HTTPS_PROXY": "socks5://canary:1080"})
-    client = HttpClient("acme", ProviderConfig().within(environment))
+    client = HttpClient("acme", ProviderConfig().set_environment(environment))
     found = await run_checks(client, "https://provider.test/")
 
     assert {name: check.ok for name, check in found.items()} == {"proxy": False}

@@ -50,7 +50,7 @@ async def test_a_proxy_of_the_environment_without_a_scheme_leads_to_the_provider
 async def test_proxy_none_overrides_the_environment(monkeypatch, authority, said):
     async with running_network(authority) as network:
         monkeypatch.setenv("HTTPS_PROXY", network.proxy.url)
-        client = HttpClient("acme", ProviderConfig(proxy=said).within(environment_of_process()))
+        client = HttpClient("acme", ProviderConfig(proxy=said).set_environment(environment_of_process()))
 
         error = await fetch_failure(client)
 

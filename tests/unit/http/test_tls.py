@@ -78,7 +78,7 @@ def test_a_relative_path_is_refused_because_a_workspace_would_choose_the_file(
 
 async def test_a_tilde_is_the_users_home(authority):
     environment = environment_with(dict.fromkeys(("HOME", "USERPROFILE"), str(authority.file.parent)))
-    table = ProviderConfig(ca_file="~/ca.pem").within(environment)
+    table = ProviderConfig(ca_file="~/ca.pem").set_environment(environment)
 
     options = (await read_options("acme", table)).tls
     names = [part for each in make_context(options, "acme").get_ca_certs() for part in each["subject"]]

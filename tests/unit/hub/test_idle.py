@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.config.daemon import idle_minutes
-from jumpseat.config.overlay import OverlayError, overlaid
+from jumpseat.config.overlay import OverlayError, merge_overlay
 from jumpseat.hub import idle as module
 from jumpseat.hub.idle import IdleTimer
 
@@ -109,4 +109,4 @@ def test_the_idle_time_is_that_of_the_file_or_the_default(tmp_path: Path, text: 
 
 def test_a_client_cannot_set_the_idle_time() -> None:
     with pytest.raises(OverlayError, match="daemon may not be set by a client"):
-        overlaid({}, {"daemon": {"idle_minutes": 0}}, ())
+        merge_overlay({}, {"daemon": {"idle_minutes": 0}}, ())

@@ -66,7 +66,7 @@ async def test_a_relative_program_is_next_to_the_configuration(tmp_path: Path) -
     [
         ("", "there is no command"),
         ("'open", "cannot be split"),
-        ("no-such-program-4711 a", "not found on the PATH"),
+        ("no-such-program-4711 a", "not on the PATH"),
         ("./no-such-program", "cannot be run"),
         (python(f"print('{SECRET}'); raise SystemExit(3)"), "ended with status 3"),
         (python("print('x' * 70000)"), "more than 64 KiB"),
@@ -99,7 +99,9 @@ async def test_the_output_of_a_failing_command_is_neither_logged_nor_reported(
     caplog.set_level(logging.DEBUG)
     line = python(f"import sys; print('no entry for {SECRET}', file=sys.{stream}); sys.exit(3)")
     with pytest.raises(ConfigError, match=r"cmd:.* …, but the command ended with status 3") as caught:
-        await Values("x", ProviderConfig().within(environment_of_process())).resolve("api_key", f"cmd:{line}")
+        await Values("x", ProviderConfig().set_environment(environment_of_process())).resolve(
+            "api_key", f"cmd:{line}"
+        )
 
     assert "no entry for" not in caplog.text + caught.value.message + str(caught.value.hint)
 
@@ -113,7 +115,7 @@ async def test_the_environment_of_a_child_has_no_known_key() -> None:
         "MINE": f" {SECRET}\n",
     }
     own, other = environment_with(given), environment_with(given)
-    table = ProviderConfig().within(own)
+    table = ProviderConfig().set_environment(own)
     resolve("p", "api_key", SECRET, table)
 
     assert set(command_environment(own)) == {"PATH", "VAULT_TOKEN"}
@@ -122,7 +124,7 @@ async def test_the_environment_of_a_child_has_no_known_key() -> None:
 
 def test_a_dummy_key_does_not_withhold_variables() -> None:
     environment = environment_with({"USER": "ollama"})
-    resolve("p", "api_key", "ollama", ProviderConfig().within(environment))
+    resolve("p", "api_key", "ollama", ProviderConfig().set_environment(environment))
 
     assert set(command_environment(environment)) == {"USER"}
 

@@ -71,7 +71,7 @@ async def test_saved_settings_that_are_a_pipe_are_ignored_and_unchanged(
     path = tmp_path / "settings.json"
     os.mkfifo(path)
     saved = SavedSettings(path)
-    await saved.loaded()
+    await saved.load()
 
     assert saved.values == {"providers": {}}
     assert "it is not a regular file" in caplog.text

@@ -241,7 +241,7 @@ class ReadsItsKey(OpenAIAdapter):
 
     def __init__(self, *args):
         super().__init__(*args)
-        self._values.at_once("api_key", self._config.api_key)
+        self._values.resolve_now("api_key", self._config.api_key)
 
 
 class AskingAccount(Account):

@@ -146,10 +146,10 @@ class EndpointAdapter(Adapter):
             "POST",
             self._requests.with_query(resolved.url or self._address_of_chat(request, resolved), resolved),
             {**prepared.headers, **headers},
-            await self._values.body(prepared.body, request.model),
+            await self._values.fill_body(prepared.body, request.model),
             self._config.timeout or self.default_timeout,
         )
-        since = self._values.readings
+        since = self._values.read_count
         for warning in prepared.warnings:
             yield warning
         answer = stream_events(
@@ -213,7 +213,7 @@ class EndpointAdapter(Adapter):
         """
         key, url = ("url", self._config.url) if self._config.url else ("base_url", self._base_url)
         model = self._config.default_model or next(iter(self._config.model_names), "model")
-        return await check_hosts(self._http, [await self._values.filled_url(key, url, model)], self._provider)
+        return await check_hosts(self._http, [await self._values.fill_url(key, url, model)], self._provider)
 
     async def aclose(self) -> None:
         """Release the resources shared with other sessions; an override must call this too."""
@@ -267,7 +267,7 @@ class EndpointAdapter(Adapter):
         """Explain a failed request; raise `Replan` if its credential, read before `since`, has changed."""
         self._explain(error, model)
         is_refused = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
-        if is_refused and await self._values.renewed(since):
+        if is_refused and await self._values.refresh_rejected(since):
             raise Replan("expired_credential", error) from error
 
     def _explain(self, error: ChatError, model: str | None = None) -> None:
@@ -296,7 +296,7 @@ class EndpointAdapter(Adapter):
 
         async def attempt() -> T:
             call = await self._requests.call(method, path, body)
-            since = self._values.readings
+            since = self._values.read_count
             try:
                 return await ask(self._http, call, provider=self._provider)
             except ChatError as error:
@@ -344,4 +344,4 @@ class EndpointAdapter(Adapter):
         """
         if not self._has_list:
             return -1
-        return await self._fetch(ask_for_count, "POST", path, await self._values.body(body, model))
+        return await self._fetch(ask_for_count, "POST", path, await self._values.fill_body(body, model))

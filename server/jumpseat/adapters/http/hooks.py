@@ -277,7 +277,7 @@ class HttpAdapter(EndpointAdapter):
 
     async def _find_address(self) -> None:
         if self._base_url:
-            self._address = await self._values.filled_url("base_url", self._base_url)
+            self._address = await self._values.fill_url("base_url", self._base_url)
 
     def _prepare_without_messages(self, request: ChatRequest) -> Prepared:
         # Only `form_messages` encodes the conversation, which may be long.

@@ -81,14 +81,14 @@ class EndpointRequests:
         if resolved is None:
             values, config = self.values, self._config
             key = None if config.api_key is None else await values.resolve("api_key", config.api_key)
-            headers = await values.headers(model)
-            base = await values.filled_url("base_url", self._base_url, model) if self._base_url else ""
+            headers = await values.fill_headers(model)
+            base = await values.fill_url("base_url", self._base_url, model) if self._base_url else ""
             url = None
             if config.url is not None and model is not None:
-                url = await values.filled_url("url", config.url, model)
+                url = await values.fill_url("url", config.url, model)
             # If the table has `${api_key}`, the key is sent only there.
             key = None if self._places_key else key
-            resolved = ResolvedTable(key, headers, await values.query(model), base, url)
+            resolved = ResolvedTable(key, headers, await values.fill_query(model), base, url)
             # Other values are resolved for each request, because they may change while the daemon runs.
             if self._is_constant and len(self._remembered) < MOST_MODELS:
                 self._remembered[model] = resolved

@@ -30,10 +30,10 @@ __all__ = [
     "SOURCES",
     "SourceError",
     "ValueSource",
-    "failed",
     "fault_of_source",
+    "mask_source",
     "read_source",
-    "shown_source",
+    "source_error",
     "source_of",
     "source_prefix",
 ]
@@ -64,16 +64,16 @@ def fault_of_source(value: str, table: ProviderConfig) -> str | None:
     return None if argument else f"has nothing after {source.prefix}"
 
 
-def shown_source(value: str) -> str:
+def mask_source(value: str) -> str:
     """Return a value that refers to a source, without any part that may be a secret."""
     source = source_of(value)
-    return value if source is None else source.prefix + source.shown(value.removeprefix(source.prefix))
+    return value if source is None else source.prefix + source.mask(value.removeprefix(source.prefix))
 
 
-def failed(provider: str, key: str, value: str, error: SourceError) -> ConfigError:
+def source_error(provider: str, key: str, value: str, error: SourceError) -> ConfigError:
     """Return the error for a source that has no value."""
     return ConfigError(
-        f"providers.{provider}.{key} is {shown_source(value)}, but {error}.",
+        f"providers.{provider}.{key} is {mask_source(value)}, but {error}.",
         provider=provider,
         hint=error.hint,
     )

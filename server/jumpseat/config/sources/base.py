@@ -54,11 +54,11 @@ class ValueSource:
     costly: bool = False
     """Whether reading may run a program or prompt the user for a password."""
 
-    shown: Callable[[str], str] = lambda argument: argument
+    mask: Callable[[str], str] = lambda argument: argument
     """Returns the text after the prefix in a form that is safe for error messages."""
 
 
-async def on_a_thread(work: Callable[[], str], what: str) -> str:
+async def run_in_thread(work: Callable[[], str], what: str) -> str:
     """Run a function in a thread and wait for at most `READ_SECONDS`.
 
     Raises:

@@ -26,10 +26,10 @@ def _fault(line: str, table: ProviderConfig) -> str | None:
     return None if words else "has no command"
 
 
-def _shown(line: str) -> str:
+def _mask_arguments(line: str) -> str:
     """Return the program without its arguments, which may contain a secret."""
     program, *others = line.split(maxsplit=1) or [""]
     return f"{program} …" if others else program
 
 
-COMMAND = ValueSource(prefix="cmd:", read=_read, fault=_fault, costly=True, shown=_shown)
+COMMAND = ValueSource(prefix="cmd:", read=_read, fault=_fault, costly=True, mask=_mask_arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jumpseat.config.schema import ProviderConfig
-from jumpseat.config.sources.base import SourceError, ValueSource, on_a_thread
+from jumpseat.config.sources.base import SourceError, ValueSource, run_in_thread
 from jumpseat.system.regular_file import read_regular
 
 MAX_FILE_BYTES = 64 * 1024
@@ -13,10 +13,10 @@ MAX_FILE_BYTES = 64 * 1024
 
 async def _read(name: str, table: ProviderConfig) -> str:
     path = table.origin.directory / table.origin.environment.expand_path(name)
-    return await on_a_thread(lambda: _content(name, path), f"reading {name}")
+    return await run_in_thread(lambda: _read_content(name, path), f"reading {name}")
 
 
-def _content(name: str, path: Path) -> str:
+def _read_content(name: str, path: Path) -> str:
     try:
         content = read_regular(path, MAX_FILE_BYTES)
     except FileNotFoundError:

@@ -6,17 +6,19 @@ from importlib import import_module
 from typing import Any
 
 from jumpseat.config.schema import ProviderConfig
-from jumpseat.config.sources.base import SourceError, ValueSource, on_a_thread
+from jumpseat.config.sources.base import SourceError, ValueSource, run_in_thread
 
 
 async def _read(place: str, table: ProviderConfig) -> str:
-    return await on_a_thread(lambda: _call(place), f"{place}()")
+    return await run_in_thread(lambda: _call(place), f"{place}()")
 
 
 def _call(place: str) -> str:
     module, _, name = place.partition(":")
     if not (module and name):
-        raise SourceError("that is not of the form python:package.module:function", "Name both.")
+        raise SourceError(
+            "that is not of the form python:package.module:function", "Name the module and the function."
+        )
     try:
         function: Any = import_module(module)
         for part in name.split("."):

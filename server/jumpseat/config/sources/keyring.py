@@ -13,9 +13,9 @@ from jumpseat.system.packages import install_command
 
 
 async def _read(place: str, table: ProviderConfig) -> str:
-    service, user = _parts(place)
+    service, user = _split(place)
     if not (service and user):
-        raise SourceError("that is not of the form keyring:service/user", "Name both.")
+        raise SourceError("that is not of the form keyring:service/user", "Name the service and the user.")
     try:
         secret = await BoundedKeyring(system_keyring).get(user, service)
     except KeyringError as error:
@@ -34,14 +34,14 @@ async def _read(place: str, table: ProviderConfig) -> str:
     return secret
 
 
-def _parts(place: str) -> tuple[str, str]:
+def _split(place: str) -> tuple[str, str]:
     # Split at the last slash, because a service is often a URL.
     service, _, user = place.rpartition("/")
     return service, user
 
 
 def _fault(place: str, table: ProviderConfig) -> str | None:
-    return None if all(_parts(place)) else "is not of the form keyring:service/user"
+    return None if all(_split(place)) else "is not of the form keyring:service/user"
 
 
 KEYRING = ValueSource(prefix="keyring:", read=_read, fault=_fault, costly=True)

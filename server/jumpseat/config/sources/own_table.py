@@ -32,7 +32,7 @@ def own_value(table: ProviderConfig, *path: str) -> Any:
     own = table.origin.table
     value: Any = table if own is None else own
     for name in path:
-        value = _step(value, name)
+        value = _get_member(value, name)
     return value
 
 
@@ -41,7 +41,7 @@ def as_text(value: str | int | float) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _step(value: Any, name: str) -> Any:
+def _get_member(value: Any, name: str) -> Any:
     if isinstance(value, BaseModel):
         known = name in type(value).model_fields
         return getattr(value, name) if known else (value.model_extra or {}).get(name)

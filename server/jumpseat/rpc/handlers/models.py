@@ -84,7 +84,7 @@ async def _find_default_model(session: Session, listed: str | None = None) -> st
     try:
         # If only one provider is listed, do not request another one's default.
         if listed is not None:
-            await registry.saved.loaded()
+            await registry.saved.load()
             named = registry.config.default_model or registry.saved.default_model(registry.ids)
             if named is None and await ensure_default_provider(registry) != listed:
                 return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jumpseat.config import error_of, prompt_named
+from jumpseat.config import error_of, find_prompt
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.param_model import NoParams
 from jumpseat.connections.session import Session
@@ -28,8 +28,8 @@ async def prompts_get(session: Session, call: MethodCall[PromptsGetParams]) -> d
     name, config = call.params.name, session.registry.config
     if name in config.faults_of_prompts:
         raise error_of(config.faults_of_prompts[name])
-    prompt = prompt_named(config.prompts, name)
-    result: dict[str, Any] = {"name": name, "text": prompt.filled(call.params.input)}
+    prompt = find_prompt(config.prompts, name)
+    result: dict[str, Any] = {"name": name, "text": prompt.fill(call.params.input)}
     if prompt.system is not None:
         result["system"] = prompt.system
     if prompt.model is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jumpseat.config import Config, overridden
+from jumpseat.config import Config, find_overridden
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.param_model import NoParams
 from jumpseat.connections.session import Session
@@ -48,8 +48,8 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
 
 def _describe_overridden(patch: Mapping[str, Any], config: Config) -> Iterator[str]:
     """Yield a sentence for each new value that the configuration overrides."""
-    of_file = dict(overridden(patch, config.setting_values_of_file))
-    for key, value in overridden(patch, config.setting_values):
+    of_file = dict(find_overridden(patch, config.setting_values_of_file))
+    for key, value in find_overridden(patch, config.setting_values):
         who = str(config.file) if of_file.get(key) == value else "the configuration of this editor"
         yield f"{key} was saved, but has no effect here: {who} sets it to {write_json(value).decode()}."
 

@@ -152,7 +152,7 @@ class CopilotAdapter(Adapter):
         headers = {
             **self._identity_headers(),
             **chat_headers(request),
-            **await self._values.headers(request.model),
+            **await self._values.fill_headers(request.model),
         }
         if request.model == AUTO:
             session = await self._catalogue.get_auto_session()
@@ -174,7 +174,7 @@ class CopilotAdapter(Adapter):
         refine = self._refine(request, prepared, path)
         url = f"{bearer.data_host}{path}"
         signed_headers = with_bearer(headers, bearer, self._options)
-        body = await self._values.body(prepared.body, request.model)
+        body = await self._values.fill_body(prepared.body, request.model)
         call = HttpCall("POST", url, signed_headers, body, self._config.timeout)
         for warning in prepared.warnings:
             yield warning
@@ -272,7 +272,7 @@ class CopilotAdapter(Adapter):
 
     async def _list_key(self) -> Hashable:
         sign_in = (await self.account.find_credential()).sign_in
-        headers = {**self._identity_headers(), **await self._values.headers()}
+        headers = {**self._identity_headers(), **await self._values.fill_headers()}
         network = await self._http.find_network(self._hosts.copilot)
         limits = (self._config.timeout, self._http.connect_seconds)
         return self._hosts, sign_in.key, frozenset(headers.items()), network, limits
@@ -349,7 +349,7 @@ class CopilotAdapter(Adapter):
             headers = {
                 **self._identity_headers(),
                 "openai-intent": "model-access",
-                **await self._values.headers(),
+                **await self._values.fill_headers(),
             }
             url = f"{bearer.data_host}{path}"
             call = HttpCall(

@@ -132,7 +132,7 @@ async def build_environment(provider: str, config: ProviderConfig, values: Value
     for name, value in config.env.items():
         key = f"env.{name}"
         if source_prefix(value) is None and is_template(value):
-            env[_find_spelling(name)] = await values.filled(key, value)
+            env[_find_spelling(name)] = await values.fill(key, value)
         else:
             env[_find_spelling(name)] = (await values.resolve(key, value)).reveal()
     return env

@@ -36,7 +36,7 @@ async def no_request(*_: object) -> None:
 def account_of(http: HttpClient, hosts: GitHubHosts, **table: str) -> CopilotAccount:
     answers = SharedAnswers(Shared(), lambda: None)
     catalogue = CopilotCatalogue(hosts.provider, no_request, answers, no_request)
-    config = ProviderConfig(kind="copilot", **table).within(here())
+    config = ProviderConfig(kind="copilot", **table).set_environment(here())
     return CopilotAccount(http, hosts, config, headers=dict, catalogue=catalogue)
 
 

@@ -56,7 +56,7 @@ async def completions(
 
 
 def _server(fake: FakeLanguageServer, on_notification: Callable[[str, Any], None]) -> LanguageServer:
-    config = ProviderConfig(kind="copilot-language-server", command=fake.command).within(here())
+    config = ProviderConfig(kind="copilot-language-server", command=fake.command).set_environment(here())
     return LanguageServer(
         "helper",
         config,

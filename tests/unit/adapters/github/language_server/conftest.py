@@ -53,9 +53,9 @@ async def make(fake: FakeLanguageServer) -> AsyncIterator[Make]:
     made: list[LanguageServerAdapter] = []
 
     def one(**table: Any) -> LanguageServerAdapter:
-        config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table}).within(
-            here()
-        )
+        config = ProviderConfig(
+            kind="copilot-language-server", **{"command": fake.command, **table}
+        ).set_environment(here())
         made.append(LanguageServerAdapter("cls", config, HttpClient()))
         return made[-1]
 
@@ -71,7 +71,7 @@ def fake_free() -> Make:
     def one(**table: Any) -> LanguageServerAdapter:
         config = ProviderConfig(
             kind="copilot-language-server", **{"command": ["/nothing/here"], **table}
-        ).within(here())
+        ).set_environment(here())
         return LanguageServerAdapter("cls", config, HttpClient())
 
     return one

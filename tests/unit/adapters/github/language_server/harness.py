@@ -68,7 +68,7 @@ class Harnesses:
         self._harnesses.append(
             Harness(
                 "cls",
-                ProviderConfig(kind="copilot-language-server", **table).within(here()),
+                ProviderConfig(kind="copilot-language-server", **table).set_environment(here()),
             )
         )
         return self._harnesses[-1]

@@ -57,7 +57,7 @@ async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
 
 @pytest.mark.requirement("language-server:overlay")
 async def test_a_table_from_a_client_starts_nothing(fake: FakeLanguageServer) -> None:
-    config = ProviderConfig(kind="copilot-language-server", command=fake.command).within(here())
+    config = ProviderConfig(kind="copilot-language-server", command=fake.command).set_environment(here())
     config.is_from_client = True
     adapter = LanguageServerAdapter("cls", config, HttpClient())
 

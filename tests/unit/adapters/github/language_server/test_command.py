@@ -62,7 +62,7 @@ def environment(
     of_client = environment_with(environ)
     of_client.withhold(register_secret(SECRET))
     of_client.withheld.update(config.origin.environment.withheld, withheld)
-    config.within(of_client)
+    config.set_environment(of_client)
     return asyncio.run(build_environment("cls", config, Values("cls", config)))
 
 
@@ -73,7 +73,7 @@ def environment(
 def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "bin" / PROGRAM)
     environ = {"PATH": f"{tmp_path / 'none'}{os.pathsep}{program.parent}"}
-    config = configured(home, "").within(environment_with(environ))
+    config = configured(home, "").set_environment(environment_with(environ))
     assert find_command("cls", config) == [
         str(program),
         "--stdio",
@@ -90,7 +90,7 @@ def test_a_missing_program_is_reported_with_the_command_that_installs_it(
     environ = {} if path is None else {"PATH": path}
     monkeypatch.setenv("PATH", os.fspath(tmp_path / "none"))
     with pytest.raises(ConfigError) as caught:
-        find_command("cls", configured(home, "").within(environment_with(environ)))
+        find_command("cls", configured(home, "").set_environment(environment_with(environ)))
     assert caught.value.provider == "cls"
     assert PROGRAM in caught.value.message
     assert INSTALL_LINE in (caught.value.hint or "")
@@ -148,7 +148,7 @@ def test_a_relative_path_starts_at_the_configuration_and_a_tilde_at_the_home(
     assert find_command("cls", configured(home, "command = '~/server'"))[0] == str(own)
     assert directory_of(configured(home, "")) == home
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "not" / "there"))
-    assert directory_of(ProviderConfig().within(environment_of_process())) == Path(tmp_path.anchor)
+    assert directory_of(ProviderConfig().set_environment(environment_of_process())) == Path(tmp_path.anchor)
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ class User:
     """One identity over one fake server; records the reported changes and the prompts."""
 
     def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
-        config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table}).within(
-            here()
-        )
+        config = ProviderConfig(
+            kind="copilot-language-server", **{"command": fake.command, **table}
+        ).set_environment(here())
         options = read_options(LanguageServerOptions, "cls", config)
         self.fake = fake
         self.changes: asyncio.Queue[AuthStatus] = asyncio.Queue()
