@@ -2,14 +2,14 @@
 if vim.g.loaded_jumpseat then return end
 vim.g.loaded_jumpseat = true
 if vim.fn.has('nvim-0.10') == 0 then
-  vim.notify(require('jumpseat.core.config').too_old(), vim.log.levels.WARN)
+  vim.notify(require('jumpseat.core.config').check_version(), vim.log.levels.WARN)
   return
 end
 
 ---@param name string
 ---@param description string
 ---@param options? vim.api.keyset.user_command
-local function command(name, description, options)
+local function define_command(name, description, options)
   options = vim.tbl_extend('force', { desc = 'jumpseat: ' .. description }, options or {})
   vim.api.nvim_create_user_command(
     'Jumpseat' .. name,
@@ -19,32 +19,32 @@ local function command(name, description, options)
 end
 
 ---@param name string
-local function completion(name)
+local function complete_with(name)
   return function(...) return require('jumpseat.commands').complete[name](...) end
 end
 
-command('', 'open the last chat; with ! a new one, with a file that chat', {
+define_command('', 'open the last chat; with ! a new one, with a file that chat', {
   nargs = '?',
   bang = true,
   complete = 'file',
 })
-command('Send', 'send the chat')
-command('Ask', 'ask, about the range if there is one', { nargs = '*', range = true })
-command('Edit', 'rewrite the range', { nargs = '*', range = true })
-command('Accept', 'apply the rewritten text')
-command('Reject', 'drop the rewritten text')
-command('Again', 'rewrite again, with another instruction if one is given', { nargs = '*' })
-command('Stop', 'stop the answer of this buffer')
-command('Model', 'choose a model', { nargs = '?', complete = completion('models') })
-command('Login', 'sign in', { nargs = '?', complete = completion('sign_ins') })
-command('Logout', 'sign out', { nargs = '?', complete = completion('sign_ins') })
-command('Status', 'show providers, accounts and the daemon')
-command('Log', 'show the logs')
-command('History', 'pick a kept conversation; with ! of this directory', { nargs = '*', bang = true })
-command('Yank', 'yank the code block under the cursor, or the last one')
-command('Insert', 'insert that code block into the last buffer, at its cursor')
-command('Setting', 'show what a setting of the front matter means', { nargs = '?' })
-command('Install', 'install the daemon for this plug-in', { bang = true })
+define_command('Send', 'send the chat')
+define_command('Ask', 'ask, about the range if there is one', { nargs = '*', range = true })
+define_command('Edit', 'rewrite the range', { nargs = '*', range = true })
+define_command('Accept', 'apply the rewritten text')
+define_command('Reject', 'drop the rewritten text')
+define_command('Again', 'rewrite again, with another instruction if one is given', { nargs = '*' })
+define_command('Stop', 'stop the answer of this buffer')
+define_command('Model', 'choose a model', { nargs = '?', complete = complete_with('models') })
+define_command('Login', 'sign in', { nargs = '?', complete = complete_with('sign_ins') })
+define_command('Logout', 'sign out', { nargs = '?', complete = complete_with('sign_ins') })
+define_command('Status', 'show providers, accounts and the daemon')
+define_command('Log', 'show the logs')
+define_command('History', 'pick a kept conversation; with ! of this directory', { nargs = '*', bang = true })
+define_command('Yank', 'yank the code block under the cursor, or the last one')
+define_command('Insert', 'insert that code block into the last buffer, at its cursor')
+define_command('Setting', 'show what a setting of the front matter means', { nargs = '?' })
+define_command('Install', 'install the daemon for this plug-in', { bang = true })
 
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWinEnter' }, {
   group = vim.api.nvim_create_augroup('jumpseat.recognize', {}),

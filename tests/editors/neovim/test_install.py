@@ -97,7 +97,7 @@ def test_an_installed_daemon_answers(home, provider):
         child.ask("Hello?")
         child.idle()
         assert "Hello there." in child.text
-        assert child.lua("return require('jumpseat.core.config').command()[1]").startswith(
+        assert child.lua("return require('jumpseat.core.config').find_command()[1]").startswith(
             child.lua(DIRECTORY)
         )
 
@@ -124,7 +124,7 @@ def test_a_corrupt_record_of_the_installation_is_ignored(home, content):
         directory = Path(child.lua(DIRECTORY))
         directory.mkdir(parents=True)
         (directory / "current.json").write_text(content)
-        assert child.lua("return require('jumpseat.core.config').installed()") is None
+        assert child.lua("return require('jumpseat.core.config').find_installed()") is None
 
 
 def test_an_installed_version_is_installed_again_only_on_request(home, tmp_path):

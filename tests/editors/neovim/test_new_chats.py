@@ -21,7 +21,9 @@ def german(home, provider):
 
 
 def a_later_request_is_answered(child):
-    child.lua("require('jumpseat.daemon.transcript').headings(nil, function() _G.is_answered = true end)")
+    child.lua(
+        "require('jumpseat.daemon.transcript').fetch_headings(nil, function() _G.is_answered = true end)"
+    )
     child.wait("_G.is_answered")
 
 

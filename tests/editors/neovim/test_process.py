@@ -168,8 +168,8 @@ def test_null_and_empty_tables_are_normalised_in_messages(child):
     received = child.lua("""
         local wire = require('jumpseat.core.wire')
         local message = { a = vim.NIL, b = { c = vim.NIL, d = 1 }, e = { {}, { f = vim.NIL } } }
-        message = wire.received(message)
-        return { vim.inspect(message), vim.json.encode(wire.sent({})), vim.json.encode(wire.sent(nil)) }
+        message = wire.remove_nulls(message)
+        return { vim.inspect(message), vim.json.encode(wire.prepare({})), vim.json.encode(wire.prepare(nil)) }
     """)
     assert received == ["{\n  b = {\n    d = 1\n  },\n  e = { {}, {} }\n}", "{}", "{}"]
 
@@ -177,9 +177,9 @@ def test_null_and_empty_tables_are_normalised_in_messages(child):
 def test_bytes_that_are_not_utf_8_are_replaced_in_messages(child):
     sent = child.lua(r"""
         local wire = require('jumpseat.core.wire')
-        return wire.sent({ a = 'wört 😀 \xff\xf0\x9f end \xed\xa0\x80', b = { 'plain', 1, true, vim.NIL } })
+        return wire.prepare({ a = 'wört 😀 \xff\xf0\x9f end \xed\xa0\x80', b = { 'p', 1, true, vim.NIL } })
     """)
-    assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["plain", 1, True, None]}
+    assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["p", 1, True, None]}
 
 
 def test_a_log_that_has_grown_is_put_aside(home):

@@ -257,7 +257,7 @@ def test_a_prompt_that_the_configuration_gets_meanwhile_is_completed(child, home
     assert words_before(child, "/") == ["/model"]
     with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)
-    child.wait("require('jumpseat.daemon.lists').prompts:is_kept() == false")
+    child.wait("require('jumpseat.daemon.lists').prompts:is_cached() == false")
     assert words_before(child, "/ti") == ["/tidy"]
 
 

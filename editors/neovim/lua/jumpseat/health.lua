@@ -5,17 +5,17 @@ local WAIT_MS = 5000
 
 ---@param callback fun(done: fun())
 ---@return boolean
-local function within(callback)
+local function wait_for(callback)
   local finished = false
   callback(function() finished = true end)
   return (vim.wait(WAIT_MS, function() return finished end, 20))
 end
 
 local function check_providers()
-  local answered = within(function(done)
+  local answered = wait_for(function(done)
     require('jumpseat.daemon.lists').providers:get(function(err, result)
       if err then
-        vim.health.error(require('jumpseat.core.wire').sentence(err))
+        vim.health.error(require('jumpseat.core.wire').format_error(err))
         return done()
       end
       local info = require('jumpseat.daemon.client').info()
@@ -23,7 +23,10 @@ local function check_providers()
       local ready = 0
       for _, each in ipairs(result.providers) do
         if each.configured then ready = ready + 1 end
-        local state = ('%s: %s'):format(each.id, require('jumpseat.account.status').words(each.auth.state))
+        local state = ('%s: %s'):format(
+          each.id,
+          require('jumpseat.account.status').describe_state(each.auth.state)
+        )
         vim.health.info(each.auth.message and state .. '. ' .. each.auth.message or state)
       end
       if ready == 0 then
@@ -55,7 +58,7 @@ end
 
 function M.check()
   local config = require('jumpseat.core.config')
-  local too_old = config.too_old()
+  local too_old = config.check_version()
   if too_old then
     -- Neovim 0.8 and 0.9 have the same functions under other names, and older ones in another module.
     local health = vim.health or require('health')
@@ -65,7 +68,7 @@ function M.check()
   vim.health.start('jumpseat')
   vim.health.ok('Neovim is new enough')
   if not check_options() then return end
-  local command = config.command()
+  local command = config.find_command()
   if not command then
     vim.health.error('The program jumpseat was not found.', { 'Run :JumpseatInstall', config.ADVICE })
     return

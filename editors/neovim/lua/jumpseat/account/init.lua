@@ -17,7 +17,7 @@ local M = {}
 local running
 local count = 0
 
-local function over()
+local function finish_sign_in()
   local done = running
   running = nil
   if done and done.close then done.close() end
@@ -27,7 +27,7 @@ end
 function M.cancel()
   if not running then return end
   running.cancel()
-  over()
+  finish_sign_in()
   log.notify('The sign-in was cancelled.')
 end
 
@@ -44,7 +44,7 @@ local function copy(text)
 end
 
 ---@param prompt table the params of `auth/prompt`
-local function show(prompt)
+local function show_prompt(prompt)
   if not running or prompt.token ~= running.token then return end
   if running.close then running.close() end
   local lines = {
@@ -56,14 +56,14 @@ local function show(prompt)
     copy(prompt.userCode) .. ' Waiting for you to enter it there …',
     'Close this window with q to cancel.',
   }
-  running.close = status.window(lines, M.cancel)
+  running.close = status.open_window(lines, M.cancel)
   if config.get().open_browser then pcall(vim.ui.open, prompt.verificationUri) end
 end
 
 --- Describe the account's most used quota in a few words.
 ---@param account table
 ---@return string?
-local function quota_of(account)
+local function describe_quota(account)
   local least
   for _, quota in ipairs(account.quotas or {}) do
     local limited = not quota.unlimited and quota.percentRemaining
@@ -79,7 +79,7 @@ function M.show_quota(buf, model)
   local provider = model and model:match('^([^:]+):')
   if not provider then return end
   client.request('auth/status', { provider = provider }, function(err, account)
-    if not err then view.update(buf, { quota = quota_of(account) or vim.NIL }) end
+    if not err then view.update(buf, { quota = describe_quota(account) or vim.NIL }) end
   end)
 end
 
@@ -97,17 +97,19 @@ client.on('auth/didChange', function(account)
   for _, buf in ipairs(chats.list()) do
     local model = view.status(buf).model
     if model and vim.startswith(model, account.provider .. ':') then
-      view.update(buf, { quota = quota_of(account) or vim.NIL })
+      view.update(buf, { quota = describe_quota(account) or vim.NIL })
     end
   end
 end)
 
-client.on('auth/prompt', show)
-client.on('end', over)
+client.on('auth/prompt', show_prompt)
+client.on('end', finish_sign_in)
 
 ---@param account table
 ---@return string
-local function state_of(account) return ('%s: %s.'):format(account.provider, status.words(account.state)) end
+local function describe_account(account)
+  return ('%s: %s.'):format(account.provider, status.describe_state(account.state))
+end
 
 --- Sign in. The daemon chooses the provider if none is named.
 ---@param provider string?
@@ -120,10 +122,10 @@ function M.sign_in(provider)
     'auth/signIn',
     { provider = provider, token = token },
     function(err, account)
-      over()
+      finish_sign_in()
       if err then return log.error(err) end
       if account.state ~= 'signed_in' then
-        return log.notify(vim.trim(state_of(account) .. ' ' .. (account.message or '')))
+        return log.notify(vim.trim(describe_account(account) .. ' ' .. (account.message or '')))
       end
       log.notify(
         ('Signed in to %s%s.'):format(account.provider, account.login and ' as ' .. account.login or '')
@@ -138,7 +140,7 @@ function M.sign_out(provider)
   client.request('auth/signOut', { provider = provider }, function(err, account)
     M.leaving = false
     if err then return log.error(err) end
-    log.notify(state_of(account))
+    log.notify(describe_account(account))
   end)
 end
 

@@ -8,7 +8,7 @@ local M = {}
 local INSTALL_MS = 600000
 
 local function install_local_model()
-  local command = vim.list_extend({}, config.command() or {})
+  local command = vim.list_extend({}, config.find_command() or {})
   vim.list_extend(command, { 'local', 'install' })
   log.notify('Fetching the local model …')
   vim.system(command, { text = true, timeout = INSTALL_MS }, function(result)
@@ -36,8 +36,8 @@ end
 
 --- Offer a next step after an error in a chat if no provider is ready or the program is missing.
 ---@param err jumpseat.Error
-function M.after(err)
-  if not config.command() then return choose({ INSTALL, NOT_NOW }, 'jumpseat is not installed.') end
+function M.offer_next_step(err)
+  if not config.find_command() then return choose({ INSTALL, NOT_NOW }, 'jumpseat is not installed.') end
   if not err.data or err.data.kind ~= 'authentication' then return end
   lists.providers:get(function(failure, result)
     if failure or vim.iter(result.providers):any(function(each) return each.configured end) then return end

@@ -8,16 +8,16 @@ local M = {}
 --- Describe the state of an account.
 ---@param state string
 ---@return string
-function M.words(state)
+function M.describe_state(state)
   if state == 'not_required' then return 'needs no sign-in' end
   return (state:gsub('_', ' '))
 end
 
 --- Show lines in a floating window, which `q` closes.
 ---@param lines string[]
----@param closed? fun() called if the user closes the window
+---@param on_close? fun() called if the user closes the window
 ---@return fun() close
-function M.window(lines, closed)
+function M.open_window(lines, on_close)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].modifiable, vim.bo[buf].bufhidden = false, 'wipe'
@@ -41,23 +41,23 @@ function M.window(lines, closed)
   })
   vim.wo[win].wrap = true
   vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf })
-  local by_hand = true
+  local is_closed_by_user = true
   vim.api.nvim_create_autocmd('BufWipeout', {
     buffer = buf,
     once = true,
     callback = function()
-      if by_hand and closed then vim.schedule(closed) end
+      if is_closed_by_user and on_close then vim.schedule(on_close) end
     end,
   })
   return function()
-    by_hand = false
+    is_closed_by_user = false
     if vim.api.nvim_win_is_valid(win) then vim.api.nvim_win_close(win, true) end
   end
 end
 
 ---@param quota table
 ---@return string
-local function quota_line(quota)
+local function format_quota(quota)
   if quota.unlimited then return ('    %s: unlimited'):format(quota.name) end
   local left = quota.remaining
     and quota.entitlement
@@ -67,17 +67,20 @@ end
 
 ---@param list table[]
 ---@return string[]
-local function provider_lines(list)
+local function format_providers(list)
   local lines = {}
   for _, each in ipairs(list) do
     local auth = each.auth
     local account = auth.login and (' as %s'):format(auth.login) or ''
     local plan = auth.plan and (', %s'):format(auth.plan) or ''
     local default = each.isDefault and '  (default)' or ''
-    table.insert(lines, ('  %s: %s%s%s%s'):format(each.id, M.words(auth.state), account, plan, default))
+    table.insert(
+      lines,
+      ('  %s: %s%s%s%s'):format(each.id, M.describe_state(auth.state), account, plan, default)
+    )
     if auth.message then table.insert(lines, '    ' .. auth.message) end
     for _, quota in ipairs(auth.quotas or {}) do
-      table.insert(lines, quota_line(quota))
+      table.insert(lines, format_quota(quota))
     end
   end
   return lines
@@ -89,13 +92,13 @@ function M.show()
     if err then return log.error(err) end
     local info = client.info()
     local lines = { ('jumpseat %s'):format(info and info.serverInfo.version or '?'), '', 'Providers' }
-    vim.list_extend(lines, provider_lines(result.providers))
-    M.window(lines)
+    vim.list_extend(lines, format_providers(result.providers))
+    M.open_window(lines)
   end)
 end
 
 --- Open the logs of the plug-in and the daemon, at their ends.
-function M.logs()
+function M.open_logs()
   log.write('the log was opened')
   vim.cmd('tabedit + ' .. vim.fn.fnameescape(log.path()))
   if vim.uv.fs_stat(log.daemon_path()) then vim.cmd('split + ' .. vim.fn.fnameescape(log.daemon_path())) end

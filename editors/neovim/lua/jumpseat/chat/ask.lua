@@ -21,8 +21,8 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.ask')
 ---@param line integer from 1
 ---@return integer row the last line with text at or above it, from 1
 ---@return string text
-local function last_text(buf, line)
-  local row = region.last_line(buf, line)
+local function find_last_text(buf, line)
+  local row = region.find_last_line(buf, line)
   return row, vim.fn.getbufoneline(buf, row)
 end
 
@@ -38,7 +38,7 @@ end
 ---@param question string
 ---@param target jumpseat.Region?
 ---@return string[]
-local function plain(question, target)
+local function format_draft(question, target)
   local lines = {}
   if target then
     local text, fence = region.text(target), '```'
@@ -62,7 +62,7 @@ local function add_draft(this, lines)
     -- The blank lines at the end belong to the answer.
     vim.api.nvim_buf_set_lines(buf, -1, -1, false, vim.list_extend({ '' }, lines))
   else
-    local row, text = last_text(buf, vim.api.nvim_buf_line_count(buf))
+    local row, text = find_last_text(buf, vim.api.nvim_buf_line_count(buf))
     local gap = vim.startswith(text, '## ') and { '' } or { '', create.HEADING, '' }
     vim.api.nvim_buf_set_lines(buf, row, -1, false, vim.list_extend(gap, lines))
   end
@@ -81,13 +81,13 @@ end
 --- Replace a draft with the section that the daemon rendered, unless the user has edited the draft.
 ---@param draft jumpseat.Draft
 ---@param section string[]
-local function replace(draft, section)
+local function replace_draft(draft, section)
   local buf = draft.buf
   local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, draft.mark, { details = true })
   vim.api.nvim_buf_del_extmark(buf, namespace, draft.mark)
   local first, last = at[1], at[3].end_row + 1
   if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, first, last, false), draft.lines) then return end
-  local row, heading = last_text(buf, first)
+  local row, heading = find_last_text(buf, first)
   if heading == section[1] or heading == create.HEADING then
     first = row - 1
   else
@@ -107,27 +107,31 @@ end
 
 ---@param this jumpseat.Chat
 ---@param question jumpseat.Question
-local function add(this, question)
+local function add_question(this, question)
   local buf = this.buf
   if not vim.api.nvim_buf_is_loaded(buf) then return end
   local is_answering = this.turn ~= nil
   local draft = add_draft(this, question.lines)
   local function write(text)
-    replace(draft, vim.split(text .. '\n', '\n', { plain = true }))
+    replace_draft(draft, vim.split(text .. '\n', '\n', { plain = true }))
     if is_answering then return end
-    send.rest(this)
+    send.reset(this)
     if question.is_complete then chat.send(buf) end
   end
-  local function after(err, text)
+  local function on_rendered(err, text)
     if err then return log.error(err) end
     if vim.api.nvim_buf_is_loaded(buf) then write(text) end
   end
   if is_answering then
     log.notify('An answer is being written. The question is below it: :JumpseatSend sends it afterwards.')
   else
-    after = send.prepare(this)(write)
+    on_rendered = send.prepare(this)(write)
   end
-  transcript.render({ role = 'user', content = question.content }, transcript.named(buf, 'model'), after)
+  transcript.render(
+    { role = 'user', content = question.content },
+    transcript.find_value(buf, 'model'),
+    on_rendered
+  )
 end
 
 --- Ask a question in the last chat, below any answer that is still being written there. If the question is empty, insert
@@ -138,14 +142,14 @@ function M.ask(question, target)
   local content = {}
   if target then table.insert(content, region.block(target)) end
   if question ~= '' then table.insert(content, { type = 'text', text = question }) end
-  local lines = plain(question, target)
+  local lines = format_draft(question, target)
   local this = assert(chats.get(chat.open()))
   if #content == 0 then return end
   if not vim.bo[this.buf].modifiable then
     return log.warn("The question cannot be written into the chat: 'modifiable' is off.")
   end
   local asked = { content = content, lines = lines, is_complete = question ~= '' }
-  send.when_prepared(this, function() add(this, asked) end)
+  send.run_when_prepared(this, function() add_question(this, asked) end)
 end
 
 return M

@@ -12,7 +12,7 @@ local M = {}
 --- Return the fence that a line opens, even inside a list or a quote.
 ---@param line string
 ---@return jumpseat.Fence?
-local function fence_of(line)
+local function parse_fence(line)
   local lead, rest = line:match('^([%s>]*)(.*)$')
   local item = rest:match('^[-*+]%s+') or rest:match('^%d+[.)]%s+') or ''
   rest = rest:sub(#item + 1)
@@ -23,7 +23,7 @@ end
 ---@param line string
 ---@param fence jumpseat.Fence
 ---@return boolean
-local function closes(line, fence)
+local function is_closing(line, fence)
   local marks = line:match('^[%s>]*([`~]+)%s*$')
   return marks ~= nil and #marks >= #fence.marks and marks == fence.marks:sub(1, 1):rep(#marks)
 end
@@ -32,7 +32,7 @@ end
 ---@param lines string[]
 ---@param prefix string
 ---@return string[]
-local function without(lines, prefix)
+local function remove_prefix(lines, prefix)
   local removed = prefix:find('>', 1, true) and '^[%s>]*' or '^%s*'
   return vim.tbl_map(function(line) return line:sub(#line:sub(1, #prefix):match(removed) + 1) end, lines)
 end
@@ -45,14 +45,14 @@ local function is_blank(line) return line == nil or not line:find('%S') end
 ---@param lines string[]
 ---@param row integer from 1
 ---@return string[]?
-local function indented_at(lines, row)
-  local function belongs(line) return line and (line:find('^    ') or line:find('^\t') or is_blank(line)) end
-  if is_blank(lines[row]) or not belongs(lines[row]) then return end
+local function find_indented(lines, row)
+  local function is_part(line) return line and (line:find('^    ') or line:find('^\t') or is_blank(line)) end
+  if is_blank(lines[row]) or not is_part(lines[row]) then return end
   local first, last = row, row
-  while belongs(lines[first - 1]) do
+  while is_part(lines[first - 1]) do
     first = first - 1
   end
-  while belongs(lines[last + 1]) do
+  while is_part(lines[last + 1]) do
     last = last + 1
   end
   -- A paragraph continues in indented lines that follow it directly.
@@ -68,34 +68,34 @@ local function indented_at(lines, row)
     local indentation = line:match('^%s*')
     if not is_blank(line) and (not common or #indentation < #common) then common = indentation end
   end
-  return without(block, common)
+  return remove_prefix(block, common)
 end
 
 --- Return the code block around a line, or else the last fenced one in the buffer.
 ---@param buf integer
 ---@param row integer from 1
 ---@return string[]?
-local function block_at(buf, row)
+local function find_block(buf, row)
   local found, fence, first
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local roles = escapes.roles(lines)
   for number, line in ipairs(lines) do
     if not fence then
-      fence, first = fence_of(line), number
-    elseif closes(line, fence) then
+      fence, first = parse_fence(line), number
+    elseif is_closing(line, fence) then
       local block = vim.list_slice(lines, first + 1, number - 1)
-      found = without(escapes.remove(block, roles), fence.prefix)
+      found = remove_prefix(escapes.remove(block, roles), fence.prefix)
       if row >= first and row <= number then return found end
       fence = nil
     end
   end
-  return indented_at(lines, row) or found
+  return find_indented(lines, row) or found
 end
 
 ---@param buf integer
 ---@return string[]?
-local function current(buf)
-  local lines = block_at(buf, vim.api.nvim_win_get_cursor(0)[1])
+local function find_current(buf)
+  local lines = find_block(buf, vim.api.nvim_win_get_cursor(0)[1])
   if not lines then log.warn('There is no code block in this buffer.') end
   return lines
 end
@@ -103,7 +103,7 @@ end
 --- Yank the code block at the cursor, or the last one.
 ---@param buf integer
 function M.yank(buf)
-  local lines = current(buf)
+  local lines = find_current(buf)
   if not lines then return end
   vim.fn.setreg('"', lines, 'l')
   pcall(vim.fn.setreg, '+', lines, 'l')
@@ -113,7 +113,7 @@ end
 --- Insert the code block at the cursor, or the last one, into the last buffer that is not a chat.
 ---@param buf integer
 function M.insert(buf)
-  local lines = current(buf)
+  local lines = find_current(buf)
   if not lines then return end
   local target = chats.source()
   if not target then return log.warn('There is no file to insert it into: open one beside the chat.') end

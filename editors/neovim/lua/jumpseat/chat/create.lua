@@ -15,7 +15,7 @@ local unnamed = {}
 --- Change the initial text of a chat without adding an undo step.
 ---@param buf integer
 ---@param change fun()
-local function without_undo(buf, change)
+local function change_without_undo(buf, change)
   local levels = vim.bo[buf].undolevels
   vim.bo[buf].undolevels = -1
   change()
@@ -30,7 +30,7 @@ function M.name_heading(buf)
   local heading = unnamed[buf]
   if not heading then return end
   unnamed[buf] = nil
-  transcript.headings(config.get().model, function(err, headings)
+  transcript.fetch_headings(config.get().model, function(err, headings)
     if err then
       unnamed[buf] = heading
       return
@@ -40,7 +40,7 @@ function M.name_heading(buf)
     local row = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, heading.mark, {})[1]
     if not row or vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] ~= M.HEADING then return end
     local function change() vim.api.nvim_buf_set_text(buf, row, 0, row, #M.HEADING, { headings.user }) end
-    if vim.api.nvim_buf_get_changedtick(buf) == heading.tick then return without_undo(buf, change) end
+    if vim.api.nvim_buf_get_changedtick(buf) == heading.tick then return change_without_undo(buf, change) end
     vim.api.nvim_buf_call(buf, function() pcall(vim.cmd.undojoin) end)
     change()
   end)
@@ -49,13 +49,13 @@ end
 --- Write the initial text of a chat into an empty buffer.
 ---@param buf integer
 ---@param lines? string[] the text, instead of front matter and an empty question
-function M.begin(buf, lines)
+function M.write_initial_text(buf, lines)
   local model = config.get().model
   local head = model and { '---', 'model: ' .. model, '---', '' } or {}
   -- `nvim -M` and `:set nomodifiable` make every new buffer read-only.
   vim.bo[buf].modifiable = true
   local text = lines or vim.list_extend(vim.list_slice(head), { M.HEADING, '', '' })
-  without_undo(buf, function() vim.api.nvim_buf_set_lines(buf, 0, -1, false, text) end)
+  change_without_undo(buf, function() vim.api.nvim_buf_set_lines(buf, 0, -1, false, text) end)
   if lines then return end
   local mark = vim.api.nvim_buf_set_extmark(buf, namespace, #head, 0, {})
   unnamed[buf] = { mark = mark, tick = vim.api.nvim_buf_get_changedtick(buf) }
@@ -64,7 +64,7 @@ end
 
 --- Create an empty buffer for a new chat, with a file name.
 ---@return integer buf
-function M.buffer()
+function M.new_buffer()
   count = count + 1
   local buf = vim.api.nvim_create_buf(true, false)
   local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count)

@@ -13,7 +13,7 @@ local MORE = { title = '… more' }
 --- Format a UTC time of the daemon in the user's time zone.
 ---@param time string
 ---@return string
-local function local_time(time)
+local function format_time(time)
   local year, month, day, hour, minute = time:match('^(%d+)-(%d+)-(%d+)T(%d+):(%d+)')
   local parts = { year = year, month = month, day = day, hour = hour, min = minute, isdst = false }
   local as_local = os.time(parts)
@@ -26,7 +26,7 @@ end
 local function describe(row)
   if row == MORE then return row.title end
   local parts = {
-    local_time(row.updatedAt),
+    format_time(row.updatedAt),
     row.title,
     ('%d %s'):format(row.turns, row.turns == 1 and 'turn' or 'turns'),
   }
@@ -37,7 +37,7 @@ end
 --- Fetch a kept conversation and its text.
 ---@param id string
 ---@param callback fun(text: string, conversation: table)
-local function read(id, callback)
+local function fetch(id, callback)
   client.request('conversations/get', { id = id }, function(err, conversation)
     if err then return log.error(err) end
     client.request('transcript/render', {
@@ -58,10 +58,10 @@ end
 local function continue(row)
   local open = vim
     .iter(chats.list())
-    :find(function(buf) return transcript.named(buf, 'conversation') == row.id end)
+    :find(function(buf) return transcript.find_value(buf, 'conversation') == row.id end)
   if open then return chat.open({ buf = open }) end
-  read(row.id, function(text, conversation)
-    transcript.headings(conversation.model, function(err, headings)
+  fetch(row.id, function(text, conversation)
+    transcript.fetch_headings(conversation.model, function(err, headings)
       if err then return log.error(err) end
       local lines = vim.split(text, '\n', { plain = true })
       -- After a failed turn, the last message is the question itself.
@@ -76,7 +76,7 @@ end
 
 ---@param row table
 local function preview(row)
-  read(row.id, function(text)
+  fetch(row.id, function(text)
     local windows = vim.api.nvim_tabpage_list_wins(0)
     local shown = vim
       .iter(windows)
@@ -129,7 +129,7 @@ local ACTIONS = {
 }
 
 ---@param row table
-local function act(row)
+local function choose_action(row)
   local options = { prompt = row.title, format_item = function(action) return action.name end }
   vim.ui.select(ACTIONS, options, function(action)
     if action then action.run(row) end
@@ -150,7 +150,7 @@ function M.pick(query, here, cursor)
     if result.nextCursor then table.insert(rows, MORE) end
     vim.ui.select(rows, { prompt = 'Conversation:', format_item = describe }, function(row)
       if row == MORE then return M.pick(query, here, result.nextCursor) end
-      if row then act(row) end
+      if row then choose_action(row) end
     end)
   end)
 end

@@ -2,7 +2,7 @@
 local chats = require('jumpseat.core.chats')
 local config = require('jumpseat.core.config')
 local create = require('jumpseat.chat.create')
-local event = require('jumpseat.core.event')
+local fire = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
 local recognize = require('jumpseat.chat.recognize')
 local send = require('jumpseat.chat.send')
@@ -15,7 +15,7 @@ local M = {}
 --- Set the options of a window that shows a chat, and fold the thinking unless the window has already folded this text.
 ---@param win integer
 local function decorate(win)
-  view.window(win)
+  view.set_up_window(win)
   local buf = vim.api.nvim_win_get_buf(win)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local text = transcript.text(buf)
@@ -33,7 +33,7 @@ end
 
 --- Set up a buffer after its text was read, for the first time or again.
 ---@param buf integer
-local function begin_text(buf)
+local function set_up_text(buf)
   if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
   vim.bo[buf].modeline = false
   -- Keep the buffer when another chat takes the window, even with 'nohidden'.
@@ -66,21 +66,21 @@ function M.attach(buf)
   end)
   on({ 'TextChanged', 'InsertLeave' }, function() settings.check_later(buf) end)
   -- The text disappears, or is replaced with the text of the file.
-  on({ 'BufReadPre', 'BufUnload' }, function() send.drop(chat) end)
-  on('BufReadPost', function() begin_text(buf) end)
+  on({ 'BufReadPre', 'BufUnload' }, function() send.abort(chat) end)
+  on('BufReadPost', function() set_up_text(buf) end)
   on('BufWipeout', function()
     chats.remove(buf)
     view.forget(buf)
     vim.api.nvim_del_augroup_by_id(group)
   end)
-  begin_text(buf)
-  event('ChatOpened', { buf = buf })
+  set_up_text(buf)
+  fire('ChatOpened', { buf = buf })
   return chat
 end
 
 --- Return a window of this tab page that shows a chat, preferably the current one.
 ---@return integer?
-local function window_of_chats()
+local function find_chat_window()
   local windows = { vim.api.nvim_get_current_win(), unpack(vim.api.nvim_tabpage_list_wins(0)) }
   return vim.iter(windows):find(
     function(win) return chats.get(vim.api.nvim_win_get_buf(win)) and not vim.wo[win].winfixbuf end
@@ -91,7 +91,7 @@ end
 ---@param buf integer
 local function show(buf)
   local here = vim.fn.bufwinid(buf)
-  local win = here ~= -1 and here or vim.fn.win_findbuf(buf)[1] or window_of_chats()
+  local win = here ~= -1 and here or vim.fn.win_findbuf(buf)[1] or find_chat_window()
   if win then
     vim.api.nvim_set_current_win(win)
   else
@@ -125,7 +125,7 @@ end
 local function is_empty(buf) return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), { '' }) end
 
 ---@return integer? buf the most recently used chat
-local function last_used()
+local function find_last_used()
   local last, used
   for _, buf in ipairs(chats.list()) do
     local at = vim.fn.getbufinfo(buf)[1].lastused
@@ -147,13 +147,13 @@ function M.open(options)
     buf = vim.fn.bufadd(vim.fn.fnamemodify(options.file, ':p'))
     load(buf)
     vim.bo[buf].buflisted = true
-    if is_empty(buf) then create.begin(buf) end
+    if is_empty(buf) then create.write_initial_text(buf) end
   elseif not buf and not options.new and not options.lines then
-    buf = last_used()
+    buf = find_last_used()
   end
   if not buf then
-    buf = create.buffer()
-    create.begin(buf, options.lines)
+    buf = create.new_buffer()
+    create.write_initial_text(buf, options.lines)
   end
   M.attach(buf)
   show(buf)
@@ -164,7 +164,7 @@ end
 --- it, so only Markdown qualifies.
 ---@param buf integer
 ---@return boolean
-local function may_be_sent(buf)
+local function confirm_chat(buf)
   if chats.get(buf) then return true end
   if not vim.list_contains(vim.split(vim.bo[buf].filetype, '.', { plain = true }), 'markdown') then
     log.warn('This buffer is not a chat. :Jumpseat opens one, and :JumpseatAsk asks about this buffer.')
@@ -178,7 +178,7 @@ end
 --- Send the conversation in the buffer.
 ---@param buf integer
 function M.send(buf)
-  if not may_be_sent(buf) then return end
+  if not confirm_chat(buf) then return end
   if not vim.bo[buf].modifiable then
     return log.warn("The answer cannot be written into this buffer: 'modifiable' is off.")
   end

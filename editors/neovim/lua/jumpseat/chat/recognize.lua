@@ -8,14 +8,14 @@ local M = {}
 --- Whether the front matter has a key that marks a chat.
 ---@param buf integer
 ---@return boolean
-local function has_head(buf)
-  return (transcript.named(buf, 'conversation') or transcript.named(buf, 'model')) ~= nil
+local function has_chat_front_matter(buf)
+  return (transcript.find_value(buf, 'conversation') or transcript.find_value(buf, 'model')) ~= nil
 end
 
 --- Return the first line with text below the front matter.
 ---@param buf integer
 ---@return string
-local function first_line(buf)
+local function find_first_line(buf)
   local last = transcript.front_matter_end(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, last, last + 200, false)
   return vim.trim(vim.iter(lines):find(function(line) return line:find('%S') ~= nil end) or '')
@@ -24,7 +24,7 @@ end
 --- Whether a text starts like a chat: with front matter of chats, or with the heading of a question.
 ---@param buf integer
 ---@return boolean
-function M.begins_as_chat(buf) return has_head(buf) or first_line(buf) == create.HEADING end
+function M.begins_as_chat(buf) return has_chat_front_matter(buf) or find_first_line(buf) == create.HEADING end
 
 --- Whether a text is a saved chat. Outside the directory of new chats, neither a heading nor front matter is enough by
 --- itself: other documents have the same heading, and other tools write front matter with a model.
@@ -32,9 +32,9 @@ function M.begins_as_chat(buf) return has_head(buf) or first_line(buf) == create
 ---@return boolean
 function M.is_saved_chat(buf)
   if vim.bo[buf].buftype ~= '' then return false end
-  if not vim.startswith(first_line(buf), '## ') then return false end
+  if not vim.startswith(find_first_line(buf), '## ') then return false end
   local name = vim.fs.normalize(vim.api.nvim_buf_get_name(buf))
-  return has_head(buf) or vim.startswith(name, config.get().directory .. '/')
+  return has_chat_front_matter(buf) or vim.startswith(name, config.get().directory .. '/')
 end
 
 return M

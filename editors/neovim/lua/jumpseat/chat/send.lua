@@ -3,7 +3,7 @@ local answer = require('jumpseat.display.answer')
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
 local create = require('jumpseat.chat.create')
-local event = require('jumpseat.core.event')
+local fire = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
 local models = require('jumpseat.input.models')
 local references = require('jumpseat.input.references')
@@ -17,7 +17,7 @@ local M = {}
 --- contains when the answer starts.
 ---@param chat jumpseat.Chat
 ---@param action fun()
-function M.when_prepared(chat, action)
+function M.run_when_prepared(chat, action)
   if not chat.preparing then return action() end
   table.insert(chat.preparing, action)
 end
@@ -29,13 +29,13 @@ local function end_preparation(chat)
   chat.preparing = nil
   for _, action in ipairs(actions) do
     -- An earlier action may have started to prepare another question.
-    vim.schedule(function() M.when_prepared(chat, action) end)
+    vim.schedule(function() M.run_when_prepared(chat, action) end)
   end
 end
 
 --- Reset a chat to the state in which nothing is running.
 ---@param chat jumpseat.Chat
-function M.rest(chat)
+function M.reset(chat)
   chat.turn, chat.answer = nil, nil
   end_preparation(chat)
   view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
@@ -43,11 +43,11 @@ end
 
 ---@param chat jumpseat.Chat
 ---@param err jumpseat.Error
-local function refuse(chat, err)
-  M.rest(chat)
-  view.error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
-  require('jumpseat.account.offer').after(err)
-  event('TurnEnded', { buf = chat.buf, error = err })
+local function fail(chat, err)
+  M.reset(chat)
+  view.show_error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
+  require('jumpseat.account.offer').offer_next_step(err)
+  fire('TurnEnded', { buf = chat.buf, error = err })
 end
 
 --- Write the end of a turn into the buffer.
@@ -66,22 +66,22 @@ local function finish(chat, written, headings, outcome, is_sent)
   -- Only this client's own errors have code 0, and they may mean that the daemon is gone.
   if is_sent and not (err and err.code == 0) then written:mark_kept() end
   if chat.answer == written then
-    M.rest(chat)
+    M.reset(chat)
     view.update(chat.buf, { usage = written.usage })
-    if err then require('jumpseat.account.offer').after(err) end
+    if err then require('jumpseat.account.offer').offer_next_step(err) end
     require('jumpseat.account').show_quota(chat.buf, written.model)
   end
-  event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
+  fire('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
 end
 
 ---@param chat jumpseat.Chat
 ---@param params table
 ---@param headings { user: string, assistant: string }
 ---@param is_sent boolean whether the buffer still matches the sent conversation
-local function begin(chat, params, headings, is_sent)
+local function start_turn(chat, params, headings, is_sent)
   local written = answer.new(chat.buf, headings.assistant)
   view.update(chat.buf, { state = 'waiting', detail = vim.NIL })
-  event('TurnStarted', { buf = chat.buf })
+  fire('TurnStarted', { buf = chat.buf })
   -- Record the model and the kept conversation in the front matter, so that the chat continues with both after the
   -- default model changes, and from another editor.
   local head = { model = params.model, conversationId = params.conversationId }
@@ -90,7 +90,7 @@ local function begin(chat, params, headings, is_sent)
   local function finish_if_complete()
     if outcome and rendering == 0 then finish(chat, written, headings, outcome, is_sent) end
   end
-  local function pin()
+  local function update_front_matter()
     local model = head.model or written.model
     local conversation = written.conversation or head.conversationId
     if model == head.model and conversation == head.conversationId then return end
@@ -108,10 +108,10 @@ local function begin(chat, params, headings, is_sent)
     written:write(deltas)
     if chat.answer ~= written then return end
     if not written:is_valid() then
-      M.drop(chat)
+      M.abort(chat)
       return log.notify('The answer was removed from the chat, so it was stopped.')
     end
-    if written.model then pin() end
+    if written.model then update_front_matter() end
   end, function(result)
     outcome = result
     finish_if_complete()
@@ -123,31 +123,31 @@ end
 ---@param chat jumpseat.Chat
 ---@param parsed jumpseat.Parsed
 ---@return boolean done
-local function obey(chat, parsed)
+local function run_model_command(chat, parsed)
   local content = parsed.messages[#parsed.messages].content
   local name = #content == 1 and (content[1].text or ''):match('^/model%s*(%S*)%s*$')
   if not name then return false end
-  local section = transcript.section(parsed, #parsed.messages)
+  local section = transcript.find_section(parsed, #parsed.messages)
   vim.api.nvim_buf_set_lines(chat.buf, section.startLine + 1, section.endLine, false, { '', '' })
-  M.rest(chat)
+  M.reset(chat)
   models.choose(chat.buf, name)
   return true
 end
 
 --- Start to prepare a question.
 ---@param chat jumpseat.Chat
----@return fun(go_on: fun(result: any)): jumpseat.Callback step wraps a step. The step is skipped if the user has stopped the
+---@return fun(continue: fun(result: any)): jumpseat.Callback step wraps a step. The step is skipped if the user has stopped the
 --- preparation or the buffer is gone; an error ends the preparation.
 function M.prepare(chat)
   local buf, preparing = chat.buf, {}
   chat.preparing = preparing
   view.clear_messages(buf)
   view.update(buf, { state = client.info() and 'preparing' or 'starting' })
-  return function(go_on)
+  return function(continue)
     return function(err, result)
       if chat.preparing ~= preparing or not vim.api.nvim_buf_is_loaded(buf) then return end
-      if err then return refuse(chat, err) end
-      go_on(result)
+      if err then return fail(chat, err) end
+      continue(result)
     end
   end
 end
@@ -173,20 +173,20 @@ function M.send(chat)
     step(function(parsed)
       local last = parsed.messages[#parsed.messages]
       if not last or last.role ~= 'user' then
-        M.rest(chat)
+        M.reset(chat)
         return log.warn('There is no question: write one at the end of the chat.')
       end
-      if obey(chat, parsed) then return end
+      if run_model_command(chat, parsed) then return end
       references.expand(
         buf,
         parsed,
         write,
         step(function()
-          transcript.headings(
+          transcript.fetch_headings(
             parsed.model,
             step(
               function(headings)
-                begin(chat, {
+                start_turn(chat, {
                   messages = parsed.messages,
                   system = parsed.system,
                   model = parsed.model,
@@ -212,7 +212,7 @@ function M.stop(chat)
     view.update(chat.buf, { state = 'stopping' })
     chat.turn:stop()
   elseif chat.preparing then
-    M.rest(chat)
+    M.reset(chat)
   else
     return false
   end
@@ -221,10 +221,10 @@ end
 
 --- Stop the answer of a chat without changing the text any further.
 ---@param chat jumpseat.Chat
-function M.drop(chat)
+function M.abort(chat)
   if chat.turn then chat.turn:stop() end
   if chat.answer then chat.answer:abandon() end
-  M.rest(chat)
+  M.reset(chat)
 end
 
 return M

@@ -6,7 +6,7 @@ M.version = '0.1.0'
 
 --- Return why this Neovim cannot run the plug-in, or nil if it can. This function runs in any Neovim that has Lua.
 ---@return string?
-function M.too_old()
+function M.check_version()
   if vim.fn.has('nvim-0.10') == 1 then return end
   local version = vim.fn.api_info().version
   return ('jumpseat needs Neovim 0.10 or newer; this is %d.%d.%d.'):format(
@@ -113,7 +113,7 @@ end
 
 --- Return the program that `:JumpseatInstall` installed for this version, or nil.
 ---@return string?
-function M.installed()
+function M.find_installed()
   -- The file can be absent, corrupt, or of another shape.
   local readable, program = pcall(function()
     local lines = vim.fn.readfile(vim.fs.joinpath(M.install_directory(), 'current.json'))
@@ -125,10 +125,10 @@ end
 
 --- Return the daemon's command, or nil if there is none.
 ---@return string[]?
-function M.command()
+function M.find_command()
   local chosen = M.get().command
   if chosen then return chosen end
-  local installed = M.installed()
+  local installed = M.find_installed()
   if installed then return { installed } end
   -- Windows starts a `.cmd` file only if its full path is given.
   if vim.fn.executable('jumpseat') == 1 then return { vim.fn.exepath('jumpseat') } end

@@ -88,6 +88,6 @@ end
 function M.warn(message) M.notify(message, vim.log.levels.WARN) end
 
 ---@param err jumpseat.Error
-function M.error(err) M.notify(wire.sentence(err), vim.log.levels.ERROR) end
+function M.error(err) M.notify(wire.format_error(err), vim.log.levels.ERROR) end
 
 return M

@@ -9,7 +9,7 @@ local M = {}
 ---@param buf integer
 ---@param row integer from 0
 ---@return string
-local function line_at(buf, row) return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or '' end
+local function get_line(buf, row) return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or '' end
 
 --- Return a region of whole lines.
 ---@param buf integer
@@ -31,7 +31,7 @@ local LARGEST_BYTES = 1000 * 1000
 ---@param name string
 ---@param bytes integer
 ---@return string?
-function M.refusal(name, bytes)
+function M.check_size(name, bytes)
   if bytes <= LARGEST_BYTES then return end
   return ('%s has %.1f MB, and at most 1 MB of a text is sent. Select a part of it.'):format(
     name,
@@ -48,7 +48,7 @@ function M.size_of_buffer(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.n
 ---@param buf integer
 ---@param line integer from 1
 ---@return integer
-function M.last_line(buf, line)
+function M.find_last_line(buf, line)
   return vim.api.nvim_buf_call(buf, function() return vim.fn.prevnonblank(line) end)
 end
 
@@ -78,7 +78,7 @@ function M.last_selection(buf)
     local spans = {}
     for _, pair in ipairs(vim.fn.getregionpos(first, last, { type = type, eol = false })) do
       local row = pair[1][2] - 1
-      local line = line_at(buf, row)
+      local line = get_line(buf, row)
       local start, finish = pair[1][3], pair[2][3]
       -- A line that the block does not reach has no columns. Its piece is the empty one at its end.
       local empty = start == 0 or finish == 0 or start > #line
@@ -98,7 +98,7 @@ end
 ---@param buf integer
 ---@param command { range: integer, line1: integer, line2: integer }
 ---@return jumpseat.Region?
-function M.of_command(buf, command)
+function M.from_command(buf, command)
   if command.range == 0 then return end
   local first, last = vim.fn.line("'<"), vim.fn.line("'>")
   if command.range == 2 and first == command.line1 and last == command.line2 then
@@ -113,7 +113,7 @@ end
 function M.text(region)
   local parts = {}
   for _, span in ipairs(region.spans) do
-    table.insert(parts, line_at(region.buf, span.row):sub(span.first + 1, span.last))
+    table.insert(parts, get_line(region.buf, span.row):sub(span.first + 1, span.last))
   end
   return table.concat(parts, '\n') .. (region.kind == 'line' and '\n' or '')
 end
@@ -130,7 +130,7 @@ end
 ---@param col integer in bytes
 ---@return { line: integer, character: integer }
 local function position(buf, row, col)
-  local line = line_at(buf, row)
+  local line = get_line(buf, row)
   local units
   if vim.fn.has('nvim-0.11') == 1 then
     units = vim.str_utfindex(line, 'utf-16', math.min(col, #line), false)

@@ -5,14 +5,14 @@ local M = {}
 ---@generic T
 ---@param value T
 ---@return T
-function M.received(value)
+function M.remove_nulls(value)
   if value == vim.NIL then return nil end
   if type(value) == 'table' then
     for key, each in pairs(value) do
       if each == vim.NIL then
         value[key] = nil
       elseif type(each) == 'table' then
-        M.received(each)
+        M.remove_nulls(each)
       end
     end
   end
@@ -34,7 +34,7 @@ local AS_UTF8 = vim.lpeg.Cs((CHARACTERS ^ 1 + P(1) / '\239\191\189') ^ 0)
 
 ---@param value any
 ---@return any
-local function as_utf8(value)
+local function replace_invalid_utf8(value)
   if type(value) == 'string' then
     return value:find('[\128-\255]') and AS_UTF8:match(value) or value
   elseif type(value) ~= 'table' or next(value) == nil then
@@ -42,7 +42,7 @@ local function as_utf8(value)
   end
   local copy = {}
   for key, each in pairs(value) do
-    copy[key] = as_utf8(each)
+    copy[key] = replace_invalid_utf8(each)
   end
   return copy
 end
@@ -51,7 +51,9 @@ end
 --- that is not valid UTF-8 would never be answered, so such text is replaced.
 ---@param params table?
 ---@return table
-function M.sent(params) return (params == nil or next(params) == nil) and vim.empty_dict() or as_utf8(params) end
+function M.prepare(params)
+  return (params == nil or next(params) == nil) and vim.empty_dict() or replace_invalid_utf8(params)
+end
 
 --- Create an error of the client itself, in the shape of the daemon's errors.
 ---@param kind string
@@ -65,7 +67,7 @@ end
 --- Format an error for the user: the message, and the hint if there is one.
 ---@param err jumpseat.Error
 ---@return string
-function M.sentence(err)
+function M.format_error(err)
   local hint = err.data and err.data.hint
   return hint and (err.message .. ' ' .. hint) or err.message
 end

@@ -59,7 +59,7 @@ local function emit(method, params)
 end
 
 ---@return jumpseat.Error
-local function missing()
+local function describe_missing()
   local chosen = config.get().command
   if chosen then
     local message = ('The program %s was not found.'):format(chosen[1])
@@ -76,7 +76,7 @@ end
 ---@param version string?
 ---@param lacks string the missing method
 ---@return jumpseat.Error
-local function too_old(command, version, lacks)
+local function describe_too_old(command, version, lacks)
   local name = ('jumpseat%s at %s'):format(version and ' ' .. version or '', table.concat(command, ' '))
   local hint = (':JumpseatInstall! installs jumpseat %s for this plug-in.'):format(config.version)
   if config.get().command then
@@ -107,8 +107,8 @@ end
 ---@param code integer
 ---@param line string the last line of its stderr
 ---@return jumpseat.Error
-local function refused(command, code, line)
-  if line:find("'attach'", 1, true) then return too_old(command, nil, 'attach') end
+local function describe_early_exit(command, code, line)
+  if line:find("'attach'", 1, true) then return describe_too_old(command, nil, 'attach') end
   local reason = line ~= '' and ': ' .. line:gsub('%.$', '') or ''
   local hint = ('See :JumpseatLog, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
   return wire.error(
@@ -122,12 +122,12 @@ end
 ---@param command string[]
 ---@param code integer
 ---@param signal integer
-local function ended(gone, command, code, signal)
-  local said = log.last_line()
+local function handle_exit(gone, command, code, signal)
+  local last_line = log.last_line()
   log.write('jumpseat ended: code %d, signal %d', code, signal)
   if connection == gone then connection = nil end
   if gone.state == 'ending' then return fail_all(gone, wire.error('connection', 'jumpseat was stopped.')) end
-  if gone.state == 'starting' then return fail_all(gone, refused(command, code, said)) end
+  if gone.state == 'starting' then return fail_all(gone, describe_early_exit(command, code, last_line)) end
   -- The user may have stopped the daemon. The next request starts it again.
   if next(gone.pending) == nil then return fail_all(gone, wire.error('connection', 'jumpseat ended.')) end
   local now = vim.uv.now() / 1000
@@ -146,7 +146,7 @@ end
 
 ---@param result table? the answer to `initialize`
 ---@return string?
-local function lacking(result)
+local function find_missing_method(result)
   local abilities = vim.tbl_get(result or {}, 'capabilities', 'experimental', 'jumpseat') or {}
   if abilities.protocolVersion ~= PROTOCOL then return 'version 1 of the protocol' end
   for _, method in ipairs(NEEDED) do
@@ -158,9 +158,9 @@ end
 ---@param command string[]
 ---@param err jumpseat.Error?
 ---@param result table?
-local function initialized(new, command, err, result)
-  local lacks = not err and lacking(result)
-  if lacks then err = too_old(command, vim.tbl_get(result or {}, 'serverInfo', 'version'), lacks) end
+local function handle_initialize(new, command, err, result)
+  local lacks = not err and find_missing_method(result)
+  if lacks then err = describe_too_old(command, vim.tbl_get(result or {}, 'serverInfo', 'version'), lacks) end
   if err then
     new.state = 'ending'
     if connection == new then connection = nil end
@@ -182,23 +182,27 @@ end
 ---@param options jumpseat.Options
 local function initialize(new, command, options)
   local version = vim.version()
-  new.rpc.request('initialize', {
-    processId = vim.uv.os_getpid(),
-    rootUri = vim.NIL,
-    capabilities = vim.empty_dict(),
-    clientInfo = {
-      name = 'Neovim',
-      version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
+  new.rpc.request(
+    'initialize',
+    {
+      processId = vim.uv.os_getpid(),
+      rootUri = vim.NIL,
+      capabilities = vim.empty_dict(),
+      clientInfo = {
+        name = 'Neovim',
+        version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
+      },
+      initializationOptions = {
+        config = wire.prepare(options.config),
+        coalesceMs = COALESCE_MS,
+        commands = COMMANDS,
+      },
     },
-    initializationOptions = {
-      config = wire.sent(options.config),
-      coalesceMs = COALESCE_MS,
-      commands = COMMANDS,
-    },
-  }, function(err, result) initialized(new, command, wire.received(err), wire.received(result)) end)
+    function(err, result) handle_initialize(new, command, wire.remove_nulls(err), wire.remove_nulls(result)) end
+  )
   vim.defer_fn(function()
     if new.state ~= 'starting' or connection ~= new then return end
-    initialized(
+    handle_initialize(
       new,
       command,
       wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See :JumpseatLog.')
@@ -212,8 +216,8 @@ function M.start()
   if connection then return end
   -- A process that starts now would briefly outlive Neovim, and might start a daemon that nobody uses.
   if type(vim.v.exiting) == 'number' then return wire.error('connection', 'Neovim is ending.') end
-  local command = config.command()
-  if not command or vim.fn.executable(command[1]) == 0 then return missing() end
+  local command = config.find_command()
+  if not command or vim.fn.executable(command[1]) == 0 then return describe_missing() end
   local options = config.get()
   log.rotate()
   local words = log.with_stderr(command)
@@ -222,13 +226,13 @@ function M.start()
   ---@type jumpseat.Connection
   local new = { rpc = nil, state = 'starting', waiting = {}, pending = {} } ---@diagnostic disable-line: assign-type-mismatch
   local dispatchers = {
-    notification = function(method, params) emit(method, wire.received(params) or {}) end,
+    notification = function(method, params) emit(method, wire.remove_nulls(params) or {}) end,
     server_request = function()
       -- vim.lsp.rpc raises an error for any other code, and never answers.
       return nil, { code = vim.lsp.protocol.ErrorCodes.MethodNotFound, message = 'no such method' }
     end,
     on_exit = function(code, signal)
-      vim.schedule(function() ended(new, command, code, signal) end)
+      vim.schedule(function() handle_exit(new, command, code, signal) end)
     end,
     on_error = function(code, err) log.write('rpc error %s: %s', code, vim.inspect(err)) end,
   }
@@ -236,7 +240,7 @@ function M.start()
   local ran, rpc = pcall(vim.lsp.rpc.start, words, dispatchers)
   if not ran or not rpc then
     log.write('%s', tostring(rpc))
-    return missing()
+    return describe_missing()
   end
   new.rpc, connection = rpc, new
   vim.api.nvim_create_autocmd('VimLeavePre', {
@@ -274,10 +278,10 @@ function M.request(method, params, callback)
   serial = serial + 1
   local key = serial
   current.pending[key] = callback
-  local _, id = current.rpc.request(method, wire.sent(params), function(failure, result)
+  local _, id = current.rpc.request(method, wire.prepare(params), function(failure, result)
     if not current.pending[key] then return end
     current.pending[key] = nil
-    callback(wire.received(failure), wire.received(result))
+    callback(wire.remove_nulls(failure), wire.remove_nulls(result))
   end)
   return function()
     if not current.pending[key] then return end

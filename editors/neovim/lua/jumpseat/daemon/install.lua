@@ -1,6 +1,6 @@
 --- `:JumpseatInstall`: installs the daemon into its own virtual environment, with the script that all editors share.
 local config = require('jumpseat.core.config')
-local event = require('jumpseat.core.event')
+local fire = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
 
 local M = {}
@@ -24,10 +24,10 @@ local installing = false
 
 ---@param message string
 ---@param ok boolean
-local function done(message, ok)
+local function finish(message, ok)
   installing = false
   log.notify(message, ok and vim.log.levels.INFO or vim.log.levels.ERROR)
-  event('Installed', { ok = ok })
+  fire('Installed', { ok = ok })
 end
 
 --- Run the script with a launcher, or with the next one if this one cannot run it.
@@ -36,7 +36,7 @@ end
 local function run(number, arguments)
   local launcher = LAUNCHERS[number]
   if not launcher then
-    return done('jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.', false)
+    return finish('jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.', false)
   end
   local command = vim.list_extend(vim.list_extend({}, launcher), arguments)
   local last = ''
@@ -52,9 +52,9 @@ local function run(number, arguments)
   local options = { text = true, stdin = true, cwd = vim.uv.os_homedir(), stdout = show, stderr = write }
   local started = pcall(vim.system, command, options, function(result)
     vim.schedule(function()
-      if result.code == 0 and result.signal == 0 then return done(last, true) end
+      if result.code == 0 and result.signal == 0 then return finish(last, true) end
       if not FAILED[result.code] then return run(number + 1, arguments) end
-      done(
+      finish(
         last .. ' The option package can name a wheel or a checkout; :JumpseatLog has the whole output.',
         false
       )
@@ -67,7 +67,7 @@ end
 ---@param again boolean
 function M.run(again)
   if installing then return log.warn('The installation runs already.') end
-  if not again and config.installed() then
+  if not again and config.find_installed() then
     return log.notify(
       ('jumpseat %s is installed; :JumpseatInstall! installs it again.'):format(config.version)
     )

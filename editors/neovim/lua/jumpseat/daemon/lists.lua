@@ -26,7 +26,7 @@ end
 ---@param callback jumpseat.Callback
 function List:get(callback)
   -- A provider that failed before may answer now.
-  if self:is_kept() and #(self.kept.errors or {}) == 0 then return callback(nil, self.kept) end
+  if self:is_cached() and #(self.kept.errors or {}) == 0 then return callback(nil, self.kept) end
   client.request(self.method, {}, function(err, result)
     if not err then self.kept = result end
     callback(err, result)
@@ -34,11 +34,11 @@ function List:get(callback)
 end
 
 ---@return boolean
-function List:is_kept() return self.kept ~= nil end
+function List:is_cached() return self.kept ~= nil end
 
 --- Return the cached list, for completion. If there is none, request it for the next call.
 ---@return table[]
-function List:known()
+function List:get_cached()
   if not self.kept then self:get(function() end) end
   return self.kept and self.kept[self.key] or {}
 end
@@ -50,9 +50,9 @@ M.prompts = new('prompts/list', 'prompts', { 'prompts/didChange' })
 --- Return the provider that a model's name starts with, or else the default provider.
 ---@param model string?
 ---@return table?
-function M.provider_of(model)
+function M.find_provider(model)
   local default
-  for _, each in ipairs(M.providers:known()) do
+  for _, each in ipairs(M.providers:get_cached()) do
     if model and vim.startswith(model, each.id .. ':') then return each end
     if each.isDefault then default = each end
   end

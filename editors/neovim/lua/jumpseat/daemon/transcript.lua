@@ -44,7 +44,7 @@ end
 --- Fetch the headings of both roles, which the configuration may rename.
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, headings: { user: string, assistant: string })
-function M.headings(model, callback)
+function M.fetch_headings(model, callback)
   local messages = { { role = 'user', content = '-' }, { role = 'assistant', content = '-' } }
   client.request('transcript/render', { messages = messages, model = model }, function(err, result)
     if err then return callback(err, {}) end
@@ -74,7 +74,7 @@ function M.front_matter(buf) return vim.api.nvim_buf_get_lines(buf, 0, M.front_m
 ---@param buf integer
 ---@param key 'conversation'|'model'
 ---@return string?
-function M.named(buf, key)
+function M.find_value(buf, key)
   for _, line in ipairs(M.front_matter(buf)) do
     local name = line:match('^' .. key .. ':%s*["\']?([^%s"\']+)')
     if name then return name end
@@ -85,7 +85,7 @@ end
 ---@param parsed jumpseat.Parsed
 ---@param number integer the message's number, from 1
 ---@return jumpseat.Section
-function M.section(parsed, number)
+function M.find_section(parsed, number)
   return assert(vim.iter(parsed.turns):find(function(each) return each.message == number - 1 end))
 end
 

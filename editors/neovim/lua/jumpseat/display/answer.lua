@@ -27,7 +27,7 @@ Answer.__index = Answer
 ---@param heading string
 ---@return jumpseat.Answer
 function M.new(buf, heading)
-  local last = math.max(1, region.last_line(buf, vim.api.nvim_buf_line_count(buf)))
+  local last = math.max(1, region.find_last_line(buf, vim.api.nvim_buf_line_count(buf)))
   local line = vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
   local self = setmetatable({
     buf = buf,
@@ -39,7 +39,7 @@ function M.new(buf, heading)
   -- Blank lines that stayed here would end up below the answer.
   self.writer:edit(function() vim.api.nvim_buf_set_lines(buf, last, -1, false, {}) end)
   self.writer:append(self.heading)
-  self.mark = view.heading(buf, self:_heading_row(), 'waiting …')
+  self.mark = view.show_label(buf, self:_heading_row(), 'waiting …')
   return self
 end
 
@@ -49,7 +49,9 @@ function Answer:_heading_row() return self.writer:first_row() + 2 end
 
 ---@private
 ---@param label string
-function Answer:_label(label) self.mark = view.heading(self.buf, self:_heading_row(), label, self.mark) end
+function Answer:_show_label(label)
+  self.mark = view.show_label(self.buf, self:_heading_row(), label, self.mark)
+end
 
 ---@private
 function Answer:_fold_thinking()
@@ -86,9 +88,9 @@ function Answer:write(deltas)
       self.model = changes.model
       self.conversation = delta.conversationId
     elseif type == 'text_start' then
-      self:_label('…')
+      self:_show_label('…')
     elseif type == 'thinking_start' then
-      self:_label('thinking …')
+      self:_show_label('thinking …')
       -- If this block starts before the one above it is complete, its text comes later and is not folded.
       if delta.transcript then
         flush()
@@ -122,18 +124,18 @@ function Answer:is_valid() return self.writer:is_valid() end
 function Answer:abandon()
   self.writer.lost = true
   self.writer:close()
-  self:_unmark()
+  self:_remove_label()
 end
 
 ---@private
-function Answer:_unmark()
-  if vim.api.nvim_buf_is_loaded(self.buf) then view.remove(self.buf, self.mark) end
+function Answer:_remove_label()
+  if vim.api.nvim_buf_is_loaded(self.buf) then view.remove_label(self.buf, self.mark) end
 end
 
 --- Remove an answer without text, so that the question can be sent again.
 function Answer:remove()
   if not self.writer:is_valid() then return end
-  self:_unmark()
+  self:_remove_label()
   self.writer:replace('')
 end
 
@@ -166,16 +168,16 @@ function Answer:close(after, err, stopped)
   local row = self.writer:last_row()
   if after ~= '' then
     local label = view.summary(self.model, self.usage) .. (stopped and ' · stopped' or '')
-    view.heading(self.buf, self:_heading_row(), label, self.mark)
+    view.show_label(self.buf, self:_heading_row(), label, self.mark)
   elseif stopped then
-    view.below(self.buf, row, 'Stopped before the first words.', 'Comment')
+    view.show_below(self.buf, row, 'Stopped before the first words.', 'Comment')
   elseif not err then
-    view.below(self.buf, row, 'The model returned no text.', 'DiagnosticWarn')
+    view.show_below(self.buf, row, 'The model returned no text.', 'DiagnosticWarn')
   end
   for _, notice in ipairs(self.notices) do
-    view.below(self.buf, row, notice, 'DiagnosticWarn')
+    view.show_below(self.buf, row, notice, 'DiagnosticWarn')
   end
-  if err then view.error(self.buf, row, err) end
+  if err then view.show_error(self.buf, row, err) end
   self.writer:append(after)
   self.writer:close()
 end

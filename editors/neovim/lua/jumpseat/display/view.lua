@@ -31,7 +31,7 @@ local statuses = {}
 
 ---@param usage table?
 ---@return string?
-local function tokens(usage)
+local function format_usage(usage)
   if not usage then return nil end
   local cost = usage.cost and (' · %.4f %s'):format(usage.cost.amount, usage.cost.currency) or ''
   return ('%d → %d tokens%s'):format(usage.inputTokens, usage.outputTokens, cost)
@@ -39,7 +39,7 @@ end
 
 ---@param text string
 ---@return string
-local function escaped(text) return (text:gsub('%%', '%%%%')) end
+local function escape(text) return (text:gsub('%%', '%%%%')) end
 
 --- Return the window bar's text for the window that is being drawn.
 ---@return string
@@ -49,13 +49,13 @@ function M.winbar()
   if not status then return '' end
   local parts = { status.model or 'default model' }
   vim.list_extend(parts, { status.detail or M.label(buf) })
-  vim.list_extend(parts, { tokens(status.usage) })
+  vim.list_extend(parts, { format_usage(status.usage) })
   vim.list_extend(parts, { status.quota })
   local left = ' ' .. table.concat(parts, ' · ')
   local hint = '  ' .. (status.state and ':JumpseatStop' or ':JumpseatSend') .. ' '
   local width = vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)
   local fits = vim.fn.strdisplaywidth(left .. hint) <= width
-  return escaped(left) .. '%<' .. (fits and '%=%#Comment#' .. hint or '')
+  return escape(left) .. '%<' .. (fits and '%=%#Comment#' .. hint or '')
 end
 
 --- Return the changes of the display that a delta causes, for `update`.
@@ -114,7 +114,7 @@ local headings = {}
 ---@param text string
 ---@param id integer? the mark of the label to replace
 ---@return integer id
-function M.heading(buf, row, text, id)
+function M.show_label(buf, row, text, id)
   local options = { id = id, virt_text = { { text, 'Comment' } }, hl_mode = 'combine', undo_restore = false }
   id = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
   headings[buf] = headings[buf] or {}
@@ -125,7 +125,7 @@ end
 --- Remove the label of a heading.
 ---@param buf integer
 ---@param id integer
-function M.remove(buf, id)
+function M.remove_label(buf, id)
   vim.api.nvim_buf_del_extmark(buf, namespace, id)
   if headings[buf] then headings[buf][id] = nil end
 end
@@ -137,7 +137,7 @@ vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
     for id, line in pairs(headings[event.buf] or {}) do
       local row = vim.api.nvim_buf_get_extmark_by_id(event.buf, namespace, id, {})[1]
       if not row or vim.api.nvim_buf_get_lines(event.buf, row, row + 1, false)[1] ~= line then
-        M.remove(event.buf, id)
+        M.remove_label(event.buf, id)
       end
     end
   end,
@@ -148,14 +148,14 @@ vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
 ---@param usage table?
 ---@return string
 function M.summary(model, usage)
-  return table.concat(vim.list_extend({ model or '' }, { tokens(usage) }), ' · ')
+  return table.concat(vim.list_extend({ model or '' }, { format_usage(usage) }), ' · ')
 end
 
 --- Split a text into pieces of at most this width.
 ---@param text string
 ---@param width integer
 ---@return string[]
-function M.pieces(text, width)
+function M.split(text, width)
   local pieces, at = {}, 1
   repeat
     -- Measuring the whole rest for each piece would take quadratic time.
@@ -176,7 +176,7 @@ end
 ---@param text string
 ---@param width integer
 ---@return string[]
-local function wrapped(text, width)
+local function wrap(text, width)
   local lines, line = {}, ''
   for word in text:gmatch('%S+') do
     local longer = line == '' and word or line .. ' ' .. word
@@ -184,7 +184,7 @@ local function wrapped(text, width)
       table.insert(lines, line)
       longer = word
     end
-    local pieces = M.pieces(longer, width)
+    local pieces = M.split(longer, width)
     line = table.remove(pieces)
     vim.list_extend(lines, pieces)
   end
@@ -219,7 +219,7 @@ local messages = {}
 local function put_below(buf, row, message, id)
   local lines = vim.tbl_map(
     function(line) return { { line, message.highlight } } end,
-    wrapped(message.text, math.min(WIDTH, M.width_of(buf)))
+    wrap(message.text, math.min(WIDTH, M.width_of(buf)))
   )
   local options = { id = id, virt_lines = lines, undo_restore = false }
   id = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
@@ -232,7 +232,7 @@ end
 ---@param row integer from 0
 ---@param text string
 ---@param highlight string
-function M.below(buf, row, text, highlight) put_below(buf, row, { text = text, highlight = highlight }) end
+function M.show_below(buf, row, text, highlight) put_below(buf, row, { text = text, highlight = highlight }) end
 
 -- Neovim does not wrap virtual lines, so wrap them again when a window changes its width.
 vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
@@ -250,7 +250,9 @@ vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
 ---@param buf integer
 ---@param row integer
 ---@param err jumpseat.Error
-function M.error(buf, row, err) M.below(buf, row, '✗ ' .. wire.sentence(err), 'DiagnosticError') end
+function M.show_error(buf, row, err)
+  M.show_below(buf, row, '✗ ' .. wire.format_error(err), 'DiagnosticError')
+end
 
 --- Remove the messages below lines. The labels of headings stay.
 ---@param buf integer
@@ -311,7 +313,7 @@ end
 
 --- Set the options of a window that shows a chat. Folds are manual: `foldexpr` would run for each piece of an answer.
 ---@param win integer
-function M.window(win)
+function M.set_up_window(win)
   local options = vim.wo[win][0]
   options.winbar = "%{%v:lua.require'jumpseat.display.view'.winbar()%}"
   options.wrap, options.linebreak = true, true

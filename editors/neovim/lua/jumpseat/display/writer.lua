@@ -33,16 +33,16 @@ end
 ---@private
 ---@param mark integer
 ---@return integer row, integer col
-function Writer:_at(mark)
+function Writer:_position(mark)
   local at = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, mark, {})
   return at[1], at[2]
 end
 
 ---@return integer row from 0
-function Writer:first_row() return (self:_at(self.first)) end
+function Writer:first_row() return (self:_position(self.first)) end
 
 ---@return integer row from 0
-function Writer:last_row() return (self:_at(self.last)) end
+function Writer:last_row() return (self:_position(self.last)) end
 
 --- Whether more can be written to the piece. Not if the user has deleted it or undone some of it: text that is written
 --- after an undo could not be redone.
@@ -50,8 +50,8 @@ function Writer:last_row() return (self:_at(self.last)) end
 function Writer:is_valid()
   if self.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return false end
   if #self.chunks > 0 and self.tick ~= vim.api.nvim_buf_get_changedtick(self.buf) then
-    local row, col = self:_at(self.first)
-    local last_row, last_col = self:_at(self.last)
+    local row, col = self:_position(self.first)
+    local last_row, last_col = self:_position(self.last)
     self.lost = (row == last_row and col == last_col) or (self:_is_undone() and not self:_is_untouched())
   end
   return not self.lost
@@ -91,8 +91,8 @@ end
 ---@private
 ---@param lines string[]
 ---@return table<integer, [integer, integer]|'end'>
-function Writer:_cursors(lines)
-  local row, col = self:_at(self.last)
+function Writer:_plan_cursors(lines)
+  local row, col = self:_position(self.last)
   local count = vim.api.nvim_buf_line_count(self.buf)
   local inserting = vim.api.nvim_get_mode().mode:find('^[iR]') ~= nil
   local cursors = {}
@@ -121,8 +121,8 @@ function Writer:append(text)
   text = text:gsub('\r', '')
   if text == '' then return end
   local lines = vim.split(text, '\n', { plain = true })
-  local cursors = self:_cursors(lines)
-  local row, col = self:_at(self.last)
+  local cursors = self:_plan_cursors(lines)
+  local row, col = self:_position(self.last)
   self:edit(function() vim.api.nvim_buf_set_text(self.buf, row, col, row, col, lines) end)
   table.insert(self.chunks, text)
   local end_col = #lines[#lines] + (#lines == 1 and col or 0)
@@ -133,12 +133,12 @@ function Writer:append(text)
     end_col,
     { id = self.last, right_gravity = false }
   )
-  self:_place(cursors)
+  self:_move_cursors(cursors)
 end
 
 ---@private
 ---@param cursors table<integer, [integer, integer]|'end'>
-function Writer:_place(cursors)
+function Writer:_move_cursors(cursors)
   local count = vim.api.nvim_buf_line_count(self.buf)
   for win, at in pairs(cursors) do
     if at == 'end' then
@@ -153,8 +153,8 @@ end
 ---@private
 ---@return boolean
 function Writer:_is_untouched()
-  local row, col = self:_at(self.first)
-  local last_row, last_col = self:_at(self.last)
+  local row, col = self:_position(self.first)
+  local last_row, last_col = self:_position(self.last)
   local now = vim.api.nvim_buf_get_text(self.buf, row, col, last_row, last_col, {})
   return table.concat(now, '\n') == table.concat(self.chunks)
 end
@@ -168,18 +168,18 @@ function Writer:replace(text)
   local old = vim.split(table.concat(self.chunks), '\n', { plain = true })
   local new = vim.split(text, '\n', { plain = true })
   if table.concat(self.chunks) == text then return true end
-  local row, col = self:_at(self.first)
+  local row, col = self:_position(self.first)
   local same = 0
   while same < math.min(#old, #new) and old[same + 1] == new[same + 1] do
     same = same + 1
   end
   -- Keep at least one line, so that there is a position to insert after.
   same = math.max(0, math.min(same, #old - 1, #new - 1))
-  local last_row, last_col = self:_at(self.last)
+  local last_row, last_col = self:_position(self.last)
   local start_row, start_col = row + same, same == 0 and col or 0
   local lines = vim.list_slice(new, same + 1)
   local cursors = {}
-  for win, at in pairs(self:_cursors({ '' })) do
+  for win, at in pairs(self:_plan_cursors({ '' })) do
     if at == 'end' then cursors[win] = at end
   end
   self:edit(
@@ -189,7 +189,7 @@ function Writer:replace(text)
   local options = { id = self.last, right_gravity = false }
   vim.api.nvim_buf_set_extmark(self.buf, namespace, start_row + #lines - 1, end_col, options)
   self.chunks = { text }
-  self:_place(cursors)
+  self:_move_cursors(cursors)
   return true
 end
 

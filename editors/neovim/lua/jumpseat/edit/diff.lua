@@ -7,14 +7,14 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
 
 ---@param lines string[]
 ---@return string
-local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
+local function join(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][] hunks the first line and the number of lines, of the old and of the new text
-local function hunks(old, new)
+local function compute_hunks(old, new)
   local compare = vim.text.diff or vim.diff -- renamed in Neovim 0.12
-  return compare(joined(old), joined(new), { result_type = 'indices' }) --[[@as integer[][] ]]
+  return compare(join(old), join(new), { result_type = 'indices' }) --[[@as integer[][] ]]
 end
 
 ---@param buf integer
@@ -36,10 +36,10 @@ end
 ---@param buf integer
 ---@param lines string[]
 ---@return table[]
-local function virtual(buf, lines)
+local function to_virtual_lines(buf, lines)
   local width, result = view.width_of(buf), {}
   for _, line in ipairs(lines) do
-    for _, piece in ipairs(view.pieces(line == '' and ' ' or line, width)) do
+    for _, piece in ipairs(view.split(line == '' and ' ' or line, width)) do
       table.insert(result, { { piece, 'DiffAdd' } })
     end
   end
@@ -54,7 +54,7 @@ end
 function M.show(buf, row, old, new)
   M.clear(buf)
   local count = vim.api.nvim_buf_line_count(buf)
-  for _, hunk in ipairs(hunks(old, new)) do
+  for _, hunk in ipairs(compute_hunks(old, new)) do
     local first, removed, added_first, added = unpack(hunk)
     if removed > 0 then
       vim.api.nvim_buf_set_extmark(buf, namespace, row + first - 1, 0, {
@@ -64,7 +64,7 @@ function M.show(buf, row, old, new)
         strict = false,
       })
     end
-    local lines = virtual(buf, vim.list_slice(new, added_first, added_first + added - 1))
+    local lines = to_virtual_lines(buf, vim.list_slice(new, added_first, added_first + added - 1))
     if added > 0 then
       local at = row + first - 1 + math.max(removed - 1, 0)
       vim.api.nvim_buf_set_extmark(buf, namespace, math.max(at, 0), 0, {
@@ -82,7 +82,7 @@ end
 ---@param old string[]
 ---@param new string[]
 function M.apply(buf, row, old, new)
-  local changes = hunks(old, new)
+  local changes = compute_hunks(old, new)
   for index = #changes, 1, -1 do
     local first, removed, added_first, added = unpack(changes[index])
     -- For an insertion, the index is that of the line before the new lines.

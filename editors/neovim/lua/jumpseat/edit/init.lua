@@ -2,7 +2,7 @@
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
 local diff = require('jumpseat.edit.diff')
-local event = require('jumpseat.core.event')
+local fire = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
 local region = require('jumpseat.core.region')
 local turns = require('jumpseat.daemon.turn')
@@ -31,7 +31,7 @@ local edits = {}
 
 ---@param target jumpseat.Region
 ---@return integer[]
-local function mark(target)
+local function mark_region(target)
   local first, last = target.spans[1], target.spans[#target.spans]
   local spans = { { first.row, first.first, last.row, last.last } }
   if target.kind == 'block' then
@@ -52,7 +52,7 @@ end
 --- Return the region at its current position.
 ---@param edit jumpseat.Edit
 ---@return jumpseat.Region
-local function located(edit)
+local function locate(edit)
   local buf, spans = edit.target.buf, {}
   for _, id in ipairs(edit.marks) do
     local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, id, { details = true })
@@ -72,7 +72,7 @@ end
 ---@param edit jumpseat.Edit
 ---@return boolean
 local function is_unchanged(edit)
-  local now = located(edit)
+  local now = locate(edit)
   local first, last = now.spans[1], now.spans[#now.spans]
   return last.row - first.row + 1 == #now.spans and region.text(now) == edit.sent
 end
@@ -81,7 +81,7 @@ end
 ---@param edit jumpseat.Edit
 ---@param text string
 ---@return string[]?
-local function lines_with(edit, text)
+local function compute_lines(edit, text)
   local target = edit.target
   -- Neovim stores line ends separately, so a carriage return is text, and wanted only if the old text had one.
   if not edit.sent:find('\r', 1, true) then text = text:gsub('\r', '') end
@@ -113,12 +113,12 @@ local function show_progress(edit)
     local size = edit.size < 1000 and '%d bytes' or '%.1f kB'
     text = text .. ' · ' .. size:format(edit.size < 1000 and edit.size or edit.size / 1000)
   end
-  edit.progress = view.heading(buf, located(edit).spans[1].row, '… ' .. text, edit.progress)
+  edit.progress = view.show_label(buf, locate(edit).spans[1].row, '… ' .. text, edit.progress)
 end
 
 ---@param edit jumpseat.Edit
 local function hide_progress(edit)
-  if edit.progress then view.remove(edit.target.buf, edit.progress) end
+  if edit.progress then view.remove_label(edit.target.buf, edit.progress) end
   edit.progress = nil
   view.update(edit.target.buf, { state = vim.NIL, detail = vim.NIL })
 end
@@ -150,14 +150,14 @@ end
 --- changes.
 ---@param buf integer
 ---@return integer group
-local function follow(buf)
+local function watch_buffer(buf)
   local group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {})
   vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
     group = group,
     callback = function()
       local edit = edits[buf]
       if not edit or not edit.new_lines then return end
-      diff.show(buf, located(edit).spans[1].row, edit.lines, edit.new_lines)
+      diff.show(buf, locate(edit).spans[1].row, edit.lines, edit.new_lines)
     end,
   })
   vim.api.nvim_create_autocmd({ 'BufReadPre', 'BufUnload' }, {
@@ -175,7 +175,7 @@ end
 --- Remove a fence around the lines that the model has written. This is only for the preview: the daemon's result is exact.
 ---@param answer string
 ---@return string
-local function preview_of(answer) return (answer:gsub('^%s*```[^\n]*\n', ''):gsub('\n```%s*$', '')) end
+local function remove_fence(answer) return (answer:gsub('^%s*```[^\n]*\n', ''):gsub('\n```%s*$', '')) end
 
 --- Add deltas to the model's answer.
 ---@param edit jumpseat.Edit
@@ -202,7 +202,7 @@ end
 --- Show a batch of deltas: the progress, and the complete lines as a diff.
 ---@param edit jumpseat.Edit
 ---@param deltas table[]
-local function follow_deltas(edit, deltas)
+local function show_deltas(edit, deltas)
   local buf = edit.target.buf
   local completed = collect(edit, deltas)
   if edits[buf] ~= edit then return end
@@ -213,10 +213,10 @@ local function follow_deltas(edit, deltas)
   show_progress(edit)
   if not completed or not is_unchanged(edit) then return end
   -- The space stands for the incomplete line.
-  local lines = lines_with(edit, preview_of(edit.answer) .. ' ') or {}
+  local lines = compute_lines(edit, remove_fence(edit.answer) .. ' ') or {}
   table.remove(lines)
   local old = vim.list_slice(edit.lines, 1, math.min(#lines, #edit.lines))
-  diff.show(buf, located(edit).spans[1].row, old, lines)
+  diff.show(buf, locate(edit).spans[1].row, old, lines)
 end
 
 ---@param edit jumpseat.Edit
@@ -225,11 +225,11 @@ local function finish(edit, outcome)
   local buf = edit.target.buf
   edit.turn = nil
   if edits[buf] ~= edit then return end
-  local spans = located(edit).spans
+  local spans = locate(edit).spans
   local row = spans[1].row
   hide_progress(edit)
   local replacement = outcome.result and outcome.result.replacement
-  local new_lines = replacement and lines_with(edit, replacement)
+  local new_lines = replacement and compute_lines(edit, replacement)
   if new_lines then
     edit.new_lines = new_lines
     view.unfold(buf, row, spans[#spans].row)
@@ -240,7 +240,7 @@ local function finish(edit, outcome)
     if outcome.cancelled then
       log.notify('The edit was stopped.')
     elseif outcome.error then
-      view.error(buf, row, outcome.error)
+      view.show_error(buf, row, outcome.error)
       vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertEnter', 'InsertLeave' }, {
         group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {}),
         buffer = buf,
@@ -256,12 +256,12 @@ local function finish(edit, outcome)
       log.warn('The model gave no text to apply' .. (text ~= '' and ': ' .. text or '.'))
     end
   end
-  event('EditEnded', { buf = buf, error = outcome.error, ready = new_lines ~= nil })
+  fire('EditEnded', { buf = buf, error = outcome.error, ready = new_lines ~= nil })
 end
 
 ---@param target jumpseat.Region
 ---@param instruction string
-local function begin(target, instruction)
+local function start_edit(target, instruction)
   local buf = target.buf
   clear(buf)
   view.clear_messages(buf)
@@ -271,8 +271,8 @@ local function begin(target, instruction)
     target = target,
     sent = region.text(target),
     lines = vim.api.nvim_buf_get_lines(buf, first, last + 1, false),
-    marks = mark(target),
-    group = follow(buf),
+    marks = mark_region(target),
+    group = watch_buffer(buf),
     instruction = instruction,
     answer = '',
     rest = {},
@@ -291,7 +291,7 @@ local function begin(target, instruction)
   edit.turn = turns.start(
     'edit/start',
     params,
-    function(deltas) follow_deltas(edit, deltas) end,
+    function(deltas) show_deltas(edit, deltas) end,
     function(outcome) finish(edit, outcome) end
   )
 end
@@ -306,9 +306,9 @@ function M.start(target, instruction)
   if edits[target.buf] then
     return log.warn('An edit of this buffer is open: :JumpseatAccept, :JumpseatReject or :JumpseatStop.')
   end
-  if instruction ~= '' then return begin(target, instruction) end
+  if instruction ~= '' then return start_edit(target, instruction) end
   vim.ui.input({ prompt = 'Rewrite how? ' }, function(text)
-    if text and text ~= '' and vim.api.nvim_buf_is_loaded(target.buf) then begin(target, text) end
+    if text and text ~= '' and vim.api.nvim_buf_is_loaded(target.buf) then start_edit(target, text) end
   end)
 end
 
@@ -316,7 +316,7 @@ end
 ---@param edit jumpseat.Edit
 local function offer_diff(edit)
   local buf = edit.target.buf
-  local spans = located(edit).spans
+  local spans = locate(edit).spans
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local merged = vim.list_slice(lines, 1, spans[1].row)
   vim.list_extend(merged, edit.new_lines)
@@ -331,7 +331,7 @@ end
 --- Return the finished edit of a buffer. If there is none, show the reason.
 ---@param buf integer
 ---@return jumpseat.Edit?
-local function finished(buf)
+local function get_finished(buf)
   local edit = edits[buf]
   if not edit then return log.warn('There is no finished edit in this buffer.') end
   if edit.turn then return log.warn('The edit is still being written; :JumpseatStop stops it.') end
@@ -341,7 +341,7 @@ end
 --- Apply the rewritten text, in one undo step.
 ---@param buf integer
 function M.accept(buf)
-  local edit = finished(buf)
+  local edit = get_finished(buf)
   if not edit then return end
   if not vim.bo[buf].modifiable then
     return log.warn("The edit cannot be applied to this buffer: 'modifiable' is off.")
@@ -351,7 +351,7 @@ function M.accept(buf)
     clear(buf)
     return log.warn('The text was changed since it was sent. Nothing was applied: the new text is beside it.')
   end
-  local row = located(edit).spans[1].row
+  local row = locate(edit).spans[1].row
   clear(buf)
   diff.apply(buf, row, edit.lines, edit.new_lines)
 end
@@ -368,11 +368,11 @@ end
 --- Rewrite the same text again.
 ---@param buf integer
 ---@param instruction string the previous one is used if empty
-function M.again(buf, instruction)
-  local edit = finished(buf)
+function M.rewrite_again(buf, instruction)
+  local edit = get_finished(buf)
   if not edit then return end
-  local target = located(edit)
-  begin(target, instruction ~= '' and instruction or edit.instruction)
+  local target = locate(edit)
+  start_edit(target, instruction ~= '' and instruction or edit.instruction)
 end
 
 --- Stop a running edit.

@@ -22,39 +22,42 @@ local M = {}
 
 ---@param buf integer
 ---@return jumpseat.Completion[]
-local function keys(buf)
+local function list_keys(buf)
   local items = {}
   for key, text in pairs(settings.KEYS) do
     table.insert(items, { word = key .. ':', menu = text })
   end
   for _, row in ipairs(settings.rows(buf)) do
-    table.insert(items, { word = row.key .. ':', menu = settings.rule(row), info = row.description })
+    table.insert(
+      items,
+      { word = row.key .. ':', menu = settings.describe_values(row), info = row.description }
+    )
   end
   table.sort(items, function(a, b) return a.word < b.word end)
   return items
 end
 
 ---@return jumpseat.Completion[]
-local function model_names()
+local function list_models()
   return vim.tbl_map(
     function(model) return { word = model.id, menu = models.describe(model) } end,
-    lists.models:known()
+    lists.models:get_cached()
   )
 end
 
 ---@param buf integer
 ---@param key string
 ---@return jumpseat.Completion[]
-local function values(buf, key)
+local function list_values(buf, key)
   local row = vim.iter(settings.rows(buf)):find(function(each) return each.key == key end) or {}
   local choices = row.choices or (row.type == 'boolean' and { 'true', 'false' }) or {}
   return vim.tbl_map(function(choice) return { word = tostring(choice), menu = row.description } end, choices)
 end
 
 ---@return jumpseat.Completion[]
-local function slashes()
+local function list_prompts()
   local items = { { word = '/model', menu = 'Choose the model.' } }
-  for _, prompt in ipairs(lists.prompts:known()) do
+  for _, prompt in ipairs(lists.prompts:get_cached()) do
     table.insert(items, { word = '/' .. prompt.name, menu = prompt.description })
   end
   return items
@@ -65,7 +68,7 @@ end
 ---@param file string
 ---@param has_quote boolean
 ---@return jumpseat.Completion
-local function mention(file, has_quote)
+local function format_reference(file, has_quote)
   local unquoted = '@file:' .. file
   if not has_quote and not file:find('%s') then return { word = unquoted } end
   local closing = vim.endswith(file, '/') and '' or '"'
@@ -74,49 +77,49 @@ end
 
 ---@param word string
 ---@return jumpseat.Completion[]
-local function mentions(word)
+local function list_references(word)
   local quote, path = word:match('^@file:("?)(.*)$')
   if not path then return references.WORDS end
   local directory = path:find('^[/~$]') and '' or references.directory()
   return vim.tbl_map(
-    function(file) return mention(file:sub(#directory + 1), quote ~= '') end,
+    function(file) return format_reference(file:sub(#directory + 1), quote ~= '') end,
     vim.fn.getcompletion(directory .. path, 'file')
   )
 end
 
 --- Return the place to complete before the cursor of the current window.
 ---@return jumpseat.Place?
-local function place()
+local function find_place()
   local buf = vim.api.nvim_get_current_buf()
   local row, col = unpack(vim.api.nvim_win_get_cursor(0))
   local before = vim.api.nvim_get_current_line():sub(1, col)
   ---@param base string
   ---@param list jumpseat.List?
   ---@param items fun(): jumpseat.Completion[]
-  local function found(base, list, items)
+  local function place_at(base, list, items)
     return { start = col - #base, base = base, list = list, items = items }
   end
   if row > 1 and row < transcript.front_matter_end(buf) then
     local key, value = before:match('^%s*([%w_]+):%s+(.*)$')
-    if key == 'model' then return found(value, lists.models, model_names) end
+    if key == 'model' then return place_at(value, lists.models, list_models) end
     if key then
-      return found(value, lists.providers, function() return values(buf, key) end)
+      return place_at(value, lists.providers, function() return list_values(buf, key) end)
     end
-    return found(before:match('[%w_]*$'), lists.providers, function() return keys(buf) end)
+    return place_at(before:match('[%w_]*$'), lists.providers, function() return list_keys(buf) end)
   end
   local model = before:match('^/model%s+(%S*)$')
-  if model then return found(model, lists.models, model_names) end
+  if model then return place_at(model, lists.models, list_models) end
   local word = (' ' .. before):match('%s(@file:"[^"]*)$') or (' ' .. before):match('%s([@/]%S*)$')
   if not word then return end
   if vim.startswith(word, '@') then
-    return found(word, nil, function() return mentions(word) end)
+    return place_at(word, nil, function() return list_references(word) end)
   end
-  if word == before then return found(word, lists.prompts, slashes) end
+  if word == before then return place_at(word, lists.prompts, list_prompts) end
 end
 
 ---@param at jumpseat.Place
 ---@return jumpseat.Completion[]
-local function items_at(at)
+local function list_items(at)
   local unquoted = at.base:gsub('^@file:"', '@file:')
   return vim.tbl_filter(
     function(item) return vim.startswith(item.unquoted or item.word, unquoted) end,
@@ -127,9 +130,9 @@ end
 --- Find the items at the cursor and the start of the word that they replace. The callback may run before this returns.
 ---@param callback fun(items: jumpseat.Completion[], start: integer) column in bytes, from 0
 function M.request(callback)
-  local at = place()
+  local at = find_place()
   if not at then return callback({}, 0) end
-  local function answer() callback(items_at(at), at.start) end
+  local function answer() callback(list_items(at), at.start) end
   if not at.list then return answer() end
   at.list:get(answer)
 end
@@ -162,10 +165,10 @@ end
 ---@return integer|jumpseat.Completion[]
 function M.omnifunc(find)
   if find == 0 then return M.found or {} end
-  local at = place()
+  local at = find_place()
   if not at then return -3 end
-  if not at.list or at.list:is_kept() then
-    M.found = items_at(at)
+  if not at.list or at.list:is_cached() then
+    M.found = list_items(at)
     return at.start
   end
   local cursor = vim.api.nvim_win_get_cursor(0)

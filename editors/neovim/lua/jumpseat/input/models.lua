@@ -10,7 +10,7 @@ local M = {}
 
 ---@param tokens integer?
 ---@return string?
-local function size(tokens) return tokens and ('%dk'):format(math.floor(tokens / 1000 + 0.5)) or nil end
+local function format_size(tokens) return tokens and ('%dk'):format(math.floor(tokens / 1000 + 0.5)) or nil end
 
 --- Describe a model in one line for the picker: name, limits, cost and abilities.
 ---@param model table
@@ -18,7 +18,7 @@ local function size(tokens) return tokens and ('%dk'):format(math.floor(tokens /
 function M.describe(model)
   local parts = { model.id }
   if model.name ~= model.model then vim.list_extend(parts, { model.name }) end
-  local context, output = size(model.maxContextTokens), size(model.maxOutputTokens)
+  local context, output = format_size(model.maxContextTokens), format_size(model.maxOutputTokens)
   if context then
     table.insert(parts, context .. ' context' .. (output and ', ' .. output .. ' output' or ''))
   end
@@ -42,8 +42,8 @@ end
 
 --- Return the names of the models that are listed so far, for completion.
 ---@return string[]
-function M.known()
-  return vim.tbl_map(function(model) return model.id end, lists.models:known())
+function M.list_names()
+  return vim.tbl_map(function(model) return model.id end, lists.models:get_cached())
 end
 
 ---@param buf integer

@@ -19,7 +19,7 @@ M.WORDS = {
 
 ---@param buf integer
 ---@return table block
-local function of_diagnostics(buf)
+local function build_diagnostics_block(buf)
   local lines = {}
   for _, each in ipairs(vim.diagnostic.get(buf)) do
     local severity = vim.diagnostic.severity[each.severity]
@@ -48,7 +48,7 @@ end
 
 ---@param path string
 ---@return string
-local function absolute(path)
+local function to_absolute(path)
   path = vim.fs.normalize(path)
   if not path:find('^/') and not path:find('^%a:') then path = M.directory() .. path end
   return vim.fn.fnamemodify(path, ':p')
@@ -58,8 +58,8 @@ end
 ---@param name string
 ---@return table? block
 ---@return string? reason why there is none
-local function of_buffer(buf, name)
-  local reason = region.refusal(name, region.size_of_buffer(buf))
+local function build_buffer_block(buf, name)
+  local reason = region.check_size(name, region.size_of_buffer(buf))
   if reason then return nil, reason end
   return region.block(region.whole(buf))
 end
@@ -75,7 +75,7 @@ local function read_file(path, name)
   -- This is nil for a directory too, whose size is meaningless.
   local head = file:read(16)
   local image = vim.iter(IMAGES):find(function(each) return head and head:find(each[1]) ~= nil end)
-  local reason = head and not image and region.refusal(path, file:seek('end')) or nil
+  local reason = head and not image and region.check_size(path, file:seek('end')) or nil
   file:seek('set')
   local text = not reason and file:read('*a') or nil
   file:close()
@@ -86,8 +86,8 @@ end
 ---@param path string
 ---@return table? block
 ---@return string? reason why there is none
-local function of_file(path)
-  local name = absolute(path)
+local function build_file_block(path)
+  local name = to_absolute(path)
   local text, media_type, reason = read_file(path, name)
   if reason then return nil, reason end
   if text and media_type then
@@ -99,7 +99,7 @@ local function of_file(path)
   local buf = vim.iter(vim.api.nvim_list_bufs()):find(
     function(each) return vim.api.nvim_buf_is_loaded(each) and vim.api.nvim_buf_get_name(each) == name end
   )
-  if buf then return of_buffer(buf, path) end
+  if buf then return build_buffer_block(buf, path) end
   if not text then return nil, ('The file %s cannot be read.'):format(path) end
   local language = vim.filetype.match({ filename = name })
   local uri = vim.uri_from_fname(name)
@@ -111,15 +111,15 @@ end
 ---@param buf integer? the buffer that the question is about
 ---@return table? block
 ---@return string? reason why there is none
-local function block_of(word, buf)
+local function build_block(word, buf)
   local path = word:match('^@file:(.+)$')
-  if path then return of_file(path) end
+  if path then return build_file_block(path) end
   if not buf then return nil, ('%s: no file is open beside the chat.'):format(word) end
-  if word == '@buffer' then return of_buffer(buf, word) end
-  if word == '@diagnostics' then return of_diagnostics(buf) end
+  if word == '@buffer' then return build_buffer_block(buf, word) end
+  if word == '@diagnostics' then return build_diagnostics_block(buf) end
   local selection = region.last_selection(buf)
   if not selection then return nil, '@selection: nothing was selected in the last buffer.' end
-  local reason = region.refusal(word, region.size(selection))
+  local reason = region.check_size(word, region.size(selection))
   if reason then return nil, reason end
   return region.block(selection)
 end
@@ -134,7 +134,7 @@ end
 --- Return the words of a text that start with `@`, without trailing punctuation.
 ---@param text string
 ---@return string[]
-local function words_of(text)
+local function find_words(text)
   local words, at = {}, 1
   text = ' ' .. text
   while true do
@@ -146,7 +146,7 @@ local function words_of(text)
     else
       local file = word:match('^@file:(.+)$')
       -- The punctuation may be the end of a sentence.
-      if not file or not vim.uv.fs_stat(absolute(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
+      if not file or not vim.uv.fs_stat(to_absolute(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
     end
     table.insert(words, word)
     at = finish + 1
@@ -157,11 +157,11 @@ end
 ---@param text string
 ---@return table[]? blocks
 ---@return string? reason
-local function blocks_of(text)
+local function build_blocks(text)
   local blocks = {}
-  for _, word in ipairs(words_of(text)) do
+  for _, word in ipairs(find_words(text)) do
     if is_reference(word) then
-      local block, reason = block_of(word, chats.source())
+      local block, reason = build_block(word, chats.source())
       if not block then return nil, reason end
       table.insert(blocks, block)
     end
@@ -173,7 +173,7 @@ end
 --- and settings to the front matter.
 ---@param parsed jumpseat.Parsed
 ---@param callback fun(err: jumpseat.Error?, changed: boolean?)
-local function with_prompt(parsed, callback)
+local function expand_prompt(parsed, callback)
   local message = parsed.messages[#parsed.messages]
   local block = vim.iter(message.content):find(function(each) return each.type == 'text' end)
   local text = block and block.text .. '\n' or ''
@@ -192,7 +192,7 @@ end
 ---@param content table[]
 ---@param wanted table
 ---@return boolean
-local function has(content, wanted)
+local function has_block(content, wanted)
   return vim.iter(content):any(
     function(each)
       return each.type == wanted.type
@@ -208,15 +208,15 @@ end
 ---@param message { role: string, content: table[] }
 ---@return string? reason why that is impossible
 ---@return boolean changed
-local function with_blocks(message)
+local function insert_blocks(message)
   local content, changed = {}, false
   for _, block in ipairs(message.content) do
     if block.type == 'text' then
-      local found, reason = blocks_of(block.text)
+      local found, reason = build_blocks(block.text)
       if not found then return reason, false end
       for _, each in ipairs(found) do
         -- A question that is sent again already contains its blocks.
-        if not has(message.content, each) then
+        if not has_block(message.content, each) then
           table.insert(content, each)
           changed = true
         end
@@ -236,17 +236,19 @@ end
 ---@param callback fun(err: jumpseat.Error?)
 function M.expand(buf, parsed, write, callback)
   local message = parsed.messages[#parsed.messages]
-  with_prompt(parsed, function(err, has_prompt)
+  expand_prompt(parsed, function(err, has_prompt)
     if err then return callback(err) end
-    local reason, has_blocks = with_blocks(message)
+    local reason, has_blocks = insert_blocks(message)
     if reason then return callback(wire.error('request', reason)) end
     if not has_prompt and not has_blocks then return callback() end
     transcript.render(message, parsed.model, function(failure, text)
       if failure or not vim.api.nvim_buf_is_loaded(buf) then return callback(failure) end
-      local section = transcript.section(parsed, #parsed.messages)
+      local section = transcript.find_section(parsed, #parsed.messages)
       local lines = vim.split(text .. '\n', '\n', { plain = true })
       local at_end = vim.tbl_filter(
-        function(win) return vim.api.nvim_win_get_cursor(win)[1] >= region.last_line(buf, section.endLine) end,
+        function(win)
+          return vim.api.nvim_win_get_cursor(win)[1] >= region.find_last_line(buf, section.endLine)
+        end,
         vim.fn.win_findbuf(buf)
       )
       write(function() vim.api.nvim_buf_set_lines(buf, section.startLine, section.endLine, false, lines) end)

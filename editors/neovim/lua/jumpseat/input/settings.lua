@@ -24,14 +24,14 @@ M.KEYS = {
 ---@param buf integer
 ---@return table[]
 function M.rows(buf)
-  local provider = lists.provider_of(transcript.named(buf, 'model'))
+  local provider = lists.find_provider(transcript.find_value(buf, 'model'))
   return provider and provider.settingsSchema or {}
 end
 
 --- Show the model in the front matter. An answer shows it with its provider.
 ---@param buf integer
 local function show_model(buf)
-  local model, shown = transcript.named(buf, 'model'), view.status(buf).model
+  local model, shown = transcript.find_value(buf, 'model'), view.status(buf).model
   if model and not (shown and vim.endswith(shown, ':' .. model)) then view.update(buf, { model = model }) end
 end
 
@@ -96,7 +96,7 @@ client.on('models/didChange', function() vim.iter(chats.list()):each(M.check) en
 --- Describe the values that a settings row allows.
 ---@param row table
 ---@return string
-function M.rule(row)
+function M.describe_values(row)
   local parts = { row.type }
   if row.choices then table.insert(parts, table.concat(vim.tbl_map(tostring, row.choices), ', ')) end
   if row.minimum then table.insert(parts, ('at least %g'):format(row.minimum)) end
@@ -117,7 +117,7 @@ function M.describe(word)
     for _, key in ipairs(keys) do
       local row = vim.iter(rows):find(function(each) return each.key == key end)
       if row then
-        local lines = { ('**%s** (%s)'):format(key, M.rule(row)), '', row.description }
+        local lines = { ('**%s** (%s)'):format(key, M.describe_values(row)), '', row.description }
         return vim.lsp.util.open_floating_preview(lines, 'markdown', { focus_id = 'jumpseat' })
       end
       if M.KEYS[key] then return log.notify(M.KEYS[key]) end

@@ -7,7 +7,7 @@ local filetypes = {}
 local is_registered = false
 
 ---@param blink table
-local function with_blink(blink)
+local function register_blink(blink)
   local filetype = vim.bo.filetype
   if filetypes[filetype] then return end
   if next(filetypes) == nil then
@@ -19,7 +19,7 @@ local function with_blink(blink)
 end
 
 ---@param cmp table
-local function with_cmp(cmp)
+local function register_cmp(cmp)
   if not is_registered then
     is_registered = true
     cmp.register_source(NAME, require('jumpseat.sources.cmp'))
@@ -32,9 +32,9 @@ end
 --- Register the source for the chat in the current buffer.
 function M.register()
   local has_blink, blink = pcall(require, 'blink.cmp')
-  if has_blink and blink.add_filetype_source then with_blink(blink) end
+  if has_blink and blink.add_filetype_source then register_blink(blink) end
   local has_cmp, cmp = pcall(require, 'cmp')
-  if has_cmp and cmp.register_source then with_cmp(cmp) end
+  if has_cmp and cmp.register_source then register_cmp(cmp) end
 end
 
 return M
