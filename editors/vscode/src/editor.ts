@@ -19,7 +19,7 @@ interface Manifest {
 }
 
 /** Return the commands for hints, with their names in the command palette. */
-function commandsIn({ contributes }: Manifest): Record<string, string> {
+function listCommands({ contributes }: Manifest): Record<string, string> {
   const shown = new Map(
     contributes.commands.map(({ command, title, category }) => [command, `${category}: ${title}`]),
   );
@@ -27,7 +27,7 @@ function commandsIn({ contributes }: Manifest): Record<string, string> {
 }
 
 /** Return this window's params for `initialize`. */
-export function initializeParams(extension: vscode.Extension<unknown>): InitializeParams {
+export function buildInitializeParams(extension: vscode.Extension<unknown>): InitializeParams {
   const folders = vscode.workspace.workspaceFolders?.map(({ uri, name }) => ({ uri: uri.toString(), name }));
   return {
     processId: process.pid,
@@ -38,7 +38,7 @@ export function initializeParams(extension: vscode.Extension<unknown>): Initiali
     initializationOptions: {
       protocolVersions: [1],
       coalesceMs: COALESCE_MS,
-      commands: commandsIn(extension.packageJSON as Manifest),
+      commands: listCommands(extension.packageJSON as Manifest),
     },
   };
 }

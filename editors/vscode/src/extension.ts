@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 
 import { Daemon } from './daemon/supervisor';
-import { initializeParams } from './editor';
+import { buildInitializeParams } from './editor';
 import { Launcher } from './launcher';
 import { ModelProvider, VENDOR } from './provider/provider';
 import { registerUi } from './ui';
@@ -23,7 +23,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const launcher = new Launcher(context, log);
   daemon = new Daemon({
     launch: (again) => launcher.launch(again),
-    initializeParams: () => initializeParams(context.extension),
+    initializeParams: () => buildInitializeParams(context.extension),
     log,
   });
   const models = new ModelProvider(daemon, log);

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 
 import type { Log } from './base/log';
-import { hasCredentials, proxyVariables } from './base/proxy';
-import { checksCertificates, proxySettings, settings } from './base/settings';
+import { hasCredentials, buildProxyVariables } from './base/proxy';
+import { checksCertificates, readProxySettings, readSettings } from './base/settings';
 import { asDaemonError, type DaemonError } from './daemon/errors';
 import { Installer } from './daemon/install';
 import type { Launch } from './daemon/process';
-import { commandLine, findProgram, searched, type Found } from './daemon/program';
-import { shellEnvironment } from './daemon/shell';
-import { pythonInterpreters } from './python';
+import { buildCommandLine, findProgram, listSearchDirectories, type Found } from './daemon/program';
+import { readShellEnvironment } from './daemon/shell';
+import { findPythonInterpreters } from './python';
 
 /** Finds the daemon's program, or installs it. */
 export class Launcher {
@@ -26,11 +26,11 @@ export class Launcher {
       script: context.asAbsolutePath('dist/bootstrap.py'),
       storage: join(context.globalStorageUri.fsPath, 'daemon'),
       get env() {
-        return { ...process.env, ...proxyVariables(proxySettings()) };
+        return { ...process.env, ...buildProxyVariables(readProxySettings()) };
       },
-      directories: searched(process.env, homedir(), process.platform),
+      directories: listSearchDirectories(process.env, homedir(), process.platform),
       platform: process.platform,
-      pythons: pythonInterpreters,
+      pythons: findPythonInterpreters,
       log,
     });
   }
@@ -40,23 +40,23 @@ export class Launcher {
     if (again) {
       this.#failure = undefined;
     }
-    const chosen = settings();
+    const chosen = readSettings();
     const found = await findProgram(chosen.path, {
       env: process.env,
       home: homedir(),
       platform: process.platform,
-      shell: () => (this.#shell ??= shellEnvironment(process.env)),
-      installed: () => this.#installer.installed(),
+      shell: () => (this.#shell ??= readShellEnvironment(process.env)),
+      installed: () => this.#installer.findInstalled(),
     });
     this.#reportLimits();
-    const { program, env } = found ?? (await this.#installed());
-    const behindProxy = { program, env: { ...env, ...proxyVariables(proxySettings()) } };
-    return commandLine(behindProxy, chosen, homedir(), process.pid);
+    const { program, env } = found ?? (await this.#findOrInstall());
+    const behindProxy = { program, env: { ...env, ...buildProxyVariables(readProxySettings()) } };
+    return buildCommandLine(behindProxy, chosen, homedir(), process.pid);
   }
 
   /** Log which of VS Code's network settings cannot be passed on. */
   #reportLimits(): void {
-    if (hasCredentials(proxySettings().proxy)) {
+    if (hasCredentials(readProxySettings().proxy)) {
       this.#log.warn(
         'The user and password of the setting http.proxy are not passed on. ' +
           "Set proxy in the provider's table of the configuration file.",
@@ -70,7 +70,7 @@ export class Launcher {
     }
   }
 
-  async #installed(): Promise<Found> {
+  async #findOrInstall(): Promise<Found> {
     if (this.#failure) {
       throw this.#failure;
     }
@@ -79,7 +79,7 @@ export class Launcher {
       return { program, env: process.env };
     } catch (error) {
       this.#failure = asDaemonError(error);
-      const older = await this.#installer.older();
+      const older = await this.#installer.findOlder();
       if (!older) {
         throw this.#failure;
       }

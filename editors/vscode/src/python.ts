@@ -13,7 +13,7 @@ interface PythonApi {
  * Return the interpreters found by VS Code's Python extension, the active one first. Returns none without that
  * extension, or in an untrusted workspace, which may contain an interpreter of its own.
  */
-export async function pythonInterpreters(): Promise<string[]> {
+export async function findPythonInterpreters(): Promise<string[]> {
   const extension = vscode.extensions.getExtension<PythonApi>('ms-python.python');
   if (!extension || !vscode.workspace.isTrusted) {
     return [];

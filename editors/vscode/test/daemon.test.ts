@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 
 import { DaemonError } from '../src/daemon/errors';
-import { commandLine } from '../src/daemon/program';
+import { buildCommandLine } from '../src/daemon/program';
 import type { ChatResult, Delta } from '../src/daemon/protocol';
 import { Daemon } from '../src/daemon/supervisor';
 import { directory, Lines, until } from './real';
@@ -46,7 +46,7 @@ const log = new Lines();
 const daemon = new Daemon({
   launch: () =>
     Promise.resolve(
-      commandLine(
+      buildCommandLine(
         { program: program ?? '', env: { ...process.env, JUMPSEAT_HOME: home } },
         { path: '', config: '', logLevel: 'info' },
         home,

@@ -79,12 +79,12 @@ async function failure(promise: Promise<unknown>): Promise<DaemonError> {
 test('a Python runs the script, whose lines are the progress', async () => {
   const { installer, log, steps, storage } = machine(['python3']);
   const reports: string[] = [];
-  assert.equal(await installer.installed(), undefined);
+  assert.equal(await installer.findInstalled(), undefined);
 
   const program = await installer.install((message) => reports.push(message));
 
   assert.equal(program, join(storage, 'jumpseat'));
-  assert.equal(await installer.installed(), program);
+  assert.equal(await installer.findInstalled(), program);
   assert.deepEqual(reports, [
     'Looking for Python',
     'Installing packages (0 s)',
@@ -147,6 +147,6 @@ test('the program of another wheel is an older one', async () => {
   const first = await installer.install(() => undefined);
   setWheel('second');
 
-  assert.equal(await installer.installed(), undefined);
-  assert.equal(await installer.older(), first);
+  assert.equal(await installer.findInstalled(), undefined);
+  assert.equal(await installer.findOlder(), first);
 });

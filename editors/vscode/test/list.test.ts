@@ -41,7 +41,7 @@ const idsOf = (models: Requests['models/list']['result']['models']) => models.ma
 test('all who ask at the same time share one request', async () => {
   const providers = new Providers(['a', 'b']);
   const list = new ModelList(providers, new Lines(), unexpected);
-  const asked = [list.models(), list.models()];
+  const asked = [list.waitForModels(), list.waitForModels()];
   await providers.answer('b', 'a');
 
   for (const models of asked) {
@@ -56,14 +56,14 @@ test('a provider that is slow hides no other, and its models are added', async (
   const providers = new Providers(['slow', 'fast']);
   let changes = 0;
   const list = new ModelList(providers, new Lines(), () => (changes += 1), 100);
-  const first = list.models();
+  const first = list.waitForModels();
   await providers.answer('fast');
 
   assert.deepEqual(idsOf(await first), ['fast:m']);
   assert.equal(changes, 0);
   await providers.answer('slow');
   await until(() => changes === 1, 'the list is announced again');
-  const second = list.models();
+  const second = list.waitForModels();
   await providers.answer('fast', 'slow');
   assert.deepEqual(idsOf(await second), ['slow:m', 'fast:m']);
   assert.equal(changes, 1);
@@ -80,7 +80,7 @@ test('nobody waits for a daemon that is being installed', async () => {
   let changes = 0;
   const list = new ModelList({ request }, new Lines(), () => (changes += 1), 20);
 
-  assert.deepEqual(await list.models(), []);
+  assert.deepEqual(await list.waitForModels(), []);
   install();
   await providers.answer('a');
   await until(() => changes === 1, 'the models are announced');
@@ -90,7 +90,7 @@ test('a check announces models that have appeared, and only those', async () => 
   const providers = new Providers(['a']);
   let changes = 0;
   const list = new ModelList(providers, new Lines(), () => (changes += 1));
-  const first = list.models();
+  const first = list.waitForModels();
   await providers.answer('a');
   await first;
 
@@ -100,7 +100,7 @@ test('a check announces models that have appeared, and only those', async () => 
   ] as const) {
     providers.model = model;
     list.check();
-    const again = list.models();
+    const again = list.waitForModels();
     await providers.answer('a');
     assert.deepEqual(idsOf(await again), [`a:${model}`]);
     assert.equal(changes, expected);
@@ -110,10 +110,10 @@ test('a check announces models that have appeared, and only those', async () => 
 test('what is read while the list changes is not used', async () => {
   const providers = new Providers(['a']);
   const list = new ModelList(providers, new Lines(), unexpected);
-  const before = list.models();
+  const before = list.waitForModels();
   await until(() => providers.asked.length === 2, 'the list is being read');
-  list.outdate();
-  const after = list.models();
+  list.invalidate();
+  const after = list.waitForModels();
   await until(() => providers.asked.length === 4, 'it is read again');
   await providers.answer('a');
   assert.deepEqual(idsOf(await after), ['a:m']);
@@ -128,7 +128,7 @@ test('a daemon that cannot be used is asked again', async () => {
   }) as Daemon['request'];
   const list = new ModelList({ request }, new Lines(), unexpected);
 
-  await assert.rejects(list.models(), /no program/);
-  await assert.rejects(list.models(), /no program/);
+  await assert.rejects(list.waitForModels(), /no program/);
+  await assert.rejects(list.waitForModels(), /no program/);
   assert.equal(asked, 2);
 });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { conversationOf, toolsOf } from '../src/provider/messages';
+import { convertConversation, convertTools } from '../src/provider/messages';
 
 const text = (value: string) => ({ value });
 const data = (value: string, mimeType: string) => ({ mimeType, data: Buffer.from(value) });
 const [USER, ASSISTANT, SYSTEM] = [1, 2, 3];
 
 test('a conversation keeps its texts, calls and results', () => {
-  const { messages, system } = conversationOf([
+  const { messages, system } = convertConversation([
     { role: SYSTEM, content: [text('Be brief.')] },
     { role: USER, content: [text('Is it warm in Rome?')] },
     {
@@ -34,7 +34,7 @@ test('a conversation keeps its texts, calls and results', () => {
 
 test('parts that are not ours are skipped and named', () => {
   const skipped: string[] = [];
-  const { messages } = conversationOf(
+  const { messages } = convertConversation(
     [
       { role: USER, content: [text('Hello'), data('ephemeral', 'cache_control')] },
       {
@@ -69,7 +69,7 @@ test('images and PDFs are sent, also those of a tool, in its result', () => {
   const image = { type: 'image', source: Buffer.from('png').toString('base64'), mediaType: 'image/png' };
   const pdf = data('%PDF', 'application/pdf');
   const document = { ...image, type: 'document', source: 'JVBERg==', mediaType: 'application/pdf' };
-  const { messages } = conversationOf([
+  const { messages } = convertConversation([
     { role: USER, content: [text('What is it?'), png, pdf] },
     { role: ASSISTANT, content: [{ callId: 'a', name: 'look', input: {} }] },
     { role: USER, content: [{ callId: 'a', content: [text('A picture:'), png, pdf], isError: true }] },
@@ -87,7 +87,7 @@ test('images and PDFs are sent, also those of a tool, in its result', () => {
 });
 
 test('a call and its result go to their roles, whatever message they are in', () => {
-  const { messages } = conversationOf([
+  const { messages } = convertConversation([
     { role: USER, content: [text('Go on')] },
     {
       role: ASSISTANT,
@@ -107,7 +107,7 @@ test('a call and its result go to their roles, whatever message they are in', ()
 
 test('an input that is not an object is empty', () => {
   const inputs = ['{"a":1}', null, [1], undefined];
-  const { messages } = conversationOf([
+  const { messages } = convertConversation([
     { role: ASSISTANT, content: inputs.map((input, index) => ({ callId: `${index}`, name: 'f', input })) },
   ]);
 
@@ -128,7 +128,7 @@ test('text in the forms of other extensions is read', () => {
       ],
     },
   };
-  const { messages } = conversationOf([
+  const { messages } = convertConversation([
     { role: USER, content: 'a string' },
     {
       role: USER,
@@ -151,7 +151,7 @@ test('text in the forms of other extensions is read', () => {
 });
 
 test('system messages are joined, wherever they are', () => {
-  const { system, messages } = conversationOf([
+  const { system, messages } = convertConversation([
     { role: SYSTEM, content: [text('One.'), data('ephemeral', 'cache_control')] },
     { role: USER, content: [text('Hello')] },
     { role: SYSTEM, content: [text('Two.')] },
@@ -164,7 +164,7 @@ test('system messages are joined, wherever they are', () => {
 test('tools keep their schema', () => {
   const inputSchema = { type: 'object' };
   assert.deepEqual(
-    toolsOf([
+    convertTools([
       { name: 'a', description: 'A', inputSchema },
       { name: 'b', description: 'B', inputSchema: undefined },
     ]),

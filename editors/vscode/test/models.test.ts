@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { ModelInfo } from '../src/daemon/protocol';
-import { limitsOf, listed, rowOf, thinkingOf, UNKNOWN_OUTPUT, UNKNOWN_WINDOW } from '../src/provider/models';
-import { parametersOf } from '../src/provider/options';
+import {
+  limitsOf,
+  listRows,
+  toRow,
+  thinkingOf,
+  UNKNOWN_OUTPUT,
+  UNKNOWN_WINDOW,
+} from '../src/provider/models';
+import { selectParameters } from '../src/provider/options';
 import { estimate } from '../src/provider/tokens';
 
 function model(facts: Partial<ModelInfo> = {}): ModelInfo {
@@ -70,7 +77,7 @@ for (const [what, facts, maxInputTokens, maxOutputTokens] of LIMITS) {
 }
 
 test('only models for a picker are listed, and none that a policy forbids', () => {
-  const rows = listed([
+  const rows = listRows([
     model({ id: 'a:1' }),
     model({ id: 'a:2', pickerEnabled: false }),
     model({ id: 'a:3', policy: 'disabled' }),
@@ -85,7 +92,7 @@ test('only models for a picker are listed, and none that a policy forbids', () =
 });
 
 test('the first row is the default model, whichever that is', () => {
-  const [first, ...others] = listed([
+  const [first, ...others] = listRows([
     model({ id: 'a:1' }),
     model({ id: 'a:2', name: 'Two', isDefault: true }),
   ]);
@@ -99,7 +106,7 @@ test('the first row is the default model, whichever that is', () => {
 });
 
 test('a model has names, abilities and facts', () => {
-  const row = rowOf(model({ maxContextTokens: 128_000, billing: { multiplier: 0.33 } }));
+  const row = toRow(model({ maxContextTokens: 128_000, billing: { multiplier: 0.33 } }));
 
   assert.deepEqual(
     [row.id, row.name, row.family, row.version, row.detail],
@@ -113,7 +120,7 @@ test('a model has names, abilities and facts', () => {
 
 test('a thinking model has a menu with the levels that it knows', () => {
   const menu = (facts: Partial<ModelInfo>) =>
-    rowOf(model({ supportsThinking: true, ...facts })).configurationSchema?.properties.reasoningEffort;
+    toRow(model({ supportsThinking: true, ...facts })).configurationSchema?.properties.reasoningEffort;
 
   assert.deepEqual(menu({})?.enum, ['default', 'off', 'minimal', 'low', 'medium', 'high', 'max']);
   const some = menu({ thinkingLevels: ['medium', 'high', 'unheard'] });
@@ -143,7 +150,7 @@ test('options become parameters, and marks of VS Code and unknown settings do no
     top_p: null,
   };
   assert.deepEqual(
-    parametersOf(options, { reasoningEffort: 'low' }, new Set(['temperature', 'top_p', 'max_tokens'])),
+    selectParameters(options, { reasoningEffort: 'low' }, new Set(['temperature', 'top_p', 'max_tokens'])),
     {
       settings: { temperature: 0.2 },
       maxTokensDefault: 'model',
@@ -153,8 +160,8 @@ test('options become parameters, and marks of VS Code and unknown settings do no
       thinking: 'low',
     },
   );
-  assert.deepEqual(parametersOf(undefined, undefined, new Set()), { maxTokensDefault: 'model' });
-  assert.deepEqual(parametersOf({ max_tokens: 'many', stop: [1] }, {}, new Set()), {
+  assert.deepEqual(selectParameters(undefined, undefined, new Set()), { maxTokensDefault: 'model' });
+  assert.deepEqual(selectParameters({ max_tokens: 'many', stop: [1] }, {}, new Set()), {
     maxTokensDefault: 'model',
   });
 });

@@ -3,9 +3,9 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 
-import { hasCredentials, proxyVariables } from '../src/base/proxy';
-import { commandLine, findProgram, type Surroundings } from '../src/daemon/program';
-import { shellEnvironment, variablesOf } from '../src/daemon/shell';
+import { hasCredentials, buildProxyVariables } from '../src/base/proxy';
+import { buildCommandLine, findProgram, type Surroundings } from '../src/daemon/program';
+import { readShellEnvironment, parseVariables } from '../src/daemon/shell';
 import { directory } from './real';
 
 function program(path: string, text = '#!/bin/sh\n'): string {
@@ -108,12 +108,15 @@ test('the command line has the settings, and no variable of VS Code itself', () 
   const env = { PATH: '/bin', ELECTRON_RUN_AS_NODE: '1', VSCODE_IPC_HOOK: 'x' };
   const found = { program: '/bin/jumpseat', env };
 
-  assert.deepEqual(commandLine(found, { path: '', config: '~/c.toml', logLevel: 'debug' }, '/home/me', 7), {
-    program: '/bin/jumpseat',
-    args: ['attach', '--log-level', 'debug', '--clientProcessId', '7', '--config', '/home/me/c.toml'],
-    env: { PATH: '/bin' },
-    cwd: '/home/me',
-  });
+  assert.deepEqual(
+    buildCommandLine(found, { path: '', config: '~/c.toml', logLevel: 'debug' }, '/home/me', 7),
+    {
+      program: '/bin/jumpseat',
+      args: ['attach', '--log-level', 'debug', '--clientProcessId', '7', '--config', '/home/me/c.toml'],
+      env: { PATH: '/bin' },
+      cwd: '/home/me',
+    },
+  );
 });
 
 test('the proxy of VS Code takes precedence over the environment, without its password', () => {
@@ -124,18 +127,18 @@ test('the proxy of VS Code takes precedence over the environment, without its pa
   };
 
   const proxy = 'http://proxy.corp:3128';
-  assert.deepEqual(proxyVariables(settings), {
+  assert.deepEqual(buildProxyVariables(settings), {
     ...{ HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '.corp,10.0.0.0/8' },
     ...{ http_proxy: proxy, https_proxy: proxy, no_proxy: '.corp,10.0.0.0/8' },
   });
   assert.equal(hasCredentials(settings.proxy), true);
   assert.equal(hasCredentials('https://proxy.corp:3128/'), false);
-  assert.deepEqual(proxyVariables({ ...settings, support: 'off' }), {});
-  assert.deepEqual(proxyVariables({ ...settings, proxy: '' }), {});
+  assert.deepEqual(buildProxyVariables({ ...settings, support: 'off' }), {});
+  assert.deepEqual(buildProxyVariables({ ...settings, proxy: '' }), {});
 });
 
 test('the variables of a shell are read; those of several lines are left out', () => {
-  assert.deepEqual(variablesOf(['Welcome!', 'A=1', 'KEY=one', 'two', 'B==x', 'C=']), {
+  assert.deepEqual(parseVariables(['Welcome!', 'A=1', 'KEY=one', 'two', 'B==x', 'C=']), {
     A: '1',
     B: '=x',
     C: '',
@@ -148,14 +151,14 @@ test('a login shell is asked for its variables', async () => {
     '#!/bin/sh\n[ "$1 $2" = "-l -c" ] && ADDED=yes exec /bin/sh -c "$3"\n',
   );
 
-  assert.equal((await shellEnvironment({ ...process.env, SHELL: shell }))?.ADDED, 'yes');
+  assert.equal((await readShellEnvironment({ ...process.env, SHELL: shell }))?.ADDED, 'yes');
 });
 
 test('a shell that fails, or takes too long, has no variables', async () => {
   const fails = program(join(directory(), 'sh'), '#!/bin/sh\nexit 1\n');
   const hangs = program(join(directory(), 'sh'), '#!/bin/sh\nexec sleep 60\n');
 
-  assert.equal(await shellEnvironment({ ...process.env, SHELL: fails }), undefined);
-  assert.equal(await shellEnvironment({ ...process.env, SHELL: hangs }, 300), undefined);
-  assert.equal(await shellEnvironment({}), undefined);
+  assert.equal(await readShellEnvironment({ ...process.env, SHELL: fails }), undefined);
+  assert.equal(await readShellEnvironment({ ...process.env, SHELL: hangs }, 300), undefined);
+  assert.equal(await readShellEnvironment({}), undefined);
 });

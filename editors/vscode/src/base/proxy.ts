@@ -13,7 +13,7 @@ export interface ProxySettings {
  * that neither is overridden by one in the environment. The user name and password are left out, because other
  * programs can read an environment.
  */
-export function proxyVariables({ proxy, noProxy, support }: ProxySettings): Record<string, string> {
+export function buildProxyVariables({ proxy, noProxy, support }: ProxySettings): Record<string, string> {
   if (proxy === '' || support === 'off') {
     return {};
   }

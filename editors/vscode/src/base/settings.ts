@@ -11,7 +11,7 @@ export interface Settings {
 }
 
 /** Read the user's settings. All have machine scope, so that no workspace can choose a program or a file. */
-export function settings(): Settings {
+export function readSettings(): Settings {
   const values = vscode.workspace.getConfiguration('jumpseat');
   return {
     path: values.get('path', ''),
@@ -21,7 +21,7 @@ export function settings(): Settings {
 }
 
 /** Read VS Code's network settings. Workspaces cannot set these either. */
-export function proxySettings(): ProxySettings {
+export function readProxySettings(): ProxySettings {
   const values = vscode.workspace.getConfiguration('http');
   return {
     proxy: values.get('proxy', ''),

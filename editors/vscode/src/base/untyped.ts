@@ -59,7 +59,7 @@ export function binaryData(value: unknown): BinaryData | undefined {
 }
 
 /** Add details to a result, which VS Code shows below the answer: `ChatResult.details`. */
-export function detailed(result: vscode.ChatResult, details: string): vscode.ChatResult {
+export function addDetails(result: vscode.ChatResult, details: string): vscode.ChatResult {
   return { ...result, details } as vscode.ChatResult;
 }
 

@@ -57,7 +57,7 @@ export class Connection {
     return this.#send('initialize', params);
   }
 
-  initialized(): void {
+  notifyInitialized(): void {
     void this.#rpc.sendNotification('initialized', {});
   }
 
@@ -111,7 +111,7 @@ export class Connection {
         : this.#rpc.sendRequest<R>(method, params));
     } catch (error) {
       this.#checkOpen();
-      throw received(error);
+      throw toDaemonError(error);
     }
   }
 
@@ -122,7 +122,7 @@ export class Connection {
   }
 }
 
-function received(error: unknown): unknown {
+function toDaemonError(error: unknown): unknown {
   return error instanceof ResponseError
     ? new DaemonError(error.code, error.message, error.data as ErrorData | undefined)
     : error;

@@ -49,10 +49,10 @@ export function cancelled(): DaemonError {
   });
 }
 
-export function connectionLost(message: string, hint: string): DaemonError {
+export function createConnectionError(message: string, hint: string): DaemonError {
   return new DaemonError(Code.connection, message, { kind: 'connection', retryable: true, hint });
 }
 
-export function wrongSetUp(message: string, hint: string): DaemonError {
+export function createSetUpError(message: string, hint: string): DaemonError {
   return new DaemonError(Code.config, message, { kind: 'config', retryable: false, hint });
 }

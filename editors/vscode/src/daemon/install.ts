@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import type { Log } from '../base/log';
-import { wrongSetUp } from './errors';
-import { inDirectories } from './program';
+import { createSetUpError } from './errors';
+import { findInDirectories } from './program';
 
 /** The script's exit codes. Any other means that this Python or uv could not run it. */
 const [INSTALLED, FAILED, CANCELLED] = [0, 20, 21];
@@ -46,49 +46,49 @@ export class Installer {
   }
 
   /** Return the installed program for this version of the extension, or undefined. */
-  async installed(): Promise<string | undefined> {
-    const [key, current] = [await this.#key(), await this.#current()];
+  async findInstalled(): Promise<string | undefined> {
+    const [key, current] = [await this.#computeKey(), await this.#readCurrent()];
     return key !== undefined && current?.key === key ? current.program : undefined;
   }
 
   /** Return the installed program of any version, to be used if this version cannot be installed. */
-  async older(): Promise<string | undefined> {
-    return (await this.#current())?.program;
+  async findOlder(): Promise<string | undefined> {
+    return (await this.#readCurrent())?.program;
   }
 
   /** Install the daemon and return the program. Throws a `DaemonError`. */
   async install(report: (message: string) => void, signal?: AbortSignal): Promise<string> {
-    const key = await this.#key();
+    const key = await this.#computeKey();
     if (key === undefined) {
-      throw wrongSetUp('The program jumpseat was not found.', HINT);
+      throw createSetUpError('The program jumpseat was not found.', HINT);
     }
     const args = ['--directory', this.#options.storage, '--key', key];
     report('Looking for Python');
-    for (const launcher of await this.#launchers()) {
+    for (const launcher of await this.#findLaunchers()) {
       const { code, last } = await this.#run([...launcher, ...args], report, signal);
-      const program = code === INSTALLED ? await this.installed() : undefined;
+      const program = code === INSTALLED ? await this.findInstalled() : undefined;
       if (program) {
         return program;
       }
       if (code === FAILED || code === CANCELLED) {
-        throw wrongSetUp(last, HINT);
+        throw createSetUpError(last, HINT);
       }
     }
-    throw wrongSetUp(
+    throw createSetUpError(
       'jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.',
       `Install one of them (in Debian and Ubuntu: python3-venv). ${HINT}`,
     );
   }
 
   /** Return the commands that can run the script, best first. */
-  async #launchers(): Promise<string[][]> {
+  async #findLaunchers(): Promise<string[][]> {
     const { directories, platform, script } = this.#options;
     // Skip Apple's Python: it is too old, and if developer tools are missing, it offers to install them.
     const searched = directories.filter((each) => platform !== 'darwin' || each !== '/usr/bin');
-    const found = await Promise.all(NAMES.map((name) => inDirectories(name, searched, platform)));
+    const found = await Promise.all(NAMES.map((name) => findInDirectories(name, searched, platform)));
     const pythons = new Set([...(await this.#options.pythons()), ...found]);
     const launchers = [...pythons].flatMap((python) => (python === undefined ? [] : [[python, script]]));
-    const uv = await inDirectories('uv', directories, platform);
+    const uv = await findInDirectories('uv', directories, platform);
     return uv === undefined
       ? launchers
       : [...launchers, [uv, 'run', '--no-project', '--python', '>=3.11', script, '--uv', uv]];
@@ -129,7 +129,7 @@ export class Installer {
   }
 
   /** Return the key of the installation: the wheel's hash, so that each build of a version has its own environment. */
-  async #key(): Promise<string | undefined> {
+  async #computeKey(): Promise<string | undefined> {
     const directory = dirname(this.#options.script);
     const names = await readdir(directory).catch(() => []);
     const name = names.find((each) => each.endsWith('.whl'));
@@ -140,7 +140,7 @@ export class Installer {
     return hash.digest('hex').slice(0, 16);
   }
 
-  async #current(): Promise<Current | undefined> {
+  async #readCurrent(): Promise<Current | undefined> {
     try {
       return JSON.parse(await readFile(join(this.#options.storage, 'current.json'), 'utf8')) as Current;
     } catch {

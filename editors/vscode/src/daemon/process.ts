@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 import { logDaemonLine, type Log } from '../base/log';
-import { wrongSetUp } from './errors';
+import { createSetUpError } from './errors';
 
 /** The command line and environment that start a program. */
 export interface Launch {
@@ -54,7 +54,7 @@ export async function start(launch: Launch, log: Log): Promise<Child> {
   try {
     await once(process, 'spawn');
   } catch (error) {
-    throw wrongSetUp(
+    throw createSetUpError(
       `The program ${launch.program} could not be started: ${(error as Error).message}`,
       'Correct the setting jumpseat.path, or empty it so that the extension finds or installs one.',
     );

@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 
 import type { Settings } from '../base/settings';
-import { wrongSetUp } from './errors';
+import { createSetUpError } from './errors';
 import type { Launch } from './process';
 
 export interface Surroundings {
@@ -25,7 +25,11 @@ export interface Found {
 const USUAL = ['/opt/homebrew/bin', '/usr/local/bin'];
 
 /** Return the directories that are searched for programs: the PATH and the usual targets of installers. */
-export function searched(env: NodeJS.ProcessEnv, home: string, platform: NodeJS.Platform): string[] {
+export function listSearchDirectories(
+  env: NodeJS.ProcessEnv,
+  home: string,
+  platform: NodeJS.Platform,
+): string[] {
   const usual = [join(home, '.local', 'bin'), join(home, '.cargo', 'bin'), ...USUAL];
   return [...directoriesOf(env), ...(platform === 'win32' ? usual.slice(0, 2) : usual)];
 }
@@ -38,27 +42,28 @@ export function searched(env: NodeJS.ProcessEnv, home: string, platform: NodeJS.
 export async function findProgram(setting: string, around: Surroundings): Promise<Found | undefined> {
   const { env } = around;
   if (setting) {
-    const program = await named(setting, around);
+    const program = await findNamed(setting, around);
     if (program) {
       return { program, env };
     }
-    throw wrongSetUp(
+    throw createSetUpError(
       `The program "${setting}" of the setting jumpseat.path was not found.`,
       'Correct the setting, or empty it so that the extension finds or installs one.',
     );
   }
-  const places = searched(env, around.home, around.platform);
-  const program = (await inDirectories('jumpseat', places, around.platform)) ?? (await around.installed());
+  const places = listSearchDirectories(env, around.home, around.platform);
+  const program =
+    (await findInDirectories('jumpseat', places, around.platform)) ?? (await around.installed());
   if (program) {
     return { program, env };
   }
   const shell = await around.shell();
-  const found = shell && (await inDirectories('jumpseat', directoriesOf(shell), around.platform));
+  const found = shell && (await findInDirectories('jumpseat', directoriesOf(shell), around.platform));
   // Pass on all variables of the shell, because the configuration may refer to them for keys and proxies.
   return found ? { program: found, env: { ...shell, ...env, PATH: shell.PATH } } : undefined;
 }
 
-async function named(setting: string, around: Surroundings): Promise<string | undefined> {
+async function findNamed(setting: string, around: Surroundings): Promise<string | undefined> {
   const path = setting.replace(/^~(?=[/\\])/, around.home);
   if (isAbsolute(path)) {
     return (await isProgram(path)) ? path : undefined;
@@ -66,11 +71,11 @@ async function named(setting: string, around: Surroundings): Promise<string | un
   // A relative path would depend on a directory that a workspace may choose.
   return /[/\\]/.test(path)
     ? undefined
-    : await inDirectories(path, directoriesOf(around.env), around.platform);
+    : await findInDirectories(path, directoriesOf(around.env), around.platform);
 }
 
 /** Return the first program of this name. */
-export async function inDirectories(
+export async function findInDirectories(
   name: string,
   directories: readonly string[],
   platform: NodeJS.Platform,
@@ -108,15 +113,20 @@ async function isProgram(path: string): Promise<boolean> {
 }
 
 /** Return the flag for the user's configuration file, or nothing for the default location. */
-export function configFlag({ config }: Settings, home: string): string[] {
+export function buildConfigFlag({ config }: Settings, home: string): string[] {
   return config ? ['--config', config.replace(/^~(?=[/\\])/, home)] : [];
 }
 
 /** Return the daemon's command line with the flags from the user's settings. */
-export function commandLine(found: Found, settings: Settings, home: string, clientProcessId: number): Launch {
+export function buildCommandLine(
+  found: Found,
+  settings: Settings,
+  home: string,
+  clientProcessId: number,
+): Launch {
   const args = [
     ...['attach', '--log-level', settings.logLevel, '--clientProcessId', String(clientProcessId)],
-    ...configFlag(settings, home),
+    ...buildConfigFlag(settings, home),
   ];
   return { program: found.program, args, env: forPrograms(found.env), cwd: home };
 }

@@ -4,7 +4,7 @@ import { run } from './run';
 const SHELL_MS = 5000;
 
 /** Return the variables that the user's login shell sets, or undefined if the shell does not print them in time. */
-export async function shellEnvironment(
+export async function readShellEnvironment(
   env: NodeJS.ProcessEnv,
   timeoutMs = SHELL_MS,
 ): Promise<NodeJS.ProcessEnv | undefined> {
@@ -13,14 +13,14 @@ export async function shellEnvironment(
   }
   try {
     const { code, lines } = await run(env.SHELL, ['-l', '-c', 'env'], { env, timeoutMs });
-    return code === 0 ? variablesOf(lines) : undefined;
+    return code === 0 ? parseVariables(lines) : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** Parse the variables in the output of `env`. Those with multi-line values are left out. */
-export function variablesOf(lines: readonly string[]): NodeJS.ProcessEnv {
+export function parseVariables(lines: readonly string[]): NodeJS.ProcessEnv {
   const found: NodeJS.ProcessEnv = {};
   let last = '';
   for (const line of lines) {

@@ -2,7 +2,7 @@ import { Emitter, type CancellationToken, type Disposable, type Event } from 'vs
 
 import type { Log } from '../base/log';
 import { Connection } from './connection';
-import { asDaemonError, cancelled, connectionLost, type DaemonError } from './errors';
+import { asDaemonError, cancelled, createConnectionError, type DaemonError } from './errors';
 import { start, type Child, type Exit, type Launch } from './process';
 import type {
   ChatParams,
@@ -112,7 +112,7 @@ export class Daemon implements Disposable {
     this.#crashes = [];
     this.#end('jumpseat was restarted.');
     this.#attempt = this.#start(++this.#generation, true);
-    await this.#connected();
+    await this.#connect();
   }
 
   /** End the process. The next request starts a new one. */
@@ -145,7 +145,7 @@ export class Daemon implements Disposable {
       if (token?.isCancellationRequested) {
         throw cancelled();
       }
-      const { connection } = await Promise.race([this.#connected(), stopped]);
+      const { connection } = await Promise.race([this.#connect(), stopped]);
       return await use(connection);
     } catch (error) {
       throw asDaemonError(error);
@@ -154,10 +154,10 @@ export class Daemon implements Disposable {
     }
   }
 
-  async #connected(): Promise<Session> {
+  async #connect(): Promise<Session> {
     for (;;) {
       if (this.#disposed) {
-        throw connectionLost('jumpseat was stopped.', 'VS Code is ending, or the extension is.');
+        throw createConnectionError('jumpseat was stopped.', 'VS Code is ending, or the extension is.');
       }
       try {
         return await (this.#attempt ??= this.#start(++this.#generation));
@@ -174,13 +174,15 @@ export class Daemon implements Disposable {
     try {
       // Wait until `#attempt` is set, before a listener of the state can send a request.
       await Promise.resolve();
-      this.#current(generation);
-      if (!this.#mayStart()) {
-        throw this.failure ?? connectionLost('jumpseat ended too often to be started again.', TRY_AGAIN);
+      this.#checkCurrent(generation);
+      if (!this.#canStart()) {
+        throw (
+          this.failure ?? createConnectionError('jumpseat ended too often to be started again.', TRY_AGAIN)
+        );
       }
       this.#change('starting');
       const launch = await this.#options.launch(again);
-      this.#current(generation);
+      this.#checkCurrent(generation);
       const { log } = this.#options;
       log.info(`Starting ${[launch.program, ...launch.args].join(' ')}`);
       const child = await start(launch, log);
@@ -191,13 +193,13 @@ export class Daemon implements Disposable {
       this.#session = session;
       const begun = session;
       void child.exit.then((exit) => {
-        this.#ended(begun, exit);
+        this.#handleExit(begun, exit);
       });
-      this.#current(generation);
+      this.#checkCurrent(generation);
       const info = await this.#initialize(connection);
-      this.#current(generation);
+      this.#checkCurrent(generation);
       checkVersion(info, launch.program);
-      connection.initialized();
+      connection.notifyInitialized();
       this.info = info;
       this.#change('ready');
       log.info(`jumpseat ${info.serverInfo.version} is ready.`);
@@ -224,7 +226,7 @@ export class Daemon implements Disposable {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         reject(
-          connectionLost(
+          createConnectionError(
             `jumpseat did not answer within ${Math.round(limit / 1000)} seconds.`,
             'The command "jumpseat: Show Log" has its log.',
           ),
@@ -239,7 +241,7 @@ export class Daemon implements Disposable {
   }
 
   /** Handle the end of a process, which was unexpected if its session is still the current one. */
-  #ended(session: Session, { code, signal }: Exit): void {
+  #handleExit(session: Session, { code, signal }: Exit): void {
     const how = signal ?? `code ${code ?? '?'}`;
     this.#options.log.info(`jumpseat ended: ${how}`);
     if (this.#session !== session) {
@@ -248,8 +250,8 @@ export class Daemon implements Disposable {
     this.#session = undefined;
     this.#crashes.push(Date.now());
     const ready = this.#state === 'ready';
-    const again = this.#mayStart();
-    const lost = connectionLost(
+    const again = this.#canStart();
+    const lost = createConnectionError(
       ready ? `jumpseat ended unexpectedly (${how}).` : `jumpseat ended with ${how} before it was ready.`,
       again && ready ? 'It was started again.' : TRY_AGAIN,
     );
@@ -267,13 +269,13 @@ export class Daemon implements Disposable {
     }
   }
 
-  #mayStart(): boolean {
+  #canStart(): boolean {
     const now = Date.now();
     this.#crashes = this.#crashes.filter((at) => now - at < CRASHES_WITHIN_MS);
     return this.#crashes.length < CRASHES;
   }
 
-  #current(generation: number): void {
+  #checkCurrent(generation: number): void {
     if (generation !== this.#generation) {
       throw new Superseded();
     }
@@ -293,7 +295,7 @@ export class Daemon implements Disposable {
     }
     const { connection, child } = session;
     void connection.leave().then(() => child.process.stdin.end());
-    connection.close(connectionLost(reason, 'Try again.'));
+    connection.close(createConnectionError(reason, 'Try again.'));
     const timer = setTimeout(() => child.process.kill('SIGKILL'), LEAVE_MS);
     void child.exit.then(() => {
       clearTimeout(timer);

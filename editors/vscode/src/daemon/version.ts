@@ -1,4 +1,4 @@
-import { wrongSetUp } from './errors';
+import { createSetUpError } from './errors';
 import type { InitializeResult, Requests } from './protocol';
 
 /** The methods that this extension requires. Code that needs others asks `Daemon.supports`. */
@@ -17,14 +17,14 @@ export function checkVersion(info: InitializeResult, program: string): void {
   const abilities = info.capabilities.experimental?.jumpseat;
   const name = `jumpseat ${info.serverInfo.version} at ${program}`;
   if (abilities?.protocolVersion !== 1) {
-    throw wrongSetUp(
+    throw createSetUpError(
       `${name} speaks another version of the protocol than this extension.`,
       'Install the extension and jumpseat in the same version.',
     );
   }
   const missing = NEEDED.find((method) => !abilities.methods.includes(method));
   if (missing) {
-    throw wrongSetUp(
+    throw createSetUpError(
       `${name} is too old for this extension (it lacks ${missing}).`,
       'Upgrade it, or empty the setting jumpseat.path so that the extension uses its own.',
     );

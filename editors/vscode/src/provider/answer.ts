@@ -73,7 +73,7 @@ export class Answer<P> {
         break;
       case 'done':
         if (delta.usage) {
-          this.#send(this.#parts.usage(countsOf(delta.usage)));
+          this.#send(this.#parts.usage(toCounts(delta.usage)));
         }
         break;
       default:
@@ -120,7 +120,7 @@ export function checkWhole(result: ChatResult, limited: boolean): void {
   }
 }
 
-function countsOf(usage: Usage): UsageCounts {
+function toCounts(usage: Usage): UsageCounts {
   return {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,

@@ -19,7 +19,7 @@ interface Reading {
 export class ModelList {
   readonly #daemon: Pick<Daemon, 'request'>;
   readonly #log: Log;
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
   readonly #patienceMs: number;
   /** The models by provider, in the daemon's order. */
   #models = new Map<string, ModelInfo[]>();
@@ -27,16 +27,16 @@ export class ModelList {
   #reading: Reading | undefined;
   #settings = new Map<string, ReadonlySet<string>>();
 
-  /** @param changed called when the models differ from those that `models` has returned */
-  constructor(daemon: Pick<Daemon, 'request'>, log: Log, changed: () => void, patienceMs = PATIENCE_MS) {
+  /** @param onChange called when the models differ from those that `models` has returned */
+  constructor(daemon: Pick<Daemon, 'request'>, log: Log, onChange: () => void, patienceMs = PATIENCE_MS) {
     this.#daemon = daemon;
     this.#log = log;
-    this.#changed = changed;
+    this.#onChange = onChange;
     this.#patienceMs = patienceMs;
   }
 
   /** Return the models listed so far. Rejects if the daemon cannot be used. */
-  async models(): Promise<ModelInfo[]> {
+  async waitForModels(): Promise<ModelInfo[]> {
     const reading = (this.#reading ??= this.#read());
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise<void>((resolve) => {
@@ -50,7 +50,7 @@ export class ModelList {
     } finally {
       clearTimeout(timer);
     }
-    this.#answered = this.#known();
+    this.#answered = this.#flatten();
     return this.#answered;
   }
 
@@ -60,13 +60,13 @@ export class ModelList {
   }
 
   /** Discard the reading in progress after a change of the lists, because it may miss that change. */
-  outdate(): void {
+  invalidate(): void {
     this.#reading = undefined;
   }
 
   /** The default model, for chats that do not name one. */
   get default(): ModelInfo | undefined {
-    return this.#known().find((model) => model.isDefault);
+    return this.#flatten().find((model) => model.isDefault);
   }
 
   /** Return the keys of the settings for a provider's chats. */
@@ -74,13 +74,13 @@ export class ModelList {
     return this.#settings.get(provider ?? '') ?? new Set();
   }
 
-  #known(): ModelInfo[] {
+  #flatten(): ModelInfo[] {
     return [...this.#models.values()].flat();
   }
 
   #read(): Reading {
     const isCurrent = (): boolean => this.#reading === reading;
-    const whole = this.#ask(isCurrent).finally(() => {
+    const whole = this.#fetch(isCurrent).finally(() => {
       if (isCurrent()) {
         this.#reading = undefined;
       }
@@ -88,8 +88,8 @@ export class ModelList {
     const reading: Reading = { whole, isLate: false };
     whole.then(
       () => {
-        if (reading.isLate && !isDeepStrictEqual(this.#known(), this.#answered)) {
-          this.#changed();
+        if (reading.isLate && !isDeepStrictEqual(this.#flatten(), this.#answered)) {
+          this.#onChange();
         }
       },
       (error: unknown) => {
@@ -99,7 +99,7 @@ export class ModelList {
     return reading;
   }
 
-  async #ask(isCurrent: () => boolean): Promise<void> {
+  async #fetch(isCurrent: () => boolean): Promise<void> {
     const { providers } = await this.#daemon.request('providers/list', {});
     if (!isCurrent()) {
       return;
@@ -110,7 +110,7 @@ export class ModelList {
     this.#models = new Map(providers.map(({ id }) => [id, this.#models.get(id) ?? []]));
     await Promise.all(
       providers.map(async ({ id }) => {
-        const { models, errors } = await this.#of(id);
+        const { models, errors } = await this.#fetchModels(id);
         if (isCurrent()) {
           this.#models.set(id, models);
         }
@@ -121,7 +121,7 @@ export class ModelList {
     );
   }
 
-  async #of(provider: string): Promise<Requests['models/list']['result']> {
+  async #fetchModels(provider: string): Promise<Requests['models/list']['result']> {
     try {
       return await this.#daemon.request('models/list', { provider });
     } catch (error) {

@@ -55,7 +55,7 @@ interface PromptTsxPart {
 export type Skipped = (what: string) => void;
 
 /** Return `messages` and `system` of a turn. `skipped` is called with each part that is left out. */
-export function conversationOf(
+export function convertConversation(
   messages: readonly MessageIn[],
   skipped: Skipped = () => undefined,
 ): Pick<ChatParams, 'messages' | 'system'> {
@@ -72,14 +72,14 @@ export function conversationOf(
   for (const message of messages) {
     const parts = typeof message.content === 'string' ? [{ value: message.content }] : message.content;
     if (message.role === ROLE.system) {
-      system.push(textOf(parts, skipped));
+      system.push(joinText(parts, skipped));
       continue;
     }
     const role = message.role === ROLE.assistant ? 'assistant' : 'user';
     // Keep messages separate: the daemon merges those of one role in the same way for every client.
     sent.push({ role, content: [] });
     for (const part of parts) {
-      for (const block of blocksOf(part, role, skipped)) {
+      for (const block of convertPart(part, role, skipped)) {
         add(roleOf(block, role), block);
       }
     }
@@ -88,7 +88,7 @@ export function conversationOf(
   return { messages: sent.filter(({ content }) => content.length), ...(text && { system: text }) };
 }
 
-export function toolsOf(tools: readonly ToolIn[]): Tool[] {
+export function convertTools(tools: readonly ToolIn[]): Tool[] {
   return tools.map(({ name, description, inputSchema }) => ({
     name,
     description,
@@ -104,15 +104,15 @@ function roleOf(block: Block, role: Message['role']): Message['role'] {
   return block.type === 'tool_result' ? 'user' : role;
 }
 
-function blocksOf(part: unknown, role: Message['role'], skipped: Skipped): Block[] {
+function convertPart(part: unknown, role: Message['role'], skipped: Skipped): Block[] {
   if (isToolResult(part)) {
     return [
       {
         type: 'tool_result',
         toolUseId: part.callId,
         content: part.content.some(isFile)
-          ? part.content.flatMap((each) => resultBlocksOf(each, skipped))
-          : textOf(part.content, skipped),
+          ? part.content.flatMap((each) => convertResultPart(each, skipped))
+          : joinText(part.content, skipped),
         ...(part.isError && { isError: true }),
       },
     ];
@@ -131,20 +131,20 @@ function blocksOf(part: unknown, role: Message['role'], skipped: Skipped): Block
   }
   if (isFile(part)) {
     if (role === 'user') {
-      return [fileOf(part)];
+      return [convertFile(part)];
     }
     skipped(`a file (${part.mimeType}) in an answer`);
     return [];
   }
-  const text = textOf([part], skipped);
+  const text = joinText([part], skipped);
   return text ? [{ type: 'text', text }] : [];
 }
 
-function resultBlocksOf(part: unknown, skipped: Skipped): (TextBlock | ImageBlock | DocumentBlock)[] {
+function convertResultPart(part: unknown, skipped: Skipped): (TextBlock | ImageBlock | DocumentBlock)[] {
   if (isFile(part)) {
-    return [fileOf(part)];
+    return [convertFile(part)];
   }
-  const text = textOf([part], skipped);
+  const text = joinText([part], skipped);
   return text ? [{ type: 'text', text }] : [];
 }
 
@@ -152,13 +152,13 @@ function resultBlocksOf(part: unknown, skipped: Skipped): (TextBlock | ImageBloc
  * Return the text of parts, without thinking, which the daemon restores, and without data of VS Code itself and of other
  * extensions.
  */
-function textOf(parts: readonly unknown[], skipped: Skipped): string {
+function joinText(parts: readonly unknown[], skipped: Skipped): string {
   const texts = [];
   for (const part of parts) {
     if (isText(part)) {
       texts.push(part.value);
     } else if (isPromptTsx(part)) {
-      texts.push(textOfElement(part.value));
+      texts.push(renderElement(part.value));
     } else if (isData(part) && isTextual(part.mimeType)) {
       texts.push(Buffer.from(part.data).toString('utf8'));
     } else {
@@ -168,7 +168,7 @@ function textOf(parts: readonly unknown[], skipped: Skipped): string {
   return texts.join('');
 }
 
-function fileOf({ data, mimeType }: DataPart): ImageBlock | DocumentBlock {
+function convertFile({ data, mimeType }: DataPart): ImageBlock | DocumentBlock {
   const type = mimeType.startsWith('image/') ? 'image' : 'document';
   return { type, source: Buffer.from(data).toString('base64'), mediaType: mimeType };
 }
@@ -178,7 +178,7 @@ function isTextual(mimeType: string): boolean {
 }
 
 /** Return the texts in a tree rendered by `@vscode/prompt-tsx`, with the line breaks that it asks for. */
-function textOfElement(element: unknown): string {
+function renderElement(element: unknown): string {
   if (typeof element !== 'object' || element === null) {
     return '';
   }
@@ -186,8 +186,8 @@ function textOfElement(element: unknown): string {
   if (typeof text === 'string') {
     return lineBreakBefore ? `\n${text}` : text;
   }
-  const inner = Array.isArray(children) ? children.map(textOfElement).join('') : '';
-  return node ? textOfElement(node) : inner;
+  const inner = Array.isArray(children) ? children.map(renderElement).join('') : '';
+  return node ? renderElement(node) : inner;
 }
 
 function isText(part: unknown): part is TextPart {

@@ -44,27 +44,27 @@ export function limitsOf(model: ModelInfo): Limits {
 export const DEFAULT_ID = 'default';
 
 /** Return the rows for VS Code's list: the default, and the models that providers offer in a picker and policy allows. */
-export function listed(models: readonly ModelInfo[]): ModelRow[] {
+export function listRows(models: readonly ModelInfo[]): ModelRow[] {
   const chosen = models.find((model) => model.isDefault);
-  const rows = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').map(rowOf);
-  return chosen ? [defaultRow(chosen), ...rows] : rows;
+  const rows = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').map(toRow);
+  return chosen ? [toDefaultRow(chosen), ...rows] : rows;
 }
 
-function defaultRow(model: ModelInfo): ModelRow {
+function toDefaultRow(model: ModelInfo): ModelRow {
   return {
-    ...rowOf(model),
+    ...toRow(model),
     id: DEFAULT_ID,
     // VS Code sorts by name and preselects the first row. A parenthesis sorts before all letters.
     name: '(default)',
     detail: model.id,
     family: DEFAULT_ID,
     version: DEFAULT_ID,
-    tooltip: `The default of jumpseat, which "jumpseat: Select Model" changes: ${tooltipOf(model)}`,
+    tooltip: `The default of jumpseat, which "jumpseat: Select Model" changes: ${formatTooltip(model)}`,
     isDefault: true,
   };
 }
 
-export function rowOf(model: ModelInfo): ModelRow {
+export function toRow(model: ModelInfo): ModelRow {
   const thinking = thinkingProperty(model);
   const multiplier = model.billing?.multiplier;
   return {
@@ -73,7 +73,7 @@ export function rowOf(model: ModelInfo): ModelRow {
     family: model.family,
     version: model.version,
     detail: model.provider,
-    tooltip: tooltipOf(model),
+    tooltip: formatTooltip(model),
     ...limitsOf(model),
     capabilities: { imageInput: model.supportsVision, toolCalling: model.supportsToolUse },
     isUserSelectable: true,
@@ -115,7 +115,7 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
   };
 }
 
-function tooltipOf(model: ModelInfo): string {
+function formatTooltip(model: ModelInfo): string {
   const number = new Intl.NumberFormat('en');
   const facts = [model.id];
   if (model.maxContextTokens !== undefined) {

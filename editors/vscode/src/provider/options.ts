@@ -18,7 +18,7 @@ const STOP = ['stop', 'stopSequences', 'stop_sequences'];
  *
  * @param settings the keys of the provider's settings schema
  */
-export function parametersOf(
+export function selectParameters(
   modelOptions: Readonly<Record<string, unknown>> = {},
   modelConfiguration: Readonly<Record<string, unknown>> | undefined,
   settings: ReadonlySet<string>,

@@ -8,9 +8,9 @@ import type { ChatParams } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import { Answer, checkWhole, type Parts } from './answer';
 import { ModelList } from './list';
-import { conversationOf, toolsOf } from './messages';
-import { DEFAULT_ID, listed } from './models';
-import { parametersOf } from './options';
+import { convertConversation, convertTools } from './messages';
+import { DEFAULT_ID, listRows } from './models';
+import { selectParameters } from './options';
 import { estimate } from './tokens';
 
 export const VENDOR = 'jumpseat';
@@ -40,7 +40,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       this.#changed.fire();
     });
     const changed = () => {
-      this.#list.outdate();
+      this.#list.invalidate();
       this.#changed.fire();
     };
     this.#subscriptions = [
@@ -72,10 +72,10 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
 
   async provideLanguageModelChatInformation(): Promise<ModelRow[]> {
     try {
-      return listed(await this.#list.models());
+      return listRows(await this.#list.waitForModels());
     } catch (error) {
       // VS Code shows this text in its list of models.
-      throw plain(asDaemonError(error).sentence);
+      throw createError(asDaemonError(error).sentence);
     }
   }
 
@@ -87,7 +87,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     token: vscode.CancellationToken,
   ): Promise<void> {
     const turnId = randomUUID();
-    const params = this.#paramsOf(turnId, model, messages, options);
+    const params = this.#buildParams(turnId, model, messages, options);
     const answer = new Answer(
       turnId,
       PARTS,
@@ -100,7 +100,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       const result = await this.#daemon.chat(params, answer.take, token);
       checkWhole(result, params.maxTokens !== undefined);
     } catch (error) {
-      throw this.#failure(error, token);
+      throw this.#toFailure(error, token);
     } finally {
       this.check();
     }
@@ -119,61 +119,61 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     }
   }
 
-  #paramsOf(
+  #buildParams(
     turnId: string,
     model: ModelRow,
     messages: readonly vscode.LanguageModelChatRequestMessage[],
     options: ResponseOptions,
   ): ChatParams {
     const skipped = new Set<string>();
-    const conversation = conversationOf(messages, (what) => skipped.add(what));
+    const conversation = convertConversation(messages, (what) => skipped.add(what));
     for (const what of skipped) {
       this.#log.debug(`Not sent: ${what}.`);
     }
     const isDefault = model.id === DEFAULT_ID;
     const provider = isDefault ? this.#list.default?.provider : model.id.slice(0, model.id.indexOf(':'));
-    const tools = toolsOf(options.tools ?? []);
+    const tools = convertTools(options.tools ?? []);
     const required = options.toolMode === vscode.LanguageModelChatToolMode.Required;
     return {
       turnId,
       ...(!isDefault && { model: model.id }),
       ...conversation,
       ...(tools.length && { tools, toolChoice: required ? 'required' : 'auto' }),
-      ...parametersOf(options.modelOptions, options.modelConfiguration, this.#list.settingsOf(provider)),
+      ...selectParameters(options.modelOptions, options.modelConfiguration, this.#list.settingsOf(provider)),
     };
   }
 
-  #failure(error: unknown, token: vscode.CancellationToken): Error {
+  #toFailure(error: unknown, token: vscode.CancellationToken): Error {
     if (token.isCancellationRequested) {
       return new vscode.CancellationError();
     }
     if (!(error instanceof DaemonError)) {
-      return plain(error instanceof Error ? error.message : String(error));
+      return createError(error instanceof Error ? error.message : String(error));
     }
     this.#log.error(error.sentence);
     switch (error.code) {
       case Code.authentication:
       case Code.authorization:
-        return bare(vscode.LanguageModelError.NoPermissions(error.sentence));
+        return removeStack(vscode.LanguageModelError.NoPermissions(error.sentence));
       case Code.quotaExceeded:
-        return bare(vscode.LanguageModelError.Blocked(error.sentence));
+        return removeStack(vscode.LanguageModelError.Blocked(error.sentence));
       case Code.request:
         // A 404 means that the provider does not know the model.
         return error.data.statusCode === 404
-          ? bare(vscode.LanguageModelError.NotFound(error.sentence))
-          : plain(error.sentence);
+          ? removeStack(vscode.LanguageModelError.NotFound(error.sentence))
+          : createError(error.sentence);
       default:
-        return plain(error.sentence);
+        return createError(error.sentence);
     }
   }
 }
 
-function plain(message: string): Error {
-  return bare(new Error(message));
+function createError(message: string): Error {
+  return removeStack(new Error(message));
 }
 
 /** Remove the stack from an error: VS Code's chat would show it to the user. */
-function bare<E extends Error>(error: E): E {
+function removeStack<E extends Error>(error: E): E {
   error.stack = '';
   return error;
 }

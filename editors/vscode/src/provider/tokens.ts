@@ -9,45 +9,45 @@ const PER_IMAGE = 1000;
 /** Estimate the tokens of a text, or of a message in any form: one of VS Code's classes, or a plain object. */
 export function estimate(value: unknown): number {
   if (typeof value === 'string') {
-    return ofBytes(Buffer.byteLength(value));
+    return estimateBytes(Buffer.byteLength(value));
   }
-  return PER_MESSAGE + inside(value);
+  return PER_MESSAGE + estimateInside(value);
 }
 
-function inside(value: unknown): number {
+function estimateInside(value: unknown): number {
   if (typeof value === 'string') {
-    return ofBytes(Buffer.byteLength(value));
+    return estimateBytes(Buffer.byteLength(value));
   }
   if (Array.isArray(value)) {
-    return value.reduce<number>((sum, each) => sum + inside(each), 0);
+    return value.reduce<number>((sum, each) => sum + estimateInside(each), 0);
   }
   if (typeof value !== 'object' || value === null) {
     return 0;
   }
   const { mimeType, data } = value as { mimeType?: unknown; data?: unknown };
   if (typeof mimeType === 'string' && data) {
-    return ofData(mimeType, data);
+    return estimateData(mimeType, data);
   }
   let sum = 0;
   for (const [key, each] of Object.entries(value)) {
     if (key === 'input' || key === 'parameters') {
-      sum += ofBytes(Buffer.byteLength(JSON.stringify(each ?? {})));
+      sum += estimateBytes(Buffer.byteLength(JSON.stringify(each ?? {})));
     } else if (key !== 'type' && key !== 'role' && key !== 'metadata') {
-      sum += inside(each);
+      sum += estimateInside(each);
     }
   }
   return sum;
 }
 
-function ofData(mimeType: string, data: unknown): number {
+function estimateData(mimeType: string, data: unknown): number {
   if (mimeType.startsWith('image/')) {
     return PER_IMAGE;
   }
   const { byteLength } = data as { byteLength?: unknown };
   const sent = mimeType.startsWith('text/') || mimeType.includes('json');
-  return sent && typeof byteLength === 'number' ? ofBytes(byteLength) : 0;
+  return sent && typeof byteLength === 'number' ? estimateBytes(byteLength) : 0;
 }
 
-function ofBytes(bytes: number): number {
+function estimateBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

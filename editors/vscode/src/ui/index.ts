@@ -6,12 +6,12 @@ import type { ModelProvider } from '../provider/provider';
 import { refreshModels, selectModel } from './account/models';
 import { openConfiguration, runDoctor, runInTerminal, setKey, type FindProgram } from './account/programs';
 import { Account } from './account/signIn';
-import { showStatus, statusBar, watchSignOut } from './account/status';
+import { showStatus, createStatusBar, watchSignOut } from './account/status';
 import { watchSteps } from './account/walkthrough';
 import { ask, usePrompt } from './chat/ask';
 import { Participant } from './chat/participant';
 import { FactsReader } from './common/facts';
-import { command, showInformation, watchFailures, watchMessages } from './common/messages';
+import { registerCommand, showInformation, watchFailures, watchMessages } from './common/messages';
 import { useProviders } from './common/problems';
 import { ConversationActions } from './conversations/actions';
 import { Conversations } from './conversations/conversations';
@@ -21,7 +21,7 @@ import { TranscriptHelp } from './transcripts/help';
 import { TranscriptSender } from './transcripts/send';
 import { Transcripts } from './transcripts/transcripts';
 
-function text(value: unknown): string | undefined {
+function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -36,7 +36,7 @@ export function registerUi(
   const facts = new FactsReader(daemon);
   useProviders(() => facts.current.providers);
   // The turn has changed the quota. It is only displayed, so failures are ignored.
-  const ended = (provider: string): void => {
+  const refreshQuota = (provider: string): void => {
     facts.refreshAccount(provider).catch(() => undefined);
   };
   const account = new Account(daemon);
@@ -45,39 +45,39 @@ export function registerUi(
   const icon = vscode.Uri.joinPath(context.extensionUri, 'images', 'icon.png');
   return [
     facts,
-    statusBar(facts),
+    createStatusBar(facts),
     watchSteps(facts),
     watchFailures(daemon),
     watchMessages(daemon),
     watchSignOut(daemon, () => account.isLeaving),
-    new Participant(daemon, ended).register(icon),
+    new Participant(daemon, refreshQuota).register(icon),
     new Edits(daemon).register(),
     transcripts.register(),
-    new TranscriptSender(daemon, transcripts, ended).register(),
+    new TranscriptSender(daemon, transcripts, refreshQuota).register(),
     new TranscriptHelp(daemon, facts, transcripts).register(),
     new Conversations(daemon).register(actions),
-    command('jumpseat.ask', (question?: unknown) => ask(text(question))),
-    command('jumpseat.usePrompt', (name?: unknown) => usePrompt(daemon, text(name))),
-    command('jumpseat.selectModel', (id?: unknown) => selectModel(daemon, text(id))),
-    command('jumpseat.refreshModels', async () => {
+    registerCommand('jumpseat.ask', (question?: unknown) => ask(asText(question))),
+    registerCommand('jumpseat.usePrompt', (name?: unknown) => usePrompt(daemon, asText(name))),
+    registerCommand('jumpseat.selectModel', (id?: unknown) => selectModel(daemon, asText(id))),
+    registerCommand('jumpseat.refreshModels', async () => {
       showInformation(await refreshModels(daemon, models));
     }),
-    command('jumpseat.signIn', (provider?: unknown) => account.signIn(text(provider))),
-    command('jumpseat.signOut', (provider?: unknown) => account.signOut(text(provider))),
-    command('jumpseat.status', () => showStatus(daemon, facts.current.failures)),
-    command('jumpseat.history', () => {
+    registerCommand('jumpseat.signIn', (provider?: unknown) => account.signIn(asText(provider))),
+    registerCommand('jumpseat.signOut', (provider?: unknown) => account.signOut(asText(provider))),
+    registerCommand('jumpseat.status', () => showStatus(daemon, facts.current.failures)),
+    registerCommand('jumpseat.history', () => {
       showHistory(daemon, actions);
     }),
-    command('jumpseat.installLocalModel', () =>
+    registerCommand('jumpseat.installLocalModel', () =>
       runInTerminal(program, 'Install the local model', ['local', 'install']),
     ),
-    command('jumpseat.setKey', (provider?: unknown) => setKey(program, daemon, text(provider))),
-    command('jumpseat.openConfiguration', () => openConfiguration(program)),
-    command('jumpseat.doctor', () => runDoctor(program)),
-    command('jumpseat.showLog', () => {
+    registerCommand('jumpseat.setKey', (provider?: unknown) => setKey(program, daemon, asText(provider))),
+    registerCommand('jumpseat.openConfiguration', () => openConfiguration(program)),
+    registerCommand('jumpseat.doctor', () => runDoctor(program)),
+    registerCommand('jumpseat.showLog', () => {
       log.show();
     }),
-    command('jumpseat.restart', async () => {
+    registerCommand('jumpseat.restart', async () => {
       await daemon.restart();
       showInformation('jumpseat was restarted.');
       // The new process may share its lists with other editors, so fetch them again.

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 
 import { DaemonError } from '../../src/daemon/errors';
 import type { Provider } from '../../src/daemon/protocol';
-import { actionsAfter, afterLossOf, asMarkdown, useProviders } from '../../src/ui/common/problems';
+import { findActions, describeLoss, asMarkdown, useProviders } from '../../src/ui/common/problems';
 import { directoryBlock, imageType, questionBlocks } from '../../src/ui/input/contexts';
-import { promptCall, promptList } from '../../src/ui/input/prompts';
+import { parsePromptCall, formatPromptList } from '../../src/ui/input/prompts';
 import {
   bodyOf,
   conversationIdIn,
@@ -17,21 +17,21 @@ import {
 } from '../../src/ui/transcripts/text';
 
 test('a question whose first line starts with a name is that prompt', () => {
-  assert.deepEqual(promptCall('/review x = 1\ny = 2'), { name: 'review', input: 'x = 1\ny = 2' });
-  assert.deepEqual(promptCall(' /fix-it.2\nall'), { name: 'fix-it.2', input: 'all' });
-  assert.deepEqual(promptCall('/commit'), { name: 'commit', input: '' });
+  assert.deepEqual(parsePromptCall('/review x = 1\ny = 2'), { name: 'review', input: 'x = 1\ny = 2' });
+  assert.deepEqual(parsePromptCall(' /fix-it.2\nall'), { name: 'fix-it.2', input: 'all' });
+  assert.deepEqual(parsePromptCall('/commit'), { name: 'commit', input: '' });
 });
 
 test('a path or a slash in a question is not a prompt', () => {
-  assert.equal(promptCall('/etc/hosts is what?'), undefined);
-  assert.equal(promptCall('What is /review?'), undefined);
-  assert.equal(promptCall('/'), undefined);
+  assert.equal(parsePromptCall('/etc/hosts is what?'), undefined);
+  assert.equal(parsePromptCall('What is /review?'), undefined);
+  assert.equal(parsePromptCall('/'), undefined);
 });
 
 test('the list of prompts has their descriptions', () => {
-  const text = promptList([{ name: 'review', description: 'Review a diff', usesInput: true }]);
+  const text = formatPromptList([{ name: 'review', description: 'Review a diff', usesInput: true }]);
   assert.match(text, /- `\/review` Review a diff/);
-  assert.match(promptList([]), /\[prompts\.NAME\]/);
+  assert.match(formatPromptList([]), /\[prompts\.NAME\]/);
 });
 
 test('an error of a sign-in leads to the sign-in of its provider', () => {
@@ -40,7 +40,7 @@ test('an error of a sign-in leads to the sign-in of its provider', () => {
     retryable: false,
     provider: 'copilot',
   });
-  assert.deepEqual(actionsAfter(error)[0], {
+  assert.deepEqual(findActions(error)[0], {
     title: 'Sign In',
     command: 'jumpseat.signIn',
     arguments: ['copilot'],
@@ -52,7 +52,7 @@ test('an error of a provider with an API key leads to its key, and to no sign-in
   useProviders(() => [{ id: 'groq', authMethod: 'api_key' } as Provider]);
   try {
     assert.deepEqual(
-      actionsAfter(error).map((each) => each.title),
+      findActions(error).map((each) => each.title),
       ['Set API Key', 'Select Model'],
     );
   } finally {
@@ -62,7 +62,7 @@ test('an error of a provider with an API key leads to its key, and to no sign-in
 
 test('the loss of a provider without a sign-in is not called a sign-out', () => {
   const loss = (provider: string): [string, ...string[]] => {
-    const { text, actions } = afterLossOf({ provider, state: 'signed_out', message: 'Do this.' });
+    const { text, actions } = describeLoss({ provider, state: 'signed_out', message: 'Do this.' });
     return [text, ...actions.map((each) => each.title)];
   };
   useProviders(() => [
@@ -76,7 +76,7 @@ test('the loss of a provider without a sign-in is not called a sign-out', () => 
     assert.deepEqual(loss('copilot'), ['You are signed out of copilot. Do this.', 'Sign In']);
     const missing = { kind: 'config', retryable: false, provider: 'small' };
     assert.deepEqual(
-      actionsAfter(new DaemonError(1010, 'It is not installed.', missing)).map((each) => each.title),
+      findActions(new DaemonError(1010, 'It is not installed.', missing)).map((each) => each.title),
       ['Install Local Model', 'Select Model'],
     );
   } finally {
@@ -87,7 +87,7 @@ test('the loss of a provider without a sign-in is not called a sign-out', () => 
 test('a refused request leads to the choice of a model, and a dead daemon to a restart', () => {
   const first = (code: number, provider?: string): string | undefined => {
     const data = { kind: '', retryable: false, ...(provider !== undefined && { provider }) };
-    return actionsAfter(new DaemonError(code, 'No.', data))[0]?.command;
+    return findActions(new DaemonError(code, 'No.', data))[0]?.command;
   };
   assert.equal(first(1004, 'fake'), 'jumpseat.selectModel');
   assert.equal(first(1004), undefined);

@@ -1,7 +1,7 @@
 import type { QuickPickItem } from 'vscode';
 
 import type { ModelInfo, Requests, WireError } from '../../daemon/protocol';
-import { modelAbilities, modelLimits } from '../common/words';
+import { describeAbilities, describeLimits } from '../common/words';
 
 export interface ModelRow extends QuickPickItem {
   model?: ModelInfo;
@@ -9,17 +9,20 @@ export interface ModelRow extends QuickPickItem {
   error?: WireError;
 }
 
-function modelRow(model: ModelInfo): ModelRow {
+function toModelRow(model: ModelInfo): ModelRow {
   const name = model.name === model.model ? '' : ` (${model.name})`;
   const label = `${model.model}${name}`;
-  return { label, description: modelLimits(model), detail: modelAbilities(model), model };
+  return { label, description: describeLimits(model), detail: describeAbilities(model), model };
 }
 
 /** Return the picker's rows by heading: the models of each provider, then the providers that failed. */
-export function modelRows({ models, errors }: Requests['models/list']['result']): Map<string, ModelRow[]> {
+export function groupModelRows({
+  models,
+  errors,
+}: Requests['models/list']['result']): Map<string, ModelRow[]> {
   const rows = new Map<string, ModelRow[]>();
   for (const model of models.filter((each) => each.pickerEnabled)) {
-    rows.set(model.provider, [...(rows.get(model.provider) ?? []), modelRow(model)]);
+    rows.set(model.provider, [...(rows.get(model.provider) ?? []), toModelRow(model)]);
   }
   if (errors.length > 0) {
     const failed = errors.map(({ provider, error }) => ({

@@ -4,10 +4,10 @@ import { DaemonError } from '../../daemon/errors';
 import type { ModelInfo } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import type { ModelProvider } from '../../provider/provider';
-import { showError, showInformation, showWarning, withStatus } from '../common/messages';
-import { modelRows, type ModelRow } from './modelRows';
+import { showError, showInformation, showWarning, runWithStatus } from '../common/messages';
+import { groupModelRows, type ModelRow } from './modelRows';
 
-function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
+function addHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
   return [...rows].flatMap(([label, below]) => [
     { label, kind: vscode.QuickPickItemKind.Separator },
     ...below,
@@ -16,7 +16,7 @@ function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
 
 /** Let the user pick a model. Picking a provider that failed shows its error and the possible actions. */
 async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | undefined> {
-  const rows = daemon.request('models/list', {}).then((list) => withHeadings(modelRows(list)));
+  const rows = daemon.request('models/list', {}).then((list) => addHeadings(groupModelRows(list)));
   const chosen = await vscode.window.showQuickPick(rows, {
     title,
     placeHolder: 'Model',
@@ -49,7 +49,7 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
 
 /** Fetch the lists of all providers again. Returns a sentence about the result. */
 export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 'check'>): Promise<string> {
-  const { models, errors } = await withStatus('Listing models', () =>
+  const { models, errors } = await runWithStatus('Listing models', () =>
     daemon.request('models/list', { refresh: true }),
   );
   picker.check();

@@ -1,14 +1,14 @@
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
 
-import { proxyVariables } from '../../base/proxy';
-import { proxySettings, settings } from '../../base/settings';
-import { wrongSetUp } from '../../daemon/errors';
+import { buildProxyVariables } from '../../base/proxy';
+import { readProxySettings, readSettings } from '../../base/settings';
+import { createSetUpError } from '../../daemon/errors';
 import type { Launch } from '../../daemon/process';
-import { configFlag } from '../../daemon/program';
+import { buildConfigFlag } from '../../daemon/program';
 import { run } from '../../daemon/run';
 import type { Daemon } from '../../daemon/supervisor';
-import { accountLine } from '../common/words';
+import { describeAccount } from '../common/words';
 
 /** How long the program may take to print a path, even on a busy machine. */
 const PATH_MS = 20_000;
@@ -18,14 +18,14 @@ export type FindProgram = () => Promise<Launch>;
 
 /** Check the configuration that this window's daemon uses. */
 export function runDoctor(find: FindProgram): Promise<void> {
-  return runInTerminal(find, 'Doctor', ['doctor', ...configFlag(settings(), homedir())]);
+  return runInTerminal(find, 'Doctor', ['doctor', ...buildConfigFlag(readSettings(), homedir())]);
 }
 
 /** Ask for a provider's key in a terminal, so that the key is neither displayed nor passed as an argument. */
 export async function setKey(find: FindProgram, daemon: Daemon, named?: string): Promise<void> {
   const provider = named ?? (await pickKeyed(daemon));
   if (provider !== undefined) {
-    const args = ['keys', 'set', ...configFlag(settings(), homedir()), '--', provider];
+    const args = ['keys', 'set', ...buildConfigFlag(readSettings(), homedir()), '--', provider];
     await runInTerminal(find, `Set the API key of ${provider}`, args);
   }
 }
@@ -36,7 +36,7 @@ async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
   const keyed = providers.filter((each) => each.authMethod === 'api_key');
   const other = { label: 'Other…', id: undefined };
   const rows = [
-    ...keyed.map((each) => ({ label: each.name, description: accountLine(each), id: each.id })),
+    ...keyed.map((each) => ({ label: each.name, description: describeAccount(each), id: each.id })),
     other,
   ];
   const chosen =
@@ -52,11 +52,11 @@ async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
 /** Open the configuration file that this window's daemon reads. If it does not exist, saving creates it. */
 export async function openConfiguration(find: FindProgram): Promise<void> {
   const { program, env } = await find();
-  const args = ['config', 'path', ...configFlag(settings(), homedir())];
+  const args = ['config', 'path', ...buildConfigFlag(readSettings(), homedir())];
   const { code, lines } = await run(program, args, { env, timeoutMs: PATH_MS });
   const path = lines.at(-1);
   if (code !== 0 || path === undefined) {
-    throw wrongSetUp('The path of the configuration file is not known.', lines.join(' '));
+    throw createSetUpError('The path of the configuration file is not known.', lines.join(' '));
   }
   const file = vscode.Uri.file(path);
   const exists = await vscode.workspace.fs.stat(file).then(
@@ -70,7 +70,7 @@ export async function openConfiguration(find: FindProgram): Promise<void> {
 export async function runInTerminal(find: FindProgram, name: string, args: readonly string[]): Promise<void> {
   const { program } = await find();
   // The default directory is the workspace folder, and a window without one would fail.
-  const options = { cwd: homedir(), env: proxyVariables(proxySettings()) };
+  const options = { cwd: homedir(), env: buildProxyVariables(readProxySettings()) };
   const execution = new vscode.ProcessExecution(program, [...args], options);
   const task = new vscode.Task(
     { type: 'jumpseat' },

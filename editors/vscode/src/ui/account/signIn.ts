@@ -2,8 +2,8 @@ import * as vscode from 'vscode';
 
 import type { Provider } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
-import { showError, showInformation, showWarning, withCancel } from '../common/messages';
-import { accountLine, afterSignIn, afterSignOut } from '../common/words';
+import { showError, showInformation, showWarning, runWithCancel } from '../common/messages';
+import { describeAccount, describeSignIn, describeSignOut } from '../common/words';
 
 /** Sign-in and sign-out from this window. */
 export class Account {
@@ -23,7 +23,7 @@ export class Account {
     const stop = new vscode.CancellationTokenSource();
     this.#running = stop;
     const request = `vscode-sign-in-${process.pid}-${++this.#count}`;
-    const account = await withCancel(
+    const account = await runWithCancel(
       provider === undefined ? 'Sign in' : `Sign in to ${provider}`,
       async (token, report) => {
         token.onCancellationRequested(() => {
@@ -45,18 +45,18 @@ export class Account {
         }
       },
     );
-    showInformation(afterSignIn(account));
+    showInformation(describeSignIn(account));
   }
 
   async signOut(named?: string): Promise<void> {
-    const provider = named ?? (await this.#signedIn());
+    const provider = named ?? (await this.#pickSignedIn());
     if (provider === undefined) {
       return;
     }
     this.isLeaving = true;
     try {
       const account = await this.#daemon.request('auth/signOut', { provider });
-      showInformation(afterSignOut(account));
+      showInformation(describeSignOut(account));
     } finally {
       this.isLeaving = false;
     }
@@ -68,7 +68,7 @@ export class Account {
     await vscode.env.openExternal(vscode.Uri.parse(page));
   }
 
-  async #signedIn(): Promise<string | undefined> {
+  async #pickSignedIn(): Promise<string | undefined> {
     const { providers } = await this.#daemon.request('providers/list', {});
     const candidates = providers.filter(
       (each) => each.auth.login !== undefined || each.auth.state === 'signed_in',
@@ -81,7 +81,7 @@ export class Account {
     }
     const row = (each: Provider): vscode.QuickPickItem & { id: string } => ({
       label: each.name,
-      description: accountLine(each),
+      description: describeAccount(each),
       id: each.id,
     });
     return (await vscode.window.showQuickPick(candidates.map(row), { title: 'Sign out of' }))?.id;

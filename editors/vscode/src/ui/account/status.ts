@@ -5,9 +5,9 @@ import type { AuthStatus, Provider, WireError } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import type { Facts, FactsReader } from '../common/facts';
 import { showWarning } from '../common/messages';
-import { afterLossOf, waysInto } from '../common/problems';
-import { accountLine, isSignedOut, isUnreachable, leastQuota, quotaLine } from '../common/words';
-import { labelOf, statusText } from './statusText';
+import { describeLoss, findWaysInto } from '../common/problems';
+import { describeAccount, isSignedOut, isUnreachable, findLeastQuota, formatQuota } from '../common/words';
+import { formatLabel, formatStatus } from './statusText';
 
 const COLOURS = {
   normal: undefined,
@@ -16,16 +16,16 @@ const COLOURS = {
 };
 
 /** Create the status bar item. */
-export function statusBar(facts: FactsReader): vscode.Disposable {
+export function createStatusBar(facts: FactsReader): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('jumpseat.status', vscode.StatusBarAlignment.Right, 100);
   item.name = 'jumpseat';
   item.command = 'jumpseat.status';
   const show = (): void => {
-    const { text, tooltip, look } = statusText(facts.current);
+    const { text, formatTooltip: tooltip, look } = formatStatus(facts.current);
     item.text = text;
     item.tooltip = new vscode.MarkdownString(tooltip);
     item.backgroundColor = COLOURS[look];
-    item.accessibilityInformation = { label: labelOf(text) };
+    item.accessibilityInformation = { label: formatLabel(text) };
   };
   show();
   item.show();
@@ -39,7 +39,7 @@ export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposab
     const before = states.get(account.provider);
     states.set(account.provider, account.state);
     if (isSignedOut(account) && before !== account.state && !isLeaving()) {
-      const { text, actions } = afterLossOf(account);
+      const { text, actions } = describeLoss(account);
       showWarning(text, ...actions);
     }
   });
@@ -53,23 +53,23 @@ interface Row extends vscode.QuickPickItem {
 }
 
 /** Return the command or the advice that makes a provider ready. */
-function wayIn(provider: Provider): Partial<Row> {
-  const [way] = waysInto(provider);
+function findWayIn(provider: Provider): Partial<Row> {
+  const [way] = findWaysInto(provider);
   if (way) {
     return { command: way.command, arguments: way.arguments ?? [] };
   }
   return provider.auth.message === undefined ? {} : { advice: provider.auth.message };
 }
 
-function providerRow(provider: Provider, failure: WireError | undefined): Row {
-  const quota = leastQuota(provider.auth);
+function toProviderRow(provider: Provider, failure: WireError | undefined): Row {
+  const quota = findLeastQuota(provider.auth);
   const reason = isUnreachable(provider, failure) ? failure?.message : provider.auth.message;
-  const detail = reason ?? (quota && quotaLine(quota));
+  const detail = reason ?? (quota && formatQuota(quota));
   return {
     label: provider.name,
-    description: accountLine(provider, failure),
+    description: describeAccount(provider, failure),
     ...(detail !== undefined && { detail }),
-    ...(isSignedOut(provider.auth) && wayIn(provider)),
+    ...(isSignedOut(provider.auth) && findWayIn(provider)),
   };
 }
 
@@ -93,7 +93,7 @@ export async function showStatus(daemon: Daemon, failures: Facts['failures']): P
     title = `jumpseat ${daemon.info?.serverInfo.version ?? ''}`.trim();
     rows = [
       { label: 'Providers', kind: vscode.QuickPickItemKind.Separator },
-      ...providers.map((each) => providerRow(each, failures.get(each.id))),
+      ...providers.map((each) => toProviderRow(each, failures.get(each.id))),
     ];
   } catch {
     const failure = daemon.failure;

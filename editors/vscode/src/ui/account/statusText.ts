@@ -1,14 +1,14 @@
 import type { Provider, WireError } from '../../daemon/protocol';
 import type { Facts } from '../common/facts';
 import {
-  accountLine,
+  describeAccount,
   isSignedOut,
   isUnreachable,
-  leastQuota,
-  modelLimits,
+  findLeastQuota,
+  describeLimits,
   percentLeft,
-  quotaLine,
-  stateWords,
+  formatQuota,
+  describeState,
 } from '../common/words';
 
 /** The quota below which the status bar warns, in percent. */
@@ -17,25 +17,25 @@ const LOW = 5;
 interface StatusText {
   text: string;
   /** Markdown. */
-  tooltip: string;
+  formatTooltip: string;
   look: 'normal' | 'warning' | 'error';
 }
 
 /** Return the provider for chats that do not name one. The default model may not belong to the default provider. */
-function usedProvider({ providers, model }: Facts): Provider | undefined {
+function findUsedProvider({ providers, model }: Facts): Provider | undefined {
   return providers.find((each) => (model ? each.id === model.provider : each.isDefault));
 }
 
-function escaped(text: string): string {
+function escape(text: string): string {
   return text.replaceAll(/[\\`*_{}[\]()#+\-.!|<>]/g, '\\$&');
 }
 
-function providerLines(provider: Provider, failure: WireError | undefined): string[] {
+function formatProvider(provider: Provider, failure: WireError | undefined): string[] {
   const known = isUnreachable(provider, failure) ? failure?.message : provider.auth.message;
-  const message = known === undefined ? [] : [`  - ${escaped(known)}`];
-  const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escaped(quotaLine(quota))}`);
+  const message = known === undefined ? [] : [`  - ${escape(known)}`];
+  const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escape(formatQuota(quota))}`);
   return [
-    `- **${escaped(provider.name)}**: ${escaped(accountLine(provider, failure))}`,
+    `- **${escape(provider.name)}**: ${escape(describeAccount(provider, failure))}`,
     ...message,
     ...quotas,
   ];
@@ -45,27 +45,27 @@ function tooltip(facts: Facts): string {
   const version = facts.version === undefined ? '' : ` ${facts.version}`;
   const lines = [`**jumpseat${version}** · ${facts.state}`, ''];
   if (facts.failure !== undefined) {
-    lines.push(escaped(facts.failure), '');
+    lines.push(escape(facts.failure), '');
   }
   if (facts.model) {
-    const limits = modelLimits(facts.model);
-    lines.push(`Default model: ${escaped(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
+    const limits = describeLimits(facts.model);
+    lines.push(`Default model: ${escape(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
   }
-  facts.providers.forEach((each) => lines.push(...providerLines(each, facts.failures.get(each.id))));
+  facts.providers.forEach((each) => lines.push(...formatProvider(each, facts.failures.get(each.id))));
   return lines.join('\n');
 }
 
 /** Return the status bar's text for screen readers: with the product's name, without icons. */
-export function labelOf(text: string): string {
+export function formatLabel(text: string): string {
   const words = text.replaceAll(/\$\([^)]*\) ?/g, '');
   return words.startsWith('jumpseat') ? words : `jumpseat: ${words}`;
 }
 
 /** Return the contents of the status bar item. */
-export function statusText(facts: Facts): StatusText {
+export function formatStatus(facts: Facts): StatusText {
   const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
     text: `$(${icon}) ${text}`,
-    tooltip: tooltip(facts),
+    formatTooltip: tooltip(facts),
     look,
   });
   if (facts.state === 'failed') {
@@ -77,18 +77,18 @@ export function statusText(facts: Facts): StatusText {
   if (facts.state === 'stopped') {
     return show('circle-slash', 'jumpseat');
   }
-  const provider = usedProvider(facts);
+  const provider = findUsedProvider(facts);
   if (facts.providers.length > 0 && !facts.providers.some((each) => each.configured)) {
     return show('account', 'jumpseat: no provider is ready', 'warning');
   }
   if (provider && isSignedOut(provider.auth)) {
-    return show('account', `jumpseat: ${stateWords(provider)}`, 'warning');
+    return show('account', `jumpseat: ${describeState(provider)}`, 'warning');
   }
   if (provider && isUnreachable(provider, facts.failures.get(provider.id))) {
     return show('debug-disconnect', `jumpseat: ${provider.id} does not answer`, 'warning');
   }
   const name = facts.model?.name ?? 'jumpseat';
-  const quota = leastQuota(provider?.auth);
+  const quota = findLeastQuota(provider?.auth);
   if (!quota) {
     return show('comment-discussion', name);
   }

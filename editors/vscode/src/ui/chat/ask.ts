@@ -11,7 +11,7 @@ interface AttachedFile {
   range: { startLineNumber: number; startColumn: number; endLineNumber: number; endColumn: number };
 }
 
-function selected(editor: vscode.TextEditor | undefined): AttachedFile[] {
+function attachSelection(editor: vscode.TextEditor | undefined): AttachedFile[] {
   if (!editor || editor.selection.isEmpty) {
     return [];
   }
@@ -38,7 +38,7 @@ async function openChat(query: string, attachFiles: AttachedFile[], isPartialQue
 export async function ask(question?: string): Promise<void> {
   await openChat(
     `@jumpseat ${question ?? ''}`,
-    selected(vscode.window.activeTextEditor),
+    attachSelection(vscode.window.activeTextEditor),
     question === undefined,
   );
 }

@@ -3,24 +3,24 @@ import * as vscode from 'vscode';
 import type { Disposable } from 'vscode-jsonrpc/node';
 
 import { keepsConversations } from '../../base/settings';
-import { detailed, modelConfiguration } from '../../base/untyped';
+import { addDetails, modelConfiguration } from '../../base/untyped';
 import { asDaemonError, type DaemonError } from '../../daemon/errors';
 import type { Block, ChatParams, ChatResult, Prompt } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { DEFAULT_ID, thinkingOf } from '../../provider/models';
 import { VENDOR } from '../../provider/provider';
 import { markShown } from '../common/messages';
-import { actionsAfter, asMarkdown, SELECT_MODEL } from '../common/problems';
+import { findActions, asMarkdown, SELECT_MODEL } from '../common/problems';
 import { questionBlocks } from '../input/contexts';
-import { promptCall, promptList, type PromptCall } from '../input/prompts';
-import { attachedBlocks } from '../input/references';
+import { parsePromptCall, formatPromptList, type PromptCall } from '../input/prompts';
+import { readAttachedBlocks } from '../input/references';
 import { AnswerStream } from './answerStream';
 import {
   asMetadata,
-  conversationOf,
-  messagesOf,
+  findConversation,
+  buildMessages,
   NOT_SENT,
-  recordIn,
+  readRecord,
   type PastTurn,
   type TurnRecord,
 } from './turns';
@@ -33,12 +33,12 @@ const MODEL_PICKER = 'workbench.action.chat.openModelPicker';
 /** The `@jumpseat` participant of the chat view. */
 export class Participant {
   readonly #daemon: Daemon;
-  readonly #ended: (provider: string) => void;
+  readonly #onTurnEnd: (provider: string) => void;
 
   /** `ended` is called with the provider of each finished turn. */
-  constructor(daemon: Daemon, ended: (provider: string) => void) {
+  constructor(daemon: Daemon, onTurnEnd: (provider: string) => void) {
     this.#daemon = daemon;
-    this.#ended = ended;
+    this.#onTurnEnd = onTurnEnd;
   }
 
   register(icon: vscode.Uri): Disposable {
@@ -46,7 +46,9 @@ export class Participant {
       this.#handle(request, context, stream, token),
     );
     participant.iconPath = icon;
-    participant.followupProvider = { provideFollowups: (result, context) => followups(result, context) };
+    participant.followupProvider = {
+      provideFollowups: (result, context) => suggestFollowups(result, context),
+    };
     return participant;
   }
 
@@ -57,24 +59,24 @@ export class Participant {
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
     try {
-      const call = callOf(request);
+      const call = parseCall(request);
       if (call?.name === '') {
         return await this.#listPrompts(stream, token);
       }
       const prompt = call && (await this.#daemon.request('prompts/get', call, token));
-      const past = pastTurns(context);
+      const past = readPastTurns(context);
       const question = questionBlocks(
-        await attachedBlocks(request.references),
+        await readAttachedBlocks(request.references),
         prompt?.text ?? request.prompt,
       );
-      const params = paramsOf(request, prompt, past, question);
-      return await this.#turn(request, params, question, stream, token);
+      const params = buildParams(request, prompt, past, question);
+      return await this.#runTurn(request, params, question, stream, token);
     } catch (error) {
-      return { ...refused(asDaemonError(error), request, stream), metadata: asMetadata(NOT_SENT) };
+      return { ...showRefusal(asDaemonError(error), request, stream), metadata: asMetadata(NOT_SENT) };
     }
   }
 
-  async #turn(
+  async #runTurn(
     request: vscode.ChatRequest,
     params: ChatParams,
     question: Block[],
@@ -98,8 +100,8 @@ export class Participant {
         token,
       );
       answer.close(result);
-      Object.assign(record, recordOf(result));
-      return detailed({ metadata: asMetadata(record) }, `${result.provider}:${result.model}`);
+      Object.assign(record, toRecord(result));
+      return addDetails({ metadata: asMetadata(record) }, `${result.provider}:${result.model}`);
     } catch (error) {
       const failure = asDaemonError(error);
       answer.closeNotices();
@@ -111,11 +113,11 @@ export class Participant {
       }
       const metadata = asMetadata(record);
       // Stopping is not an error: the partial answer is shown.
-      return failure.cancelled ? { metadata } : { ...refused(failure, request, stream), metadata };
+      return failure.cancelled ? { metadata } : { ...showRefusal(failure, request, stream), metadata };
     } finally {
       progress.dispose();
       if (answer.provider !== undefined) {
-        this.#ended(answer.provider);
+        this.#onTurnEnd(answer.provider);
       }
     }
   }
@@ -126,7 +128,7 @@ export class Participant {
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
     const { prompts } = await this.#daemon.request('prompts/list', {}, token);
-    stream.markdown(promptList(prompts));
+    stream.markdown(formatPromptList(prompts));
     for (const { name } of prompts) {
       stream.button({ title: `/${name}`, command: 'jumpseat.usePrompt', arguments: [name] });
     }
@@ -135,13 +137,13 @@ export class Participant {
 }
 
 /** Return the prompt that a question calls with `/prompt NAME` or `/NAME`. The name is empty if `/prompt` is alone. */
-function callOf(request: vscode.ChatRequest): PromptCall | undefined {
+function parseCall(request: vscode.ChatRequest): PromptCall | undefined {
   return request.command === PROMPT_COMMAND
-    ? (promptCall(`/${request.prompt.trim()}`) ?? { name: '', input: '' })
-    : promptCall(request.prompt);
+    ? (parsePromptCall(`/${request.prompt.trim()}`) ?? { name: '', input: '' })
+    : parsePromptCall(request.prompt);
 }
 
-function pastTurns(context: vscode.ChatContext): PastTurn[] {
+function readPastTurns(context: vscode.ChatContext): PastTurn[] {
   const past: PastTurn[] = [];
   for (const turn of context.history) {
     if (turn instanceof vscode.ChatRequestTurn) {
@@ -153,7 +155,7 @@ function pastTurns(context: vscode.ChatContext): PastTurn[] {
       last.answer = turn.response
         .map((part) => (part instanceof vscode.ChatResponseMarkdownPart ? part.value.value : ''))
         .join('');
-      const record = recordIn(turn.result.metadata);
+      const record = readRecord(turn.result.metadata);
       if (record) {
         last.record = record;
       }
@@ -162,7 +164,7 @@ function pastTurns(context: vscode.ChatContext): PastTurn[] {
   return past;
 }
 
-function paramsOf(
+function buildParams(
   request: vscode.ChatRequest,
   prompt: Prompt | undefined,
   past: readonly PastTurn[],
@@ -173,9 +175,9 @@ function paramsOf(
   const isNamed = request.model.vendor === VENDOR && request.model.id !== DEFAULT_ID;
   const model = prompt?.model ?? (isNamed ? request.model.id : undefined);
   const thinking = thinkingOf(modelConfiguration(request));
-  const conversationId = conversationOf(past);
+  const conversationId = findConversation(past);
   return {
-    messages: messagesOf(past, question),
+    messages: buildMessages(past, question),
     turnId,
     workDoneToken: turnId,
     keep: keepsConversations(),
@@ -187,7 +189,7 @@ function paramsOf(
   };
 }
 
-function recordOf(result: ChatResult): Partial<TurnRecord> {
+function toRecord(result: ChatResult): Partial<TurnRecord> {
   return {
     assistant: result.content,
     stopReason: result.stopReason,
@@ -196,7 +198,7 @@ function recordOf(result: ChatResult): Partial<TurnRecord> {
   };
 }
 
-function refused(
+function showRefusal(
   failure: DaemonError,
   request: vscode.ChatRequest,
   stream: vscode.ChatResponseStream,
@@ -205,15 +207,15 @@ function refused(
     return {};
   }
   markShown(failure);
-  for (const action of actionsAfter(failure)) {
+  for (const action of findActions(failure)) {
     const isOfPicker = action === SELECT_MODEL && request.model.vendor === VENDOR;
     stream.button(isOfPicker ? { ...action, command: MODEL_PICKER } : action);
   }
   return { errorDetails: { message: asMarkdown(failure) } };
 }
 
-function followups(result: vscode.ChatResult, context: vscode.ChatContext): vscode.ChatFollowup[] {
-  const record = recordIn(result.metadata);
+function suggestFollowups(result: vscode.ChatResult, context: vscode.ChatContext): vscode.ChatFollowup[] {
+  const record = readRecord(result.metadata);
   if (record?.stopReason === 'max_tokens' || record?.stopReason === 'pause_turn') {
     return [{ prompt: 'Go on.', label: 'Continue' }];
   }

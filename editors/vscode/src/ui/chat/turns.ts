@@ -28,7 +28,7 @@ export function asMetadata(record: TurnRecord): Record<string, unknown> {
 }
 
 /** Return the record in a result's metadata, or undefined if another version stored a different format there. */
-export function recordIn(metadata: Readonly<Record<string, unknown>> | undefined): TurnRecord | undefined {
+export function readRecord(metadata: Readonly<Record<string, unknown>> | undefined): TurnRecord | undefined {
   const record = metadata?.[KEY];
   if (typeof record !== 'object' || record === null) {
     return undefined;
@@ -53,7 +53,7 @@ function answerOf(turn: PastTurn): Block[] {
 }
 
 /** Return the messages to send: the past turns and the question. */
-export function messagesOf(past: readonly PastTurn[], question: Block[]): Message[] {
+export function buildMessages(past: readonly PastTurn[], question: Block[]): Message[] {
   const messages: Message[] = [];
   const sent = past.filter((turn) => questionOf(turn).length > 0);
   for (const [index, turn] of sent.entries()) {
@@ -74,6 +74,6 @@ export function messagesOf(past: readonly PastTurn[], question: Block[]): Messag
 }
 
 /** Return the id of the kept conversation that the chat belongs to. */
-export function conversationOf(past: readonly PastTurn[]): string | undefined {
+export function findConversation(past: readonly PastTurn[]): string | undefined {
   return past.findLast((turn) => turn.record?.conversationId !== undefined)?.record?.conversationId;
 }

@@ -33,7 +33,7 @@ export class FactsReader implements Disposable {
   constructor(daemon: Daemon) {
     this.#daemon = daemon;
     this.#facts = { state: daemon.state, providers: [], models: [], failures: new Map() };
-    const again = (): void => {
+    const readSoon = (): void => {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.#read(), SETTLE_MS);
     };
@@ -41,19 +41,19 @@ export class FactsReader implements Disposable {
       daemon.onDidChangeState(() => {
         this.#update({});
         if (daemon.state === 'ready') {
-          again();
+          readSoon();
         }
       }),
       daemon.onNotification('auth/didChange', (account) => {
-        this.#put(account);
-        again();
+        this.#applyAccount(account);
+        readSoon();
       }),
-      daemon.onNotification('providers/didChange', again),
-      daemon.onNotification('models/didChange', again),
-      daemon.onNotification('settings/didChange', again),
+      daemon.onNotification('providers/didChange', readSoon),
+      daemon.onNotification('models/didChange', readSoon),
+      daemon.onNotification('settings/didChange', readSoon),
     ];
     if (daemon.state === 'ready') {
-      again();
+      readSoon();
     }
   }
 
@@ -63,7 +63,7 @@ export class FactsReader implements Disposable {
 
   /** Read the quota after a turn. The daemon itself reports only important changes. */
   async refreshAccount(provider: string): Promise<void> {
-    this.#put(await this.#daemon.request('auth/status', { provider }));
+    this.#applyAccount(await this.#daemon.request('auth/status', { provider }));
   }
 
   dispose(): void {
@@ -75,7 +75,7 @@ export class FactsReader implements Disposable {
   }
 
   /** Apply an account's state from a notification before the list is read again. */
-  #put(account: AuthStatus): void {
+  #applyAccount(account: AuthStatus): void {
     const providers = this.#facts.providers.map((each) =>
       each.id === account.provider ? { ...each, auth: account } : each,
     );

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 import { asDaemonError, type DaemonError } from '../../daemon/errors';
 import type { Daemon } from '../../daemon/supervisor';
-import { actionsAfter, type Action } from './problems';
+import { findActions, type Action } from './problems';
 
 async function offer(chosen: Thenable<string | undefined>, actions: readonly Action[]): Promise<void> {
   const title = await chosen;
@@ -27,7 +27,7 @@ export function showError(error: unknown): void {
     return;
   }
   seen.add(failure);
-  const actions = actionsAfter(failure);
+  const actions = findActions(failure);
   const titles = actions.map((each) => each.title);
   void offer(vscode.window.showErrorMessage(failure.sentence, ...titles), actions);
 }
@@ -41,7 +41,7 @@ export function showInformation(text: string, ...actions: Action[]): void {
 }
 
 /** Register a command that shows its errors. */
-export function command(id: string, run: (...args: never[]) => unknown): vscode.Disposable {
+export function registerCommand(id: string, run: (...args: never[]) => unknown): vscode.Disposable {
   return vscode.commands.registerCommand(id, async (...args: never[]) => {
     try {
       await run(...args);
@@ -52,7 +52,7 @@ export function command(id: string, run: (...args: never[]) => unknown): vscode.
 }
 
 /** Run a slow step that shows its own progress, with a line in the status bar. */
-export function withStatus<R>(
+export function runWithStatus<R>(
   title: string,
   run: (report: (message: string) => void) => Thenable<R>,
 ): Thenable<R> {
@@ -64,7 +64,7 @@ export function withStatus<R>(
 }
 
 /** Run a slow step with a notification that offers to cancel it. */
-export function withCancel<R>(
+export function runWithCancel<R>(
   title: string,
   run: (token: vscode.CancellationToken, report: (message: string) => void) => Thenable<R>,
 ): Thenable<R> {
@@ -77,7 +77,7 @@ export function withCancel<R>(
 }
 
 /** Create a setter for a key of `when` clauses. It skips equal values, because VS Code evaluates the clauses each time. */
-export function contextKey(name: string): (value: string | boolean | undefined) => void {
+export function createContextSetter(name: string): (value: string | boolean | undefined) => void {
   let last: unknown;
   return (value) => {
     if (value !== last) {

@@ -17,19 +17,19 @@ const INSTALL_LOCAL_MODEL: Action = { title: 'Install Local Model', command: 'ju
 const SET_KEY: Action = { title: 'Set API Key', command: 'jumpseat.setKey' };
 const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
 
-let listed: () => readonly Provider[] = () => [];
+let listProviders: () => readonly Provider[] = () => [];
 
 /** Set the source of the last known providers. */
 export function useProviders(list: () => readonly Provider[]): void {
-  listed = list;
+  listProviders = list;
 }
 
-function listedProvider(id: string | undefined): Provider | undefined {
-  return listed().find((each) => each.id === id);
+function findListed(id: string | undefined): Provider | undefined {
+  return listProviders().find((each) => each.id === id);
 }
 
 /** Return the actions that make a provider ready. */
-export function waysInto(provider: Provider): Action[] {
+export function findWaysInto(provider: Provider): Action[] {
   if (provider.kind === 'local') {
     return [INSTALL_LOCAL_MODEL];
   }
@@ -39,24 +39,27 @@ export function waysInto(provider: Provider): Action[] {
   return hasSignIn(provider) ? [{ ...SIGN_IN, arguments: [provider.id] }] : [];
 }
 
-function waysIntoNamed(id: string | undefined): Action[] {
-  const provider = listedProvider(id);
-  return provider ? waysInto(provider) : [{ ...SIGN_IN, ...(id !== undefined && { arguments: [id] }) }];
+function findWaysIntoNamed(id: string | undefined): Action[] {
+  const provider = findListed(id);
+  return provider ? findWaysInto(provider) : [{ ...SIGN_IN, ...(id !== undefined && { arguments: [id] }) }];
 }
 
 /** Return the message for a provider that can no longer be used: the reason, and the possible actions. */
-export function afterLossOf({ provider: id, message = '' }: AuthStatus): { text: string; actions: Action[] } {
-  const provider = listedProvider(id);
+export function describeLoss({ provider: id, message = '' }: AuthStatus): {
+  text: string;
+  actions: Action[];
+} {
+  const provider = findListed(id);
   const isReadyOnly = provider !== undefined && !hasSignIn(provider);
   const sentence = isReadyOnly ? `${id} is no longer ready.` : `You are signed out of ${id}.`;
-  return { text: `${sentence} ${message}`.trim(), actions: waysIntoNamed(id) };
+  return { text: `${sentence} ${message}`.trim(), actions: findWaysIntoNamed(id) };
 }
 
 /** Return the possible actions after an error, best first. */
-export function actionsAfter(error: DaemonError): Action[] {
+export function findActions(error: DaemonError): Action[] {
   switch (error.code) {
     case Code.authentication:
-      return [...waysIntoNamed(error.data.provider), SELECT_MODEL];
+      return [...findWaysIntoNamed(error.data.provider), SELECT_MODEL];
     case Code.authorization:
     case Code.quotaExceeded:
       return [SELECT_MODEL, STATUS];
@@ -65,9 +68,9 @@ export function actionsAfter(error: DaemonError): Action[] {
     case Code.request:
       return error.data.provider === undefined ? [] : [SELECT_MODEL];
     case Code.config: {
-      const provider = listedProvider(error.data.provider);
+      const provider = findListed(error.data.provider);
       if (provider) {
-        return [...(hasSignIn(provider) ? [] : waysInto(provider)), SELECT_MODEL];
+        return [...(hasSignIn(provider) ? [] : findWaysInto(provider)), SELECT_MODEL];
       }
       return [RESTART, SHOW_LOG];
     }

@@ -11,22 +11,22 @@ import type {
 /** The separator between facts on one line. */
 const DOT = ' · ';
 
-function size(tokens: number | undefined): string | undefined {
+function formatSize(tokens: number | undefined): string | undefined {
   if (tokens === undefined) {
     return undefined;
   }
   return tokens < 1000 ? String(tokens) : `${Math.round(tokens / 1000)}k`;
 }
 
-function spaced(name: string): string {
+function replaceUnderscores(name: string): string {
   return name.replaceAll('_', ' ');
 }
 
 /** Describe the known limits and the cost of a model. */
-export function modelLimits(model: ModelInfo): string {
+export function describeLimits(model: ModelInfo): string {
   const parts: string[] = [];
-  const context = size(model.maxContextTokens ?? model.maxPromptTokens);
-  const output = size(model.maxOutputTokens);
+  const context = formatSize(model.maxContextTokens ?? model.maxPromptTokens);
+  const output = formatSize(model.maxOutputTokens);
   if (context !== undefined) {
     parts.push(`${context} context${output === undefined ? '' : `, ${output} output`}`);
   }
@@ -37,7 +37,7 @@ export function modelLimits(model: ModelInfo): string {
 }
 
 /** Describe the abilities of a model and what prevents its use. */
-export function modelAbilities(model: ModelInfo): string {
+export function describeAbilities(model: ModelInfo): string {
   const abilities = [
     model.supportsVision && 'images',
     model.supportsThinking && 'thinking',
@@ -60,7 +60,7 @@ export function modelAbilities(model: ModelInfo): string {
 }
 
 /** Return the account's most used quota, or undefined if nothing is limited. */
-export function leastQuota(account: AuthStatus | undefined): Quota | undefined {
+export function findLeastQuota(account: AuthStatus | undefined): Quota | undefined {
   const limited = (account?.quotas ?? []).filter((quota) => !quota.unlimited);
   return limited.toSorted((a, b) => a.percentRemaining - b.percentRemaining)[0];
 }
@@ -70,14 +70,14 @@ export function percentLeft(quota: Quota): number {
   return Math.max(0, Math.floor(quota.percentRemaining));
 }
 
-export function quotaLine(quota: Quota): string {
+export function formatQuota(quota: Quota): string {
   if (quota.unlimited) {
-    return `${spaced(quota.name)}: unlimited`;
+    return `${replaceUnderscores(quota.name)}: unlimited`;
   }
   const known = quota.remaining !== undefined && quota.entitlement !== undefined;
   const count = known ? ` (${quota.remaining} of ${quota.entitlement})` : '';
   const reset = quota.resetAt === undefined ? '' : `, resets on ${quota.resetAt.slice(0, 10)}`;
-  return `${spaced(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
+  return `${replaceUnderscores(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
 }
 
 /** Whether users sign in to a provider. Others have an API key, or need nothing. */
@@ -86,12 +86,12 @@ export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
 }
 
 /** Describe the state of a provider's account. Only a provider with a sign-in can be "signed out". */
-export function stateWords(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
+export function describeState(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
   const { state } = provider.auth;
   if (state === 'signed_out' && !hasSignIn(provider)) {
     return 'not ready';
   }
-  return state === 'not_required' ? 'needs no sign-in' : spaced(state);
+  return state === 'not_required' ? 'needs no sign-in' : replaceUnderscores(state);
 }
 
 /** Whether a provider is ready but does not answer. */
@@ -104,31 +104,31 @@ export function isUnreachable(provider: Provider, failure: WireError | undefined
  *
  * @param failure why the provider has not listed its models
  */
-export function accountLine(provider: Provider, failure?: WireError): string {
+export function describeAccount(provider: Provider, failure?: WireError): string {
   const { login, plan } = provider.auth;
   const account = login === undefined ? '' : ` as ${login}`;
-  const state = isUnreachable(provider, failure) ? 'does not answer' : stateWords(provider);
+  const state = isUnreachable(provider, failure) ? 'does not answer' : describeState(provider);
   return [`${state}${account}`, plan, provider.isDefault ? 'default' : undefined]
     .filter((part) => part !== undefined)
     .join(DOT);
 }
 
 /** Describe the result of a sign-in. The provider may not need one, or may need another step. */
-export function afterSignIn({ provider, state, login, message }: AuthStatus): string {
+export function describeSignIn({ provider, state, login, message }: AuthStatus): string {
   if (state === 'signed_in') {
     return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
   }
   if (state === 'not_required') {
     return `${provider} needs no sign-in.`;
   }
-  return `${provider}: ${spaced(state)}. ${message ?? ''}`.trim();
+  return `${provider}: ${replaceUnderscores(state)}. ${message ?? ''}`.trim();
 }
 
 /** Describe the result of a sign-out. A token that jumpseat does not store stays, and the message says so. */
-export function afterSignOut(account: AuthStatus): string {
+export function describeSignOut(account: AuthStatus): string {
   return account.state === 'signed_out'
     ? `Signed out of ${account.provider}.`
-    : (account.message ?? afterSignIn(account));
+    : (account.message ?? describeSignIn(account));
 }
 
 /** Whether the user must sign in before a provider can be used. */
@@ -137,7 +137,7 @@ export function isSignedOut(account: AuthStatus): boolean {
 }
 
 /** Describe how long ago a time was, for lists of conversations. */
-export function ago(time: string, now: Date): string {
+export function formatAge(time: string, now: Date): string {
   const minutes = Math.floor((now.getTime() - Date.parse(time)) / 60_000);
   if (!(minutes >= 1)) {
     return 'now';
@@ -153,11 +153,13 @@ export function ago(time: string, now: Date): string {
   return days < 30 ? `${days} d` : time.slice(0, 10);
 }
 
-export function turnsOf(row: ConversationRow): string {
+export function formatTurns(row: ConversationRow): string {
   return row.turns === 1 ? '1 turn' : `${row.turns} turns`;
 }
 
 /** Describe a kept conversation in one line, which is shown below its title. */
-export function conversationLine(row: ConversationRow, now: Date): string {
-  return [ago(row.updatedAt, now), turnsOf(row), row.model].filter((part) => part !== undefined).join(DOT);
+export function describeConversation(row: ConversationRow, now: Date): string {
+  return [formatAge(row.updatedAt, now), formatTurns(row), row.model]
+    .filter((part) => part !== undefined)
+    .join(DOT);
 }

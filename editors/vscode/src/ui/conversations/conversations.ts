@@ -3,10 +3,10 @@ import * as vscode from 'vscode';
 import { asDaemonError } from '../../daemon/errors';
 import type { ConversationRow } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
-import { command, contextKey, showWarning } from '../common/messages';
-import { ago, turnsOf } from '../common/words';
+import { registerCommand, createContextSetter, showWarning } from '../common/messages';
+import { formatAge, formatTurns } from '../common/words';
 import type { ConversationActions } from './actions';
-import { grouped, samePlaces, type Group } from './groups';
+import { groupConversations, haveSamePlaces, type Group } from './groups';
 import { Pages } from './pages';
 
 const VIEW = 'jumpseat.conversations';
@@ -19,7 +19,7 @@ interface RowNode {
 }
 type Node = { kind: 'group'; label: string } | RowNode | { kind: 'more' };
 
-function groupItem(label: string, isExpanded: boolean): vscode.TreeItem {
+function createGroupItem(label: string, isExpanded: boolean): vscode.TreeItem {
   const state = isExpanded
     ? vscode.TreeItemCollapsibleState.Expanded
     : vscode.TreeItemCollapsibleState.Collapsed;
@@ -29,20 +29,20 @@ function groupItem(label: string, isExpanded: boolean): vscode.TreeItem {
   return item;
 }
 
-function rowItem(row: ConversationRow): vscode.TreeItem {
+function createRowItem(row: ConversationRow): vscode.TreeItem {
   const item = new vscode.TreeItem(row.title);
   item.id = row.id;
-  item.description = ago(row.updatedAt, new Date());
+  item.description = formatAge(row.updatedAt, new Date());
   item.iconPath = new vscode.ThemeIcon(row.forkOf === undefined ? 'comment-discussion' : 'repo-forked');
   item.contextValue = 'conversation';
   item.command = { command: 'jumpseat.openConversation', title: 'Open', arguments: [{ kind: 'row', row }] };
   const changed = new Date(row.updatedAt).toLocaleString();
-  const facts = [row.title, turnsOf(row), row.model, row.cwd, row.client, changed];
+  const facts = [row.title, formatTurns(row), row.model, row.cwd, row.client, changed];
   item.tooltip = facts.filter((fact) => fact !== undefined).join('\n');
   return item;
 }
 
-function moreItem(): vscode.TreeItem {
+function createMoreItem(): vscode.TreeItem {
   const item = new vscode.TreeItem('More…');
   item.command = { command: 'jumpseat.moreConversations', title: 'More' };
   return item;
@@ -53,7 +53,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   readonly #daemon: Daemon;
   readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
   readonly #view: vscode.TreeView<Node>;
-  readonly #setSearching = contextKey('jumpseat.isSearching');
+  readonly #setSearching = createContextSetter('jumpseat.isSearching');
   #query = '';
   #here: Pages | undefined;
   #all: Pages;
@@ -67,14 +67,14 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
 
   constructor(daemon: Daemon) {
     this.#daemon = daemon;
-    this.#all = this.#pages();
+    this.#all = this.#createPages();
     this.#view = vscode.window.createTreeView(VIEW, { treeDataProvider: this });
     this.#reset('');
   }
 
   register(actions: ConversationActions): vscode.Disposable {
     const onRow = (id: string, run: (row: ConversationRow) => Promise<void>): vscode.Disposable =>
-      command(id, (node?: Node) => {
+      registerCommand(id, (node?: Node) => {
         const chosen = node ?? this.#view.selection[0];
         if (chosen?.kind === 'row') {
           return run(chosen.row);
@@ -89,11 +89,11 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
         clearTimeout(this.#timer);
       }),
       this.#daemon.onNotification('conversations/didChange', () => {
-        this.#changedSoon();
+        this.#rereadSoon();
       }),
       this.#daemon.onDidChangeState((state) => {
         if (state === 'ready') {
-          this.#changedSoon();
+          this.#rereadSoon();
         }
       }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => {
@@ -104,12 +104,12 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
       onRow('jumpseat.forkConversation', (row) => actions.fork(row)),
       onRow('jumpseat.renameConversation', (row) => actions.rename(row)),
       onRow('jumpseat.deleteConversation', (row) => actions.delete(row)),
-      command('jumpseat.moreConversations', () => this.#more()),
-      command('jumpseat.refreshConversations', () => {
+      registerCommand('jumpseat.moreConversations', () => this.#readMore()),
+      registerCommand('jumpseat.refreshConversations', () => {
         this.#reset(this.#query);
       }),
-      command('jumpseat.searchConversations', () => this.#search()),
-      command('jumpseat.clearSearch', () => {
+      registerCommand('jumpseat.searchConversations', () => this.#search()),
+      registerCommand('jumpseat.clearSearch', () => {
         this.#reset('');
       }),
     );
@@ -118,20 +118,20 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   async getChildren(node?: Node): Promise<Node[]> {
     if (node) {
       const group = node.kind === 'group' && this.#groups.find(({ label }) => label === node.label);
-      return group ? group.rows.map((row) => this.#node(row)) : [];
+      return group ? group.rows.map((row) => this.#updateNode(row)) : [];
     }
     try {
       if (!this.#isRead) {
-        await Promise.all([this.#here?.again(), this.#all.again()]);
+        await Promise.all([this.#here?.reread(), this.#all.reread()]);
         this.#isRead = true;
       }
     } catch (error) {
       this.#view.message = asDaemonError(error).sentence;
       return [];
     }
-    this.#groups = this.#grouped();
+    this.#groups = this.#group();
     this.#rows.clear();
-    this.#view.message = this.#message(this.#groups.length);
+    this.#view.message = this.#formatMessage(this.#groups.length);
     const nodes: Node[] = this.#groups.map(({ label }) => ({ kind: 'group', label }));
     return this.#hasMore ? [...nodes, { kind: 'more' }] : nodes;
   }
@@ -139,14 +139,14 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   getTreeItem(node: Node): vscode.TreeItem {
     switch (node.kind) {
       case 'group':
-        return groupItem(
+        return createGroupItem(
           node.label,
           this.#query !== '' || node.label.startsWith('This Workspace') || node.label === 'Today',
         );
       case 'row':
-        return rowItem(node.row);
+        return createRowItem(node.row);
       case 'more':
-        return moreItem();
+        return createMoreItem();
     }
   }
 
@@ -154,26 +154,26 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     return this.#all.hasMore || this.#here?.hasMore === true;
   }
 
-  #grouped(): Group[] {
+  #group(): Group[] {
     const here = `This Workspace: ${vscode.workspace.name ?? ''}`;
-    return grouped(this.#here?.rows ?? [], this.#all.rows, here, new Date());
+    return groupConversations(this.#here?.rows ?? [], this.#all.rows, here, new Date());
   }
 
-  #node(row: ConversationRow): RowNode {
+  #updateNode(row: ConversationRow): RowNode {
     const node = this.#rows.get(row.id) ?? { kind: 'row', row };
     node.row = row;
     this.#rows.set(row.id, node);
     return node;
   }
 
-  #message(count: number): string {
+  #formatMessage(count: number): string {
     if (this.#query === '') {
       return '';
     }
     return count === 0 ? `No conversation has "${this.#query}".` : `Conversations with "${this.#query}"`;
   }
 
-  #pages(cwd?: string): Pages {
+  #createPages(cwd?: string): Pages {
     const filter = { ...(cwd !== undefined && { cwd }), ...(this.#query !== '' && { query: this.#query }) };
     return new Pages((params) => this.#daemon.request('conversations/list', params), filter);
   }
@@ -181,15 +181,15 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   #reset(query: string): void {
     this.#query = query;
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-    this.#here = folder?.scheme === 'file' ? this.#pages(folder.fsPath) : undefined;
-    this.#all = this.#pages();
+    this.#here = folder?.scheme === 'file' ? this.#createPages(folder.fsPath) : undefined;
+    this.#all = this.#createPages();
     this.#isRead = false;
     this.#setSearching(query !== '');
     this.#changed.fire(undefined);
   }
 
   /** Read the list again soon, if the view was ever shown: a hidden view must not start the daemon. */
-  #changedSoon(): void {
+  #rereadSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#reread().catch(() => undefined);
@@ -202,12 +202,12 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     let isInPlace = false;
     try {
       if (this.#isRead) {
-        await Promise.all([this.#here?.again(), this.#all.again()]);
-        const groups = this.#grouped();
-        isInPlace = samePlaces(this.#groups, groups) && hadMore === this.#hasMore;
+        await Promise.all([this.#here?.reread(), this.#all.reread()]);
+        const groups = this.#group();
+        isInPlace = haveSamePlaces(this.#groups, groups) && hadMore === this.#hasMore;
         this.#groups = groups;
         groups.forEach(({ rows }) => {
-          rows.forEach((row) => this.#node(row));
+          rows.forEach((row) => this.#updateNode(row));
         });
       }
     } finally {
@@ -216,10 +216,10 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     }
   }
 
-  async #more(): Promise<void> {
+  async #readMore(): Promise<void> {
     await Promise.all([
-      this.#here?.hasMore ? this.#here.more() : undefined,
-      this.#all.hasMore ? this.#all.more() : undefined,
+      this.#here?.hasMore ? this.#here.readMore() : undefined,
+      this.#all.hasMore ? this.#all.readMore() : undefined,
     ]);
     this.#changed.fire(undefined);
   }

@@ -13,7 +13,7 @@ function startOfDay(time: Date): number {
 }
 
 /** Return the heading for a time in the user's time zone. */
-export function dateHeading(time: string, now: Date): string {
+export function formatDateHeading(time: string, now: Date): string {
   const at = new Date(time);
   // Round, because a day on which the clocks change has 23 or 25 hours.
   const days = Math.round((startOfDay(now) - startOfDay(at)) / DAY);
@@ -36,7 +36,7 @@ export function dateHeading(time: string, now: Date): string {
  * Group conversations under headings: first those of the workspace, then all others by date. The rows arrive most
  * recently changed first and stay in that order. A row that is in both lists, or twice in one, is shown once.
  */
-export function grouped(
+export function groupConversations(
   workspace: readonly ConversationRow[],
   all: readonly ConversationRow[],
   workspaceName: string,
@@ -60,14 +60,14 @@ export function grouped(
   for (const row of all) {
     // The workspace's own list contains this row on a later page.
     if (!(row.cwd !== undefined && here.has(row.cwd))) {
-      add(dateHeading(row.updatedAt, now), row);
+      add(formatDateHeading(row.updatedAt, now), row);
     }
   }
   return [...groups.values()];
 }
 
 /** Whether two lists of groups have the same rows in the same places. */
-export function samePlaces(before: readonly Group[], after: readonly Group[]): boolean {
+export function haveSamePlaces(before: readonly Group[], after: readonly Group[]): boolean {
   const places = (groups: readonly Group[]): string =>
     JSON.stringify(groups.map(({ label, rows }) => [label, rows.map(({ id }) => id)]));
   return places(before) === places(after);

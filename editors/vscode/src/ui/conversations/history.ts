@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { ConversationRow } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { showError } from '../common/messages';
-import { conversationLine } from '../common/words';
+import { describeConversation } from '../common/words';
 import type { ConversationActions } from './actions';
 
 const SEARCH_MS = 200;
@@ -46,7 +46,7 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
         // The daemon's search includes the texts, so the editor must not filter by title again.
         picker.items = conversations.map((row) => ({
           label: row.title,
-          detail: conversationLine(row, now),
+          detail: describeConversation(row, now),
           row,
           buttons,
           alwaysShow: true,
@@ -58,7 +58,7 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
       showError(error);
     }
   };
-  const act = (name: string, row: ConversationRow): void => {
+  const runAction = (name: string, row: ConversationRow): void => {
     picker.hide();
     run[name]?.(row).catch(showError);
   };
@@ -71,11 +71,11 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
   picker.onDidAccept(() => {
     const chosen = picker.selectedItems[0];
     if (chosen) {
-      act(OPEN, chosen.row);
+      runAction(OPEN, chosen.row);
     }
   });
   picker.onDidTriggerItemButton(({ button: pressed, item }) => {
-    act(pressed.tooltip ?? '', item.row);
+    runAction(pressed.tooltip ?? '', item.row);
   });
   picker.onDidHide(() => {
     clearTimeout(timer);

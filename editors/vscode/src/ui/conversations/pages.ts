@@ -27,7 +27,7 @@ export class Pages {
   }
 
   /** Read the next page. A row that has changed since the previous page is returned again. */
-  async more(): Promise<void> {
+  async readMore(): Promise<void> {
     const cursor = this.#cursor;
     const page = await this.#list({ ...this.#filter, limit: PAGE, ...(cursor !== undefined && { cursor }) });
     page.conversations.forEach((row) => this.#rows.set(row.id, row));
@@ -35,11 +35,11 @@ export class Pages {
   }
 
   /** Read at least as many rows again as before, so that a list with several pages does not shrink. */
-  async again(): Promise<void> {
+  async reread(): Promise<void> {
     const wanted = Math.max(this.#rows.size, 1);
     const fresh = new Pages(this.#list, this.#filter);
     do {
-      await fresh.more();
+      await fresh.readMore();
     } while (fresh.hasMore && fresh.#rows.size < wanted);
     this.#rows = fresh.#rows;
     this.#cursor = fresh.#cursor;

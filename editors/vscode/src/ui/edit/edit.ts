@@ -5,25 +5,32 @@ import { cutOff } from '../../base/cutOff';
 import { asDaemonError } from '../../daemon/errors';
 import type { ContextBlock, EditResult } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
-import { command, contextKey, showError, showInformation, showWarning, withCancel } from '../common/messages';
+import {
+  registerCommand,
+  createContextSetter,
+  showError,
+  showInformation,
+  showWarning,
+  runWithCancel,
+} from '../common/messages';
 import { rangeOf } from '../input/references';
 import { showDocument } from '../text/documents';
 import { changesOf, lineEndOf, rangeOfSpan } from '../text/spans';
 import { Rewrite } from './rewrite';
 import {
-  askFor,
+  askForInstruction,
   closeProposal,
-  lensesAt,
-  linesOf,
+  createLenses,
+  describeLines,
   nameOf,
   offerProposal,
   proposedUri,
   SCHEME,
   showProposal,
-  tabOf,
-  targetOf,
+  findTab,
+  findTarget,
   warnUnfinished,
-  waysOn,
+  createActions,
 } from './view';
 
 /** The minimum interval between computations of the diff while the model writes. */
@@ -50,13 +57,13 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   readonly #edits = new Map<string, Edit>();
   readonly #contentChanged = new vscode.EventEmitter<vscode.Uri>();
   readonly #lensesChanged = new vscode.EventEmitter<void>();
-  readonly #setContext = contextKey('jumpseat.edit');
-  readonly #setEdited = contextKey('jumpseat.isEdited');
+  readonly #setContext = createContextSetter('jumpseat.edit');
+  readonly #setEdited = createContextSetter('jumpseat.isEdited');
   #count = 0;
   /** The instruction of the last edit that produced nothing, offered for the next one. */
   #unused = '';
   /** The most recently rejected finished edit. */
-  #dropped: Edit | undefined;
+  #rejected: Edit | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   readonly onDidChange = this.#contentChanged.event;
@@ -71,22 +78,22 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.languages.registerCodeLensProvider({ scheme: '*' }, this),
       vscode.workspace.onDidChangeTextDocument((event) => {
-        this.#documentChanged(event);
+        this.#handleDocumentChange(event);
       }),
       vscode.window.onDidChangeActiveTextEditor(() => {
         this.#updateContext();
       }),
       vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
-        this.#tabsClosed(closed);
+        this.#handleClosedTabs(closed);
       }),
-      command('jumpseat.edit', (instruction?: unknown) =>
+      registerCommand('jumpseat.edit', (instruction?: unknown) =>
         this.start(typeof instruction === 'string' ? instruction : undefined),
       ),
-      command('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#at(uri))),
-      command('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#at(uri))),
-      command('jumpseat.editAgain', (uri?: unknown) => this.again(this.#at(uri))),
-      command('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#at(uri), true)),
-      command('jumpseat.restoreEdit', () => this.restore()),
+      registerCommand('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#findEditFor(uri))),
+      registerCommand('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#findEditFor(uri))),
+      registerCommand('jumpseat.editAgain', (uri?: unknown) => this.rewriteAgain(this.#findEditFor(uri))),
+      registerCommand('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#findEditFor(uri), true)),
+      registerCommand('jumpseat.restoreEdit', () => this.restore()),
       vscode.Disposable.from(this.#contentChanged, this.#lensesChanged),
       new vscode.Disposable(() => {
         clearTimeout(this.#timer);
@@ -100,12 +107,12 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const edit = this.#of(document.uri);
+    const edit = this.#findEdit(document.uri);
     if (!edit) {
       return [];
     }
     const { line } = edit.document.positionAt(edit.rewrite.span.start);
-    return lensesAt(line, edit.document.uri, edit.stop !== undefined);
+    return createLenses(line, edit.document.uri, edit.stop !== undefined);
   }
 
   /** Rewrite the selection or the current line. Asks for the instruction if there is none. */
@@ -116,15 +123,18 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     const { document } = editor;
-    if (this.#of(document.uri)) {
+    if (this.#findEdit(document.uri)) {
       showWarning(OPEN);
       return;
     }
-    const target = targetOf(editor);
+    const target = findTarget(editor);
     const text =
       instruction ??
-      (await askFor(`${linesOf(target)} of ${vscode.workspace.asRelativePath(document.uri)}`, this.#unused));
-    if (text !== undefined && !this.#of(document.uri)) {
+      (await askForInstruction(
+        `${describeLines(target)} of ${vscode.workspace.asRelativePath(document.uri)}`,
+        this.#unused,
+      ));
+    if (text !== undefined && !this.#findEdit(document.uri)) {
       await this.#run(document, target, text);
     }
   }
@@ -169,35 +179,35 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     this.#unused = edit.instruction;
     await this.#drop(edit);
     await showDocument(edit.document);
-    if (this.#dropped === edit) {
+    if (this.#rejected === edit) {
       showInformation(`The edit of ${nameOf(edit.document)} was rejected.`, RESTORE);
     }
   }
 
   /** Restore the most recently rejected finished edit. */
   async restore(): Promise<void> {
-    const edit = this.#dropped;
+    const edit = this.#rejected;
     if (!edit) {
       showWarning('No finished edit was rejected.');
       return;
     }
-    if (this.#of(edit.document.uri)) {
+    if (this.#findEdit(edit.document.uri)) {
       showWarning(OPEN);
       return;
     }
-    this.#dropped = undefined;
+    this.#rejected = undefined;
     this.#edits.set(edit.document.uri.toString(), edit);
     this.#refresh(edit);
     await this.#show(edit, true);
   }
 
   /** Rewrite the same piece again, with the same instruction or another one. */
-  async again(edit: Edit | undefined): Promise<void> {
+  async rewriteAgain(edit: Edit | undefined): Promise<void> {
     if (!edit || edit.stop) {
       warnUnfinished(edit);
       return;
     }
-    const instruction = await askFor('again', edit.instruction);
+    const instruction = await askForInstruction('again', edit.instruction);
     if (instruction === undefined) {
       return;
     }
@@ -221,18 +231,18 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     this.#edits.set(document.uri.toString(), edit);
     this.#refresh(edit);
     try {
-      const result = await withCancel(`Rewriting ${linesOf(target)}`, (token) => {
+      const result = await runWithCancel(`Rewriting ${describeLines(target)}`, (token) => {
         token.onCancellationRequested(() => {
           stop.cancel();
         });
-        return this.#turn(edit, target);
+        return this.#runTurn(edit, target);
       });
       if (!rewrite.finish(result)) {
         this.#unused = instruction;
         await this.#close(edit);
         const text = result.text.trim();
-        const said = `The model gave no text to apply${text === '' ? '.' : `: ${text}`}`;
-        showWarning(cutOff(result.stopReason) ?? said);
+        const warning = `The model gave no text to apply${text === '' ? '.' : `: ${text}`}`;
+        showWarning(cutOff(result.stopReason) ?? warning);
       }
     } catch (error) {
       this.#unused = instruction;
@@ -253,7 +263,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
   }
 
-  #turn(edit: Edit, target: vscode.Range): Promise<EditResult> {
+  #runTurn(edit: Edit, target: vscode.Range): Promise<EditResult> {
     const { document, rewrite, instruction } = edit;
     const block: ContextBlock = {
       type: 'context',
@@ -297,15 +307,15 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
 
   /** Offer the possible actions on a finished edit whose diff is closed. */
   #remind(edit: Edit, state: string): void {
-    if (edit.stop === undefined && this.#isOpen(edit) && tabOf(edit.proposed) === undefined) {
-      showInformation(`The edit of ${nameOf(edit.document)} ${state}.`, ...waysOn(edit.proposed));
+    if (edit.stop === undefined && this.#isOpen(edit) && findTab(edit.proposed) === undefined) {
+      showInformation(`The edit of ${nameOf(edit.document)} ${state}.`, ...createActions(edit.proposed));
     }
   }
 
   /** Close an edit without applying it. A finished one can be restored. */
   async #drop(edit: Edit): Promise<void> {
     if (edit.rewrite.replacement !== undefined) {
-      this.#dropped = edit;
+      this.#rejected = edit;
     }
     await this.#close(edit);
   }
@@ -319,38 +329,38 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   }
 
   #isOpen(edit: Edit): boolean {
-    return this.#of(edit.document.uri) === edit;
+    return this.#findEdit(edit.document.uri) === edit;
   }
 
   /** Return the edit of a document, or of the right side of its diff. */
-  #of(uri: vscode.Uri): Edit | undefined {
+  #findEdit(uri: vscode.Uri): Edit | undefined {
     const key = uri.toString();
     return this.#edits.get(key) ?? [...this.#edits.values()].find((each) => each.proposed.toString() === key);
   }
 
   /** Return the edit for a command: that of the given document, else of the active one, else the only one. */
-  #at(uri: unknown): Edit | undefined {
+  #findEditFor(uri: unknown): Edit | undefined {
     if (uri instanceof vscode.Uri) {
-      return this.#of(uri);
+      return this.#findEdit(uri);
     }
     const active = vscode.window.activeTextEditor?.document.uri;
     // VS Code has no active editor while a diff opens.
     const only = this.#edits.size === 1 ? [...this.#edits.values()][0] : undefined;
-    return (active && this.#of(active)) ?? only;
+    return (active && this.#findEdit(active)) ?? only;
   }
 
-  #documentChanged(event: vscode.TextDocumentChangeEvent): void {
+  #handleDocumentChange(event: vscode.TextDocumentChangeEvent): void {
     const key = event.document.uri.toString();
-    const edits = [...this.#edits.values(), this.#dropped];
+    const edits = [...this.#edits.values(), this.#rejected];
     for (const edit of edits.filter((each) => each?.document.uri.toString() === key)) {
-      edit?.rewrite.changed(changesOf(event));
+      edit?.rewrite.applyChanges(changesOf(event));
       this.#refreshSoon();
     }
   }
 
-  #tabsClosed(closed: readonly vscode.Tab[]): void {
+  #handleClosedTabs(closed: readonly vscode.Tab[]): void {
     for (const { input } of closed) {
-      const edit = input instanceof vscode.TabInputTextDiff ? this.#of(input.original) : undefined;
+      const edit = input instanceof vscode.TabInputTextDiff ? this.#findEdit(input.original) : undefined;
       if (!edit || !(input instanceof vscode.TabInputTextDiff)) {
         continue;
       }
@@ -380,9 +390,9 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
 
   /** Set the context that determines the active editor's buttons. */
   #updateContext(): void {
-    const edit = this.#at(undefined);
+    const edit = this.#findEditFor(undefined);
     const active = vscode.window.activeTextEditor?.document.uri;
     this.#setContext(edit && (edit.stop ? 'writing' : 'ready'));
-    this.#setEdited(active !== undefined && this.#of(active) !== undefined);
+    this.#setEdited(active !== undefined && this.#findEdit(active) !== undefined);
   }
 }

@@ -1,6 +1,6 @@
 import type { EditResult } from '../../daemon/protocol';
-import { previewOf, spliced, withLineEnds, type LineEnd } from '../text/preview';
-import { shiftedBy, type Change, type Span } from '../text/tracked';
+import { buildPreview, splice, convertLineEnds, type LineEnd } from '../text/preview';
+import { shiftBy, type Change, type Span } from '../text/tracked';
 
 /** A rewrite of a piece of a document: its current position, the text that was sent, and the new text. */
 export class Rewrite {
@@ -18,8 +18,8 @@ export class Rewrite {
   }
 
   /** Update the position after changes of the document. */
-  changed(changes: readonly Change[]): void {
-    this.span = shiftedBy(this.span, changes);
+  applyChanges(changes: readonly Change[]): void {
+    this.span = shiftBy(this.span, changes);
   }
 
   /** Add text that the model wrote. */
@@ -35,7 +35,7 @@ export class Rewrite {
   /** Store the result of a successful turn. Returns whether there is anything to apply. */
   finish(result: EditResult): boolean {
     this.#replacement =
-      result.replacement === undefined ? undefined : withLineEnds(result.replacement, this.lineEnd);
+      result.replacement === undefined ? undefined : convertLineEnds(result.replacement, this.lineEnd);
     return this.#replacement !== undefined;
   }
 
@@ -53,7 +53,8 @@ export class Rewrite {
   proposal(text: string): string {
     const old = text.slice(this.span.start, this.span.end);
     const written =
-      this.#replacement ?? withLineEnds(previewOf(withLineEnds(old, '\n'), this.#answer), this.lineEnd);
-    return spliced(text, this.span, written);
+      this.#replacement ??
+      convertLineEnds(buildPreview(convertLineEnds(old, '\n'), this.#answer), this.lineEnd);
+    return splice(text, this.span, written);
   }
 }

@@ -11,20 +11,20 @@ export function proposedUri(document: vscode.TextDocument, count: number): vscod
   return vscode.Uri.from({ scheme: SCHEME, path: document.uri.path || '/', query: String(count) });
 }
 
-export function targetOf(editor: vscode.TextEditor): vscode.Range {
+export function findTarget(editor: vscode.TextEditor): vscode.Range {
   return editor.selection.isEmpty
     ? editor.document.lineAt(editor.selection.active.line).range
     : editor.selection;
 }
 
-export function linesOf(range: vscode.Range): string {
+export function describeLines(range: vscode.Range): string {
   const first = range.start.line + 1;
   const last = range.end.line + (range.end.character === 0 && range.end.line > range.start.line ? 0 : 1);
   return first === last ? `line ${first}` : `lines ${first}–${last}`;
 }
 
 /** Return the code lenses for an edit, which are shown above its first line. */
-export function lensesAt(line: number, uri: vscode.Uri, isWritten: boolean): vscode.CodeLens[] {
+export function createLenses(line: number, uri: vscode.Uri, isWritten: boolean): vscode.CodeLens[] {
   const range = new vscode.Range(line, 0, line, 0);
   const lens = (title: string, id: string): vscode.CodeLens =>
     new vscode.CodeLens(range, { title, command: id, arguments: [uri] });
@@ -43,7 +43,7 @@ export function lensesAt(line: number, uri: vscode.Uri, isWritten: boolean): vsc
 }
 
 /** Return the buttons of a message about a finished edit. The message may outlive the edit. */
-export function waysOn(proposed: vscode.Uri): Action[] {
+export function createActions(proposed: vscode.Uri): Action[] {
   return [
     { title: 'Accept', command: 'jumpseat.acceptEdit', arguments: [proposed] },
     { title: 'Reject', command: 'jumpseat.rejectEdit', arguments: [proposed] },
@@ -78,7 +78,7 @@ export async function showProposal(
   const options = {
     preview: false,
     preserveFocus: !focus,
-    viewColumn: tabOf(proposed)?.group.viewColumn ?? vscode.ViewColumn.Beside,
+    viewColumn: findTab(proposed)?.group.viewColumn ?? vscode.ViewColumn.Beside,
     selection: new vscode.Range(position, position),
   };
   await vscode.commands.executeCommand(
@@ -92,7 +92,7 @@ export async function showProposal(
 
 /** Show the document on the right side of the diff, where the user can edit it and copy changes from the left. */
 export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
-  const before = tabOf(proposed, 'modified');
+  const before = findTab(proposed, 'modified');
   const title = `${nameOf(document)}: new text ↔ your text`;
   await vscode.commands.executeCommand('vscode.diff', proposed, document.uri, title, { preview: false });
   if (before) {
@@ -101,7 +101,7 @@ export async function offerProposal(document: vscode.TextDocument, proposed: vsc
 }
 
 /** Return the tab of the diff with the rewritten text, on the given side or on either. */
-export function tabOf(proposed: vscode.Uri, side?: 'modified'): vscode.Tab | undefined {
+export function findTab(proposed: vscode.Uri, side?: 'modified'): vscode.Tab | undefined {
   const key = proposed.toString();
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   return tabs.find(
@@ -113,7 +113,7 @@ export function tabOf(proposed: vscode.Uri, side?: 'modified'): vscode.Tab | und
 
 /** Close all diffs with the rewritten text. */
 export async function closeProposal(proposed: vscode.Uri): Promise<void> {
-  for (let tab = tabOf(proposed); tab; tab = tabOf(proposed)) {
+  for (let tab = findTab(proposed); tab; tab = findTab(proposed)) {
     await vscode.window.tabGroups.close(tab);
   }
 }
@@ -123,7 +123,7 @@ export function nameOf(document: vscode.TextDocument): string {
 }
 
 /** Ask for the instruction of an edit. */
-export async function askFor(what: string, value = ''): Promise<string | undefined> {
+export async function askForInstruction(what: string, value = ''): Promise<string | undefined> {
   const text = await vscode.window.showInputBox({ title: `Rewrite ${what}`, prompt: 'Rewrite how?', value });
   return text?.trim() === '' ? undefined : text;
 }

@@ -6,13 +6,13 @@ export interface PromptCall {
 }
 
 /** Parse a call of a prompt at the start of a text: `/review the rest`. The daemon decides which names exist. */
-export function promptCall(text: string): PromptCall | undefined {
+export function parsePromptCall(text: string): PromptCall | undefined {
   const match = /^\s*\/([A-Za-z0-9._-]+)(?=\s|$)/.exec(text);
   return match?.[1] === undefined ? undefined : { name: match[1], input: text.slice(match[0].length).trim() };
 }
 
 /** Format the prompts as a list to choose from. */
-export function promptList(prompts: readonly PromptRow[]): string {
+export function formatPromptList(prompts: readonly PromptRow[]): string {
   if (prompts.length === 0) {
     return 'The configuration file has no prompts yet. A table `[prompts.NAME]` with a `text` is one.';
   }

@@ -5,7 +5,7 @@ import { DaemonError, Code } from '../../daemon/errors';
 import type { Block, Range } from '../../daemon/protocol';
 import { directoryBlock, imageBlock, imageType } from './contexts';
 
-function unreadable(what: string, why: unknown): DaemonError {
+function createUnreadableError(what: string, why: unknown): DaemonError {
   // VS Code wraps the reason in an address and a detail.
   const reason = (why instanceof Error ? why.message : String(why)).replace(/^.*Detail: /, '');
   const hint = `Take it out of the question, or ask again when it can be read (${reason}).`;
@@ -25,7 +25,7 @@ export function rangeOf(range: vscode.Range): Range {
 }
 
 /** Create a block for a document or a range of it, including unsaved changes. */
-function blockOf(document: vscode.TextDocument, range?: vscode.Range): Block {
+function toBlock(document: vscode.TextDocument, range?: vscode.Range): Block {
   return {
     type: 'context',
     uri: document.uri.toString(),
@@ -35,7 +35,7 @@ function blockOf(document: vscode.TextDocument, range?: vscode.Range): Block {
   };
 }
 
-async function fileBlock(uri: vscode.Uri): Promise<Block> {
+async function readFileBlock(uri: vscode.Uri): Promise<Block> {
   const mediaType = imageType(uri.path);
   if (mediaType !== undefined) {
     return imageBlock(await vscode.workspace.fs.readFile(uri), mediaType);
@@ -49,17 +49,17 @@ async function fileBlock(uri: vscode.Uri): Promise<Block> {
     }));
     return directoryBlock(uri.toString(), rows);
   }
-  return blockOf(await vscode.workspace.openTextDocument(uri));
+  return toBlock(await vscode.workspace.openTextDocument(uri));
 }
 
 /** Convert an attachment of a question to a block. */
-async function attachedBlock(reference: vscode.ChatPromptReference): Promise<Block> {
+async function readAttachedBlock(reference: vscode.ChatPromptReference): Promise<Block> {
   const { value } = reference;
   if (value instanceof vscode.Uri) {
-    return fileBlock(value);
+    return readFileBlock(value);
   }
   if (value instanceof vscode.Location) {
-    return blockOf(await vscode.workspace.openTextDocument(value.uri), value.range);
+    return toBlock(await vscode.workspace.openTextDocument(value.uri), value.range);
   }
   if (typeof value === 'string') {
     return { type: 'context', text: value, label: reference.modelDescription ?? reference.id };
@@ -85,13 +85,15 @@ function nameOf({ value, id }: vscode.ChatPromptReference): string {
 const FOR_AGENTS = 'vscode.customizations.index';
 
 /** Convert the attachments of a question to blocks. Throws a `DaemonError` that names the one that cannot be read. */
-export async function attachedBlocks(references: readonly vscode.ChatPromptReference[]): Promise<Block[]> {
+export async function readAttachedBlocks(
+  references: readonly vscode.ChatPromptReference[],
+): Promise<Block[]> {
   const blocks: Block[] = [];
   for (const reference of references.filter(({ id }) => id !== FOR_AGENTS)) {
     try {
-      blocks.push(await attachedBlock(reference));
+      blocks.push(await readAttachedBlock(reference));
     } catch (error) {
-      throw unreadable(nameOf(reference), error);
+      throw createUnreadableError(nameOf(reference), error);
     }
   }
   return blocks;

@@ -3,12 +3,12 @@ import type { Span } from './tracked';
 export type LineEnd = '\n' | '\r\n';
 
 /** Convert a text to the line ends of its document, so that the editor does not get mixed ones. */
-export function withLineEnds(text: string, lineEnd: LineEnd): string {
+export function convertLineEnds(text: string, lineEnd: LineEnd): string {
   return text.replaceAll(/\r\n|\r|\n/g, lineEnd);
 }
 
 /** Remove a fence around the text written so far. This is only for the preview: the daemon's result is exact. */
-function unfenced(answer: string): string {
+function removeFence(answer: string): string {
   return answer.replace(/^\s*(```|~~~)[^\n]*\n/, '').replace(/\n(```|~~~)\s*$/, '\n');
 }
 
@@ -16,13 +16,13 @@ function unfenced(answer: string): string {
  * Return the text for an unfinished answer: its complete lines, then the old lines that it has not reached, so that
  * these do not look deleted.
  */
-export function previewOf(old: string, answer: string): string {
-  const written = unfenced(answer).split('\n').slice(0, -1);
+export function buildPreview(old: string, answer: string): string {
+  const written = removeFence(answer).split('\n').slice(0, -1);
   const rest = old.split('\n').slice(written.length);
   return [...written.map((line) => `${line}\n`), rest.join('\n')].join('');
 }
 
 /** Replace the contents of a span of a text. */
-export function spliced(text: string, span: Span, replacement: string): string {
+export function splice(text: string, span: Span, replacement: string): string {
   return text.slice(0, span.start) + replacement + text.slice(span.end);
 }

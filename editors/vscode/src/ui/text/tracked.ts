@@ -14,7 +14,7 @@ export interface Span {
  * Return the position of a span after a change. Text inserted at its edges is not part of it. After a change across an
  * edge, only the untouched part remains, and the caller notices that the text differs.
  */
-export function shifted(span: Span, change: Change): Span {
+export function shift(span: Span, change: Change): Span {
   const end = change.offset + change.length;
   const by = change.text.length - change.length;
   if (end <= span.start) {
@@ -28,6 +28,6 @@ export function shifted(span: Span, change: Change): Span {
 }
 
 /** Return the position of a span after the changes of one edit, whose offsets all refer to the text before it. */
-export function shiftedBy(span: Span, changes: readonly Change[]): Span {
-  return changes.toSorted((a, b) => b.offset - a.offset).reduce(shifted, span);
+export function shiftBy(span: Span, changes: readonly Change[]): Span {
+  return changes.toSorted((a, b) => b.offset - a.offset).reduce(shift, span);
 }

@@ -1,5 +1,5 @@
 import type { ModelInfo, PromptRow, Provider, SettingsRow } from '../../daemon/protocol';
-import { modelAbilities, modelLimits } from '../common/words';
+import { describeAbilities, describeLimits } from '../common/words';
 
 /** A completion at a position in a transcript. */
 export interface Suggestion {
@@ -24,12 +24,12 @@ const KEYS: Record<string, string> = {
 };
 
 /** Return the index of the line that closes the front matter, or 0 if there is none. */
-function frontMatterEnd(lines: readonly string[]): number {
+function findFrontMatterEnd(lines: readonly string[]): number {
   return lines[0] === '---' ? Math.max(lines.indexOf('---', 1), 0) : 0;
 }
 
 /** Return the settings rows for a chat: those of its model's provider, or else of the default provider. */
-function rowsOf(lines: readonly string[], end: number, providers: readonly Provider[]): SettingsRow[] {
+function findRows(lines: readonly string[], end: number, providers: readonly Provider[]): SettingsRow[] {
   const model = lines
     .slice(1, end)
     .map((line) => /^model:\s*["']?([^\s"']+)/.exec(line)?.[1])
@@ -40,7 +40,7 @@ function rowsOf(lines: readonly string[], end: number, providers: readonly Provi
 }
 
 /** Describe the values that a settings row allows. */
-export function ruleOf(row: SettingsRow): string {
+export function describeValues(row: SettingsRow): string {
   const parts: string[] = [row.type];
   if (row.choices) {
     parts.push(row.choices.map(String).join(', '));
@@ -57,25 +57,25 @@ export function ruleOf(row: SettingsRow): string {
   return parts.join(', ');
 }
 
-function keySuggestions(rows: readonly SettingsRow[], isNested: boolean): Suggestion[] {
+function suggestKeys(rows: readonly SettingsRow[], isNested: boolean): Suggestion[] {
   const own = Object.entries(KEYS).map(([text, documentation]) => ({ text, documentation }));
   const settings = rows.map((row) => ({
     text: row.key,
-    detail: ruleOf(row),
+    detail: describeValues(row),
     documentation: row.description,
   }));
   return [...(isNested ? [] : own), ...settings].map((each) => ({ kind: 'key', ...each }));
 }
 
-function valueSuggestions(
+function suggestValues(
   key: string,
   rows: readonly SettingsRow[],
   models: readonly ModelInfo[],
 ): Suggestion[] {
   if (key === 'model') {
-    const described = (each: ModelInfo): string =>
-      [modelLimits(each), modelAbilities(each)].filter(Boolean).join(' · ');
-    return models.map((each) => ({ kind: 'model', text: each.id, detail: described(each) }));
+    const describe = (each: ModelInfo): string =>
+      [describeLimits(each), describeAbilities(each)].filter(Boolean).join(' · ');
+    return models.map((each) => ({ kind: 'model', text: each.id, detail: describe(each) }));
   }
   const row = rows.find((each) => each.key === key);
   const values = row?.choices ?? (row?.type === 'boolean' ? [true, false] : []);
@@ -89,22 +89,22 @@ function isFirstOfMessage(lines: readonly string[], line: number): boolean {
 }
 
 /** Return the completions at a position: keys and values of the front matter, and prompts at the start of a question. */
-export function suggestionsAt(
+export function findSuggestions(
   lines: readonly string[],
   line: number,
   character: number,
   known: Known,
 ): Suggestion[] {
   const before = (lines[line] ?? '').slice(0, character);
-  const end = frontMatterEnd(lines);
+  const end = findFrontMatterEnd(lines);
   if (line > 0 && line < end) {
-    const rows = rowsOf(lines, end, known.providers);
+    const rows = findRows(lines, end, known.providers);
     const key = /^(\s*)\w*$/.exec(before);
     if (key) {
-      return keySuggestions(rows, key[1] !== '');
+      return suggestKeys(rows, key[1] !== '');
     }
     const value = /^\s*(\w+):\s*\S*$/.exec(before)?.[1];
-    return value === undefined ? [] : valueSuggestions(value, rows, known.models);
+    return value === undefined ? [] : suggestValues(value, rows, known.models);
   }
   if (line >= end && /^\/[\w.-]*$/.test(before) && isFirstOfMessage(lines, line)) {
     return known.prompts.map((each) => ({

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Diagnostic, Range } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import type { FactsReader } from '../common/facts';
-import { suggestionsAt, type Suggestion } from './completions';
+import { findSuggestions, type Suggestion } from './completions';
 import type { Transcripts } from './transcripts';
 
 const CHECK_MS = 300;
@@ -14,13 +14,13 @@ const KINDS = {
   prompt: vscode.CompletionItemKind.Snippet,
 };
 
-function rangeIn({ start, end }: Range): vscode.Range {
+function toRange({ start, end }: Range): vscode.Range {
   return new vscode.Range(start.line, start.character, end.line, end.character);
 }
 
-function shown({ range, severity, message, code }: Diagnostic): vscode.Diagnostic {
+function toDiagnostic({ range, severity, message, code }: Diagnostic): vscode.Diagnostic {
   const level = severity === 1 ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning;
-  const diagnostic = new vscode.Diagnostic(rangeIn(range), message, level);
+  const diagnostic = new vscode.Diagnostic(toRange(range), message, level);
   diagnostic.source = 'jumpseat';
   if (code !== undefined) {
     diagnostic.code = code;
@@ -81,9 +81,9 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
     const { prompts } = await this.#daemon.request('prompts/list', {}, token);
     const { providers, models } = this.#facts.current;
     const lines = document.getText().split(/\r?\n/);
-    const found = suggestionsAt(lines, position.line, position.character, { providers, models, prompts });
+    const found = findSuggestions(lines, position.line, position.character, { providers, models, prompts });
     const range = document.getWordRangeAtPosition(position, /[^\s/]+/);
-    return found.map((each) => item(each, range));
+    return found.map((each) => toCompletionItem(each, range));
   }
 
   async provideFoldingRanges(document: vscode.TextDocument): Promise<vscode.FoldingRange[]> {
@@ -121,7 +121,7 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
     const { version } = document;
     const { diagnostics } = await this.#daemon.request('transcript/check', { text: document.getText() });
     if (!document.isClosed && document.version === version) {
-      this.#diagnostics.set(document.uri, diagnostics.map(shown));
+      this.#diagnostics.set(document.uri, diagnostics.map(toDiagnostic));
     }
   }
 
@@ -132,7 +132,7 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
   }
 }
 
-function item(
+function toCompletionItem(
   { kind, text, detail, documentation }: Suggestion,
   range: vscode.Range | undefined,
 ): vscode.CompletionItem {

@@ -6,8 +6,14 @@ import { keepsConversations } from '../../base/settings';
 import { asDaemonError } from '../../daemon/errors';
 import type { ChatParams, Delta, Message, Requests, TranscriptContent } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
-import { command, contextKey, showError, showWarning, withStatus } from '../common/messages';
-import { promptCall } from '../input/prompts';
+import {
+  registerCommand,
+  createContextSetter,
+  showError,
+  showWarning,
+  runWithStatus,
+} from '../common/messages';
+import { parsePromptCall } from '../input/prompts';
 import { bodyOf, endOfText, frontMatterLength, onlyText } from './text';
 import type { Transcripts } from './transcripts';
 import { DocumentWriter } from './writer';
@@ -18,14 +24,14 @@ type Parsed = Requests['transcript/parse']['result'];
 export class TranscriptSender {
   readonly #daemon: Daemon;
   readonly #transcripts: Transcripts;
-  readonly #ended: (provider: string) => void;
-  readonly #setContext = contextKey('jumpseat.transcript');
+  readonly #onTurnEnd: (provider: string) => void;
+  readonly #setContext = createContextSetter('jumpseat.transcript');
   readonly #running = new Map<string, vscode.CancellationTokenSource>();
 
-  constructor(daemon: Daemon, transcripts: Transcripts, ended: (provider: string) => void) {
+  constructor(daemon: Daemon, transcripts: Transcripts, onTurnEnd: (provider: string) => void) {
     this.#daemon = daemon;
     this.#transcripts = transcripts;
-    this.#ended = ended;
+    this.#onTurnEnd = onTurnEnd;
   }
 
   register(): vscode.Disposable {
@@ -33,12 +39,12 @@ export class TranscriptSender {
       this.#updateContext();
     };
     return vscode.Disposable.from(
-      command('jumpseat.newTranscript', () => this.#transcripts.create()),
-      command('jumpseat.sendTranscript', () => this.send()),
-      command('jumpseat.stopTranscript', () => {
+      registerCommand('jumpseat.newTranscript', () => this.#transcripts.create()),
+      registerCommand('jumpseat.sendTranscript', () => this.send()),
+      registerCommand('jumpseat.stopTranscript', () => {
         this.stop();
       }),
-      command('jumpseat.continueTranscript', () => this.#continue()),
+      registerCommand('jumpseat.continueTranscript', () => this.#continue()),
       vscode.window.onDidChangeActiveTextEditor(update),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (document === vscode.window.activeTextEditor?.document) {
@@ -56,7 +62,7 @@ export class TranscriptSender {
       );
       return;
     }
-    if (!this.#transcripts.isTranscript(document) && !(await mayBecomeChat(document))) {
+    if (!this.#transcripts.isTranscript(document) && !(await confirmSend(document))) {
       return;
     }
     const key = document.uri.toString();
@@ -98,7 +104,7 @@ export class TranscriptSender {
     if (await this.#expandPrompt(document, parsed)) {
       parsed = await this.#parse(document);
     }
-    const headings = await this.#transcripts.headings(parsed.model);
+    const headings = await this.#transcripts.fetchHeadings(parsed.model);
     const writer = new DocumentWriter(document, endOfText(document.getText()));
     const section = new Section(writer, `\n\n${headings.assistant}\n\n`);
     try {
@@ -107,7 +113,7 @@ export class TranscriptSender {
         showWarning('The document is read-only. Nothing was sent.');
         return;
       }
-      const head = await this.#turn(parsed, section, stop);
+      const head = await this.#runTurn(parsed, section, stop);
       await (section.isEmpty ? writer.replace('\n') : section.end(`\n\n${headings.user}\n\n`));
       await this.#writeHead(document, writer, head);
     } finally {
@@ -116,7 +122,7 @@ export class TranscriptSender {
   }
 
   /** Run the turn, write its answer, and return the new front matter. */
-  async #turn(parsed: Parsed, section: Section, stop: vscode.CancellationTokenSource): Promise<Head> {
+  async #runTurn(parsed: Parsed, section: Section, stop: vscode.CancellationTokenSource): Promise<Head> {
     const head = headOf(parsed);
     const turnId = randomUUID();
     const params: ChatParams = {
@@ -129,7 +135,7 @@ export class TranscriptSender {
     };
     let provider: string | undefined;
     try {
-      const { stopReason } = await withStatus('jumpseat is answering', (report) =>
+      const { stopReason } = await runWithStatus('jumpseat is answering', (report) =>
         this.#daemon.chat(
           params,
           (delta) => {
@@ -160,7 +166,7 @@ export class TranscriptSender {
       showError(asDaemonError(error));
     } finally {
       if (provider !== undefined) {
-        this.#ended(provider);
+        this.#onTurnEnd(provider);
       }
     }
     return head;
@@ -170,7 +176,7 @@ export class TranscriptSender {
   async #expandPrompt(document: vscode.TextDocument, parsed: Parsed): Promise<boolean> {
     const index = parsed.messages.length - 1;
     const question = onlyText(parsed.messages[index]?.content ?? []);
-    const call = question === undefined ? undefined : promptCall(question);
+    const call = question === undefined ? undefined : parsePromptCall(question);
     const turn = parsed.turns.findLast((each) => each.message === index);
     if (!call || !turn) {
       return false;
@@ -218,7 +224,7 @@ export class TranscriptSender {
 }
 
 /** Ask whether to make a chat of a Markdown document that is not one. */
-async function mayBecomeChat(document: vscode.TextDocument): Promise<boolean> {
+async function confirmSend(document: vscode.TextDocument): Promise<boolean> {
   const question = `Make ${vscode.workspace.asRelativePath(document.uri)} a chat?`;
   const detail = 'All of its text is sent to the model, and the answer is written below it.';
   return (await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Send')) === 'Send';

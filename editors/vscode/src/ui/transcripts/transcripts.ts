@@ -9,13 +9,13 @@ import { conversationIdIn, headingsIn, looksLikeTranscript, USUAL_HEADINGS } fro
 const SCHEME = 'jumpseat-conversation';
 
 /** Return a document name for a title, without characters that are invalid in paths. */
-function fileName(title: string): string {
+function toFileName(title: string): string {
   const name = title.replaceAll(/[\\/:*?"<>|#]/g, ' ').trim();
   return `${name === '' ? 'Conversation' : name}.md`;
 }
 
 function uriOf(row: ConversationRow): vscode.Uri {
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${fileName(row.title)}`, query: row.id });
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${toFileName(row.title)}`, query: row.id });
 }
 
 /** Find the document that is the chat of a kept conversation among the tabs of this window. */
@@ -87,7 +87,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
       return;
     }
     const { text, conversation } = await this.#read(id);
-    const { user } = await this.headings(conversation.model);
+    const { user } = await this.fetchHeadings(conversation.model);
     // After a failed turn, the last message is the question itself.
     const isAnswered = conversation.messages.at(-1)?.role !== 'user';
     await this.#open(isAnswered ? `${text}\n${user}\n\n` : text);
@@ -95,7 +95,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
 
   /** Open an empty chat. */
   async create(): Promise<void> {
-    const { user } = await this.headings();
+    const { user } = await this.fetchHeadings();
     // The empty key in the front matter marks the document as a chat, and offers the models as completions.
     await this.#open(`---\nmodel:\n---\n\n${user}\n\n`);
   }
@@ -111,7 +111,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
   }
 
   /** Fetch the headings of both roles, which the configuration may rename. */
-  async headings(model?: string): Promise<{ user: string; assistant: string }> {
+  async fetchHeadings(model?: string): Promise<{ user: string; assistant: string }> {
     const { text } = await this.#daemon.request('transcript/render', {
       messages: [
         { role: 'user', content: '-' },

@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 
-import { withLineEnds, type LineEnd } from '../text/preview';
+import { convertLineEnds, type LineEnd } from '../text/preview';
 import { changesOf, lineEndOf, rangeOfSpan } from '../text/spans';
-import { shiftedBy, type Span } from '../text/tracked';
+import { shiftBy, type Span } from '../text/tracked';
 
 /** How often a change is retried if the user's typing came first. */
 const TRIES = 5;
@@ -29,7 +29,7 @@ export class DocumentWriter implements vscode.Disposable {
     this.#lineEnd = lineEndOf(document);
     this.#span = span;
     this.#listener = vscode.workspace.onDidChangeTextDocument((event) => {
-      this.#changed(event);
+      this.#handleChange(event);
     });
   }
 
@@ -58,23 +58,23 @@ export class DocumentWriter implements vscode.Disposable {
     this.#waiting = '';
     await this.complete('');
     return (
-      this.#document.getText(rangeOfSpan(this.#document, this.#span)) === withLineEnds(text, this.#lineEnd)
+      this.#document.getText(rangeOfSpan(this.#document, this.#span)) === convertLineEnds(text, this.#lineEnd)
     );
   }
 
   /** Replace the beginning of the document with another text. */
   async replaceBeginning(length: number, text: string): Promise<void> {
-    await this.#write(() => ({ start: 0, end: length }), withLineEnds(text, this.#lineEnd));
+    await this.#write(() => ({ start: 0, end: length }), convertLineEnds(text, this.#lineEnd));
   }
 
   async #flush(): Promise<void> {
-    const text = withLineEnds((this.#replacement ?? '') + this.#waiting, this.#lineEnd);
+    const text = convertLineEnds((this.#replacement ?? '') + this.#waiting, this.#lineEnd);
     const replaces = this.#replacement !== undefined;
     this.#replacement = undefined;
     this.#waiting = '';
-    const where = (): Span => (replaces ? this.#span : { start: this.#span.end, end: this.#span.end });
-    if (this.#document.getText(rangeOfSpan(this.#document, where())) !== text) {
-      await this.#write(where, text);
+    const findRange = (): Span => (replaces ? this.#span : { start: this.#span.end, end: this.#span.end });
+    if (this.#document.getText(rangeOfSpan(this.#document, findRange())) !== text) {
+      await this.#write(findRange, text);
     }
   }
 
@@ -113,7 +113,7 @@ export class DocumentWriter implements vscode.Disposable {
     return isDone;
   }
 
-  #changed(event: vscode.TextDocumentChangeEvent): void {
+  #handleChange(event: vscode.TextDocumentChangeEvent): void {
     if (event.document !== this.#document) {
       return;
     }
@@ -123,7 +123,7 @@ export class DocumentWriter implements vscode.Disposable {
     if (isOwn && own.offset >= this.#span.start && own.offset <= this.#span.end) {
       this.#span = { start: this.#span.start, end: this.#span.end + own.text.length - own.length };
     } else {
-      this.#span = shiftedBy(this.#span, changes);
+      this.#span = shiftBy(this.#span, changes);
     }
   }
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { AuthStatus, ModelInfo, Provider } from '../../../src/daemon/protocol';
-import { modelRows } from '../../../src/ui/account/modelRows';
-import { labelOf, statusText } from '../../../src/ui/account/statusText';
+import { groupModelRows } from '../../../src/ui/account/modelRows';
+import { formatLabel, formatStatus } from '../../../src/ui/account/statusText';
 import type { Facts } from '../../../src/ui/common/facts';
 
 function provider(auth: Partial<AuthStatus>, configured = true): Provider {
@@ -43,15 +43,15 @@ function ready(more: Partial<Facts>): Facts {
 const QUOTA = { name: 'premium_interactions', unlimited: false, percentRemaining: 41.7 };
 
 test('the status bar has the default model and what is left', () => {
-  const { text, look } = statusText(ready({ providers: [provider({ quotas: [QUOTA] })] }));
+  const { text, look } = formatStatus(ready({ providers: [provider({ quotas: [QUOTA] })] }));
   assert.deepEqual([text, look], ['$(comment-discussion) GPT · 41 %', 'normal']);
 });
 
 test('the label for a screen reader has the name of the product once', () => {
-  assert.equal(labelOf(statusText(ready({})).text), 'jumpseat: GPT');
-  assert.equal(labelOf(statusText(ready({ state: 'starting' })).text), 'jumpseat');
+  assert.equal(formatLabel(formatStatus(ready({})).text), 'jumpseat: GPT');
+  assert.equal(formatLabel(formatStatus(ready({ state: 'starting' })).text), 'jumpseat');
   assert.equal(
-    labelOf(statusText(ready({ providers: [provider({}, false)] })).text),
+    formatLabel(formatStatus(ready({ providers: [provider({}, false)] })).text),
     'jumpseat: no provider is ready',
   );
 });
@@ -59,14 +59,14 @@ test('the label for a screen reader has the name of the product once', () => {
 test('a quota that is nearly used up is a warning, unless more may be bought', () => {
   const low = { ...QUOTA, percentRemaining: 3 };
   const look = (overagePermitted: boolean): string =>
-    statusText(ready({ providers: [provider({ quotas: [{ ...low, overagePermitted }] })] })).look;
+    formatStatus(ready({ providers: [provider({ quotas: [{ ...low, overagePermitted }] })] })).look;
   assert.deepEqual([look(false), look(true)], ['warning', 'normal']);
 });
 
 test('the quota is that of the default model, and not that of the default provider', () => {
   const other = { ...provider({ quotas: [QUOTA] }), id: 'other' };
   assert.equal(
-    statusText(ready({ providers: [other, { ...provider({}), isDefault: false }] })).text,
+    formatStatus(ready({ providers: [other, { ...provider({}), isDefault: false }] })).text,
     '$(comment-discussion) GPT',
   );
 });
@@ -74,38 +74,41 @@ test('the quota is that of the default model, and not that of the default provid
 test('a provider that does not answer is a warning, and not shown as ready', () => {
   const error = { code: 1008, message: 'Connection refused.', data: { kind: 'connection', retryable: true } };
   const failures = new Map([['copilot', error]]);
-  const { text, tooltip, look } = statusText(ready({ failures, model: undefined }));
+  const { text, formatTooltip: tooltip, look } = formatStatus(ready({ failures, model: undefined }));
   assert.deepEqual([text, look], ['$(debug-disconnect) jumpseat: copilot does not answer', 'warning']);
   assert.match(tooltip, /does not answer · default\n {2}- Connection refused/);
   const signedOut = [provider({ state: 'signed_out' })];
-  assert.doesNotMatch(statusText(ready({ failures, providers: signedOut })).tooltip, /does not answer/);
+  assert.doesNotMatch(
+    formatStatus(ready({ failures, providers: signedOut })).formatTooltip,
+    /does not answer/,
+  );
 });
 
 test('without a quota the model is shown alone', () => {
-  assert.equal(statusText(ready({})).text, '$(comment-discussion) GPT');
+  assert.equal(formatStatus(ready({})).text, '$(comment-discussion) GPT');
 });
 
 test('a sign-out is a warning', () => {
-  const { text, look } = statusText(ready({ providers: [provider({ state: 'expired' })] }));
+  const { text, look } = formatStatus(ready({ providers: [provider({ state: 'expired' })] }));
   assert.deepEqual([text, look], ['$(account) jumpseat: expired', 'warning']);
 });
 
 test('a default provider without a sign-in is not ready, and not signed out', () => {
   const local = { ...provider({ state: 'signed_out' }, false), authMethod: 'none' as const };
   const other = { ...provider({}), id: 'other', isDefault: false };
-  const { text, look } = statusText(ready({ providers: [local, other], model: undefined }));
+  const { text, look } = formatStatus(ready({ providers: [local, other], model: undefined }));
   assert.deepEqual([text, look], ['$(account) jumpseat: not ready', 'warning']);
 });
 
 test('no provider that is ready is a warning', () => {
-  const { text } = statusText(
+  const { text } = formatStatus(
     ready({ providers: [provider({ state: 'signed_out' }, false)], model: undefined }),
   );
   assert.equal(text, '$(account) jumpseat: no provider is ready');
 });
 
 test('a daemon that cannot be started is an error with its reason', () => {
-  const { look, tooltip } = statusText({
+  const { look, formatTooltip: tooltip } = formatStatus({
     state: 'failed',
     failure: 'The program was not found',
     providers: [],
@@ -117,7 +120,7 @@ test('a daemon that cannot be started is an error with its reason', () => {
 });
 
 test('the tooltip has the version, the model, the accounts and the quotas', () => {
-  const { tooltip } = statusText(
+  const { formatTooltip: tooltip } = formatStatus(
     ready({ providers: [provider({ login: 'mona_l', plan: 'pro', quotas: [QUOTA] })] }),
   );
   assert.match(tooltip, /\*\*jumpseat 9\.8\.7\*\* · ready/);
@@ -130,7 +133,7 @@ test('the picker has the models by provider, and what failed at the end', () => 
   const hidden = { ...MODEL, model: 'old', pickerEnabled: false };
   const other = { ...MODEL, provider: 'fake', model: 'm', name: 'm' };
   const error = { code: 1000, message: 'No key.' };
-  const rows = modelRows({ models: [MODEL, hidden, other], errors: [{ provider: 'groq', error }] });
+  const rows = groupModelRows({ models: [MODEL, hidden, other], errors: [{ provider: 'groq', error }] });
   assert.deepEqual(
     [...rows].map(([heading, below]) => [heading, ...below.map(({ label }) => label)]),
     [

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import type { Block } from '../../../src/daemon/protocol';
 import {
   asMetadata,
-  conversationOf,
-  messagesOf,
+  findConversation,
+  buildMessages,
   NOT_SENT,
-  recordIn,
+  readRecord,
   type TurnRecord,
 } from '../../../src/ui/chat/turns';
 
@@ -19,7 +19,7 @@ test('a past turn is sent as it was sent and received', () => {
     user: [{ type: 'context', text: 'x = 1', uri: 'file:///a.py' }, ...text('What is x?')],
     assistant: [{ type: 'thinking', thinking: 'Hm', signature: 's' }, ...text('1')],
   };
-  assert.deepEqual(messagesOf([{ prompt: 'What is x?', answer: '1', record }], QUESTION), [
+  assert.deepEqual(buildMessages([{ prompt: 'What is x?', answer: '1', record }], QUESTION), [
     { role: 'user', content: record.user },
     { role: 'assistant', content: record.assistant },
     { role: 'user', content: QUESTION },
@@ -27,7 +27,7 @@ test('a past turn is sent as it was sent and received', () => {
 });
 
 test('a turn of an older version is sent as the chat shows it', () => {
-  assert.deepEqual(messagesOf([{ prompt: 'Hi', answer: 'Hello' }], QUESTION), [
+  assert.deepEqual(buildMessages([{ prompt: 'Hi', answer: 'Hello' }], QUESTION), [
     { role: 'user', content: text('Hi') },
     { role: 'assistant', content: text('Hello') },
     { role: 'user', content: QUESTION },
@@ -36,7 +36,7 @@ test('a turn of an older version is sent as the chat shows it', () => {
 
 test('the words of a refusal are not sent', () => {
   const record: TurnRecord = { user: text('Do it'), assistant: text('No.'), refused: true };
-  assert.deepEqual(messagesOf([{ prompt: 'Do it', answer: 'No.', record }], QUESTION), [
+  assert.deepEqual(buildMessages([{ prompt: 'Do it', answer: 'No.', record }], QUESTION), [
     { role: 'user', content: text('Do it') },
     { role: 'user', content: QUESTION },
   ]);
@@ -44,7 +44,7 @@ test('the words of a refusal are not sent', () => {
 
 test('a question that failed without an answer and is asked again is sent once', () => {
   const record: TurnRecord = { user: QUESTION, assistant: [], failed: true };
-  assert.deepEqual(messagesOf([{ prompt: 'And now?', answer: '', record }], QUESTION), [
+  assert.deepEqual(buildMessages([{ prompt: 'And now?', answer: '', record }], QUESTION), [
     { role: 'user', content: QUESTION },
   ]);
 });
@@ -55,7 +55,7 @@ test('a question that failed and was asked again is sent once, in later turns to
     { prompt: 'First', answer: '', record: failed },
     { prompt: 'First', answer: '1', record: { user: text('First'), assistant: text('1') } },
   ];
-  assert.deepEqual(messagesOf(past, QUESTION), [
+  assert.deepEqual(buildMessages(past, QUESTION), [
     { role: 'user', content: text('First') },
     { role: 'assistant', content: text('1') },
     { role: 'user', content: QUESTION },
@@ -64,7 +64,7 @@ test('a question that failed and was asked again is sent once, in later turns to
 
 test('a question that failed before another one is sent too', () => {
   const record: TurnRecord = { user: text('First'), assistant: [], failed: true };
-  assert.deepEqual(messagesOf([{ prompt: 'First', answer: '', record }], QUESTION), [
+  assert.deepEqual(buildMessages([{ prompt: 'First', answer: '', record }], QUESTION), [
     { role: 'user', content: text('First') },
     { role: 'user', content: QUESTION },
   ]);
@@ -72,7 +72,7 @@ test('a question that failed before another one is sent too', () => {
 
 test('a turn that no model has seen is not sent', () => {
   const past = [{ prompt: '/prompt', answer: 'Choose: /a', record: NOT_SENT }];
-  assert.deepEqual(messagesOf(past, QUESTION), [{ role: 'user', content: QUESTION }]);
+  assert.deepEqual(buildMessages(past, QUESTION), [{ role: 'user', content: QUESTION }]);
 });
 
 test('a chat goes on in the kept conversation that it was in last', () => {
@@ -81,17 +81,17 @@ test('a chat goes on in the kept conversation that it was in last', () => {
     answer: '',
     record: { user: [], assistant: [], ...(conversationId !== undefined && { conversationId }) },
   });
-  assert.equal(conversationOf([of('a'), of('b'), of()]), 'b');
-  assert.equal(conversationOf([of()]), undefined);
+  assert.equal(findConversation([of('a'), of('b'), of()]), 'b');
+  assert.equal(findConversation([of()]), undefined);
 });
 
 test('a record survives the metadata of a result, and other metadata is none', () => {
   const record: TurnRecord = { user: QUESTION, assistant: text('Yes') };
   assert.deepEqual(
-    recordIn(JSON.parse(JSON.stringify(asMetadata(record))) as Record<string, unknown>),
+    readRecord(JSON.parse(JSON.stringify(asMetadata(record))) as Record<string, unknown>),
     record,
   );
-  assert.equal(recordIn({ jumpseat: { user: 'x' } }), undefined);
-  assert.equal(recordIn({ jumpseat: null }), undefined);
-  assert.equal(recordIn(undefined), undefined);
+  assert.equal(readRecord({ jumpseat: { user: 'x' } }), undefined);
+  assert.equal(readRecord({ jumpseat: null }), undefined);
+  assert.equal(readRecord(undefined), undefined);
 });

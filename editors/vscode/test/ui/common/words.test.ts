@@ -3,16 +3,16 @@ import { test } from 'node:test';
 
 import type { AuthStatus, ModelInfo, Provider, Quota } from '../../../src/daemon/protocol';
 import {
-  accountLine,
-  afterSignIn,
-  afterSignOut,
-  ago,
-  conversationLine,
-  leastQuota,
-  modelAbilities,
-  modelLimits,
+  describeAccount,
+  describeSignIn,
+  describeSignOut,
+  formatAge,
+  describeConversation,
+  findLeastQuota,
+  describeAbilities,
+  describeLimits,
   percentLeft,
-  quotaLine,
+  formatQuota,
 } from '../../../src/ui/common/words';
 
 const MODEL: ModelInfo = {
@@ -44,24 +44,24 @@ test('a model is described by its limits and its cost', () => {
     maxOutputTokens: 16_384,
     billing: { multiplier: 0.5 },
   };
-  assert.equal(modelLimits(model), '128k context, 16k output · 0.5x');
+  assert.equal(describeLimits(model), '128k context, 16k output · 0.5x');
 });
 
 test('a limit that is unknown is not shown', () => {
-  assert.equal(modelLimits(MODEL), '');
+  assert.equal(describeLimits(MODEL), '');
   assert.equal(
-    modelLimits({ ...MODEL, maxOutputTokens: 900, maxContextTokens: 512 }),
+    describeLimits({ ...MODEL, maxOutputTokens: 900, maxContextTokens: 512 }),
     '512 context, 900 output',
   );
 });
 
 test('a model whose terms are not accepted says so', () => {
   const model = { ...MODEL, isDefault: false, preview: true, policy: 'unconfigured' as const };
-  assert.equal(modelAbilities(model), 'images, tools · preview · terms not accepted');
+  assert.equal(describeAbilities(model), 'images, tools · preview · terms not accepted');
 });
 
 test('the default model says so', () => {
-  assert.equal(modelAbilities(MODEL), 'images, tools · default');
+  assert.equal(describeAbilities(MODEL), 'images, tools · default');
 });
 
 test('the quota that is used up most counts, and an unlimited one does not', () => {
@@ -74,9 +74,9 @@ test('the quota that is used up most counts, and an unlimited one does not', () 
       quota('completions', 80),
     ],
   };
-  assert.equal(leastQuota(account)?.name, 'premium_interactions');
-  assert.equal(leastQuota({ ...account, quotas: [] }), undefined);
-  assert.equal(leastQuota(undefined), undefined);
+  assert.equal(findLeastQuota(account)?.name, 'premium_interactions');
+  assert.equal(findLeastQuota({ ...account, quotas: [] }), undefined);
+  assert.equal(findLeastQuota(undefined), undefined);
 });
 
 test('what is left of a quota is never rounded up', () => {
@@ -90,21 +90,21 @@ test('a quota is described with its count and the day of the new one', () => {
     entitlement: 300,
     resetAt: '2026-12-01T00:00:00Z',
   });
-  assert.equal(quotaLine(row), 'premium interactions: 41 % left (125 of 300), resets on 2026-12-01');
-  assert.equal(quotaLine(quota('chat', 100, { unlimited: true })), 'chat: unlimited');
+  assert.equal(formatQuota(row), 'premium interactions: 41 % left (125 of 300), resets on 2026-12-01');
+  assert.equal(formatQuota(quota('chat', 100, { unlimited: true })), 'chat: unlimited');
 });
 
 test('an account is described by its state, its name and its plan', () => {
   const auth: AuthStatus = { provider: 'copilot', state: 'signed_in', login: 'mona', plan: 'business' };
   const provider = { id: 'copilot', isDefault: true, auth } as Provider;
-  assert.equal(accountLine(provider), 'signed in as mona · business · default');
+  assert.equal(describeAccount(provider), 'signed in as mona · business · default');
   const local: AuthStatus = { provider: 'local', state: 'not_required' };
-  assert.equal(accountLine({ ...provider, auth: local, isDefault: false }), 'needs no sign-in');
+  assert.equal(describeAccount({ ...provider, auth: local, isDefault: false }), 'needs no sign-in');
 });
 
 test('only a provider with a sign-in is signed out, another one is not ready', () => {
   const line = (authMethod?: Provider['authMethod']): string =>
-    accountLine({
+    describeAccount({
       auth: { provider: 'p', state: 'signed_out' },
       isDefault: false,
       ...(authMethod && { authMethod }),
@@ -116,13 +116,13 @@ test('only a provider with a sign-in is signed out, another one is not ready', (
 test('the end of a sign-in and of a sign-out is said with the reason why it changed nothing', () => {
   const account = { provider: 'copilot', state: 'signed_in', login: 'mona' } as const;
   const stays = 'mona stays signed in.';
-  assert.equal(afterSignIn(account), 'Signed in to copilot as mona.');
-  assert.equal(afterSignIn({ provider: 'ollama', state: 'not_required' }), 'ollama needs no sign-in.');
+  assert.equal(describeSignIn(account), 'Signed in to copilot as mona.');
+  assert.equal(describeSignIn({ provider: 'ollama', state: 'not_required' }), 'ollama needs no sign-in.');
   assert.equal(
-    afterSignOut({ provider: 'copilot', state: 'signed_out', message: 'Sign in.' }),
+    describeSignOut({ provider: 'copilot', state: 'signed_out', message: 'Sign in.' }),
     'Signed out of copilot.',
   );
-  assert.equal(afterSignOut({ ...account, message: stays }), stays);
+  assert.equal(describeSignOut({ ...account, message: stays }), stays);
 });
 
 test('the age of a conversation is given in the largest unit', () => {
@@ -135,14 +135,14 @@ test('the age of a conversation is given in the largest unit', () => {
     '2025-12-24T12:00:00Z',
   ];
   assert.deepEqual(
-    ages.map((time) => ago(time, now)),
+    ages.map((time) => formatAge(time, now)),
     ['now', '45 min', '10 h', '9 d', '2025-12-24'],
   );
-  assert.equal(ago('2026-03-10T12:05:00Z', now), 'now');
+  assert.equal(formatAge('2026-03-10T12:05:00Z', now), 'now');
 });
 
 test('a conversation is described by its age, its turns and its model', () => {
   const time = '2026-03-10T10:00:00Z';
   const row = { id: 'a', title: 'T', createdAt: time, updatedAt: time, turns: 1, model: 'fake:m' };
-  assert.equal(conversationLine(row, new Date('2026-03-10T12:00:00Z')), '2 h · 1 turn · fake:m');
+  assert.equal(describeConversation(row, new Date('2026-03-10T12:00:00Z')), '2 h · 1 turn · fake:m');
 });

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { ConversationRow } from '../../../src/daemon/protocol';
-import { dateHeading, grouped, samePlaces, type Group } from '../../../src/ui/conversations/groups';
+import {
+  formatDateHeading,
+  groupConversations,
+  haveSamePlaces,
+  type Group,
+} from '../../../src/ui/conversations/groups';
 
 const NOW = new Date(2026, 2, 20, 0, 30);
 
@@ -19,7 +24,7 @@ test('the heading of a time counts days by midnight', () => {
     new Date(2026, 2, 13, 23),
     new Date(2026, 1, 18, 12),
     new Date(2025, 11, 24, 12),
-  ].map((time) => dateHeading(time.toISOString(), NOW));
+  ].map((time) => formatDateHeading(time.toISOString(), NOW));
   assert.deepEqual(headings, [
     'Today',
     'Yesterday',
@@ -33,7 +38,7 @@ test('the heading of a time counts days by midnight', () => {
 test('the workspace comes first, then all others by date', () => {
   const here = row('here', new Date(2026, 1, 1), '/shop');
   const all = [row('new', NOW), row('older', new Date(2026, 2, 19, 12)), here];
-  const groups = grouped([here], all, 'This Workspace: shop', NOW);
+  const groups = groupConversations([here], all, 'This Workspace: shop', NOW);
   assert.deepEqual(
     groups.map(({ label, rows }) => [label, rows.map(({ id }) => id)]),
     [
@@ -45,7 +50,7 @@ test('the workspace comes first, then all others by date', () => {
 });
 
 test('a conversation of the workspace that is on its next page is not shown among the others', () => {
-  const groups = grouped([row('a', NOW, '/shop')], [row('b', NOW, '/shop')], 'Here', NOW);
+  const groups = groupConversations([row('a', NOW, '/shop')], [row('b', NOW, '/shop')], 'Here', NOW);
   assert.deepEqual(
     groups.map(({ label, rows }) => [label, rows.length]),
     [['Here', 1]],
@@ -54,14 +59,14 @@ test('a conversation of the workspace that is on its next page is not shown amon
 
 test('a row that comes twice is shown once', () => {
   const twice = [row('a', NOW), row('a', NOW)];
-  assert.deepEqual(grouped([], twice, 'Here', NOW)[0]?.rows.length, 1);
+  assert.deepEqual(groupConversations([], twice, 'Here', NOW)[0]?.rows.length, 1);
 });
 
 test('rows are in the same places while none is added, removed or moved', () => {
   const groups = (...ids: string[]): Group[] => [{ label: 'Today', rows: ids.map((id) => row(id, NOW)) }];
   const changed = [{ label: 'Today', rows: [{ ...row('a', NOW), turns: 2 }, row('b', NOW)] }];
-  assert.ok(samePlaces(groups('a', 'b'), changed));
-  assert.ok(!samePlaces(groups('a', 'b'), groups('b', 'a')));
-  assert.ok(!samePlaces(groups('a', 'b'), groups('a', 'b', 'c')));
-  assert.ok(!samePlaces(groups('a'), [{ label: 'Yesterday', rows: [row('a', NOW)] }]));
+  assert.ok(haveSamePlaces(groups('a', 'b'), changed));
+  assert.ok(!haveSamePlaces(groups('a', 'b'), groups('b', 'a')));
+  assert.ok(!haveSamePlaces(groups('a', 'b'), groups('a', 'b', 'c')));
+  assert.ok(!haveSamePlaces(groups('a'), [{ label: 'Yesterday', rows: [row('a', NOW)] }]));
 });

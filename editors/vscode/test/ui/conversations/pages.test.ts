@@ -28,9 +28,9 @@ function twoPages(): { pages: Pages; asked: object[] } {
 
 test('a row that comes again on the next page is shown once, where it is now', async () => {
   const { pages } = twoPages();
-  await pages.more();
+  await pages.readMore();
   assert.equal(pages.hasMore, true);
-  await pages.more();
+  await pages.readMore();
   assert.deepEqual(
     pages.rows.map(({ id }) => id),
     ['b', 'c', 'a'],
@@ -40,11 +40,11 @@ test('a row that comes again on the next page is shown once, where it is now', a
 
 test('a list that is read again has as many rows as before', async () => {
   const { pages, asked } = twoPages();
-  await pages.again();
+  await pages.reread();
   assert.equal(pages.rows.length, 2);
-  await pages.more();
+  await pages.readMore();
   asked.length = 0;
-  await pages.again();
+  await pages.reread();
   assert.equal(pages.rows.length, 3);
   assert.deepEqual(asked, [
     { cwd: '/shop', limit: 50 },
@@ -58,8 +58,8 @@ test('a list that cannot be read again keeps its rows', async () => {
     () => (fails ? Promise.reject(new Error('gone')) : Promise.resolve({ conversations: [row('a', 1)] })),
     {},
   );
-  await pages.again();
+  await pages.reread();
   fails = true;
-  await assert.rejects(pages.again());
+  await assert.rejects(pages.reread());
   assert.equal(pages.rows.length, 1);
 });

@@ -64,7 +64,7 @@ test('the replacement gets the line ends of the document', () => {
 
 test('a change elsewhere moves the piece', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
-  rewrite.changed([{ offset: 0, length: 0, text: '# top\n' }]);
+  rewrite.applyChanges([{ offset: 0, length: 0, text: '# top\n' }]);
   const text = `# top\n${TEXT}`;
   assert.equal(rewrite.isUnchangedIn(text), true);
   rewrite.finish(result('b = 20'));
@@ -73,6 +73,6 @@ test('a change elsewhere moves the piece', () => {
 
 test('a change of the piece itself is noticed', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
-  rewrite.changed([{ offset: 10, length: 1, text: '9' }]);
+  rewrite.applyChanges([{ offset: 10, length: 1, text: '9' }]);
   assert.equal(rewrite.isUnchangedIn('a = 1\nb = 9\nc = 3\n'), false);
 });

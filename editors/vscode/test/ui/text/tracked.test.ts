@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { shifted, shiftedBy, type Change, type Span } from '../../../src/ui/text/tracked';
+import { shift, shiftBy, type Change, type Span } from '../../../src/ui/text/tracked';
 
 /** `[` and `]` in the text are the span, `{old|new}` is the change. */
 function after(marked: string): string {
@@ -15,7 +15,7 @@ function after(marked: string): string {
     text: text ?? '',
   };
   const now = old.slice(0, change.offset) + change.text + old.slice(change.offset + change.length);
-  const { start, end } = shifted(span, change);
+  const { start, end } = shift(span, change);
   return `${now.slice(0, start)}[${now.slice(start, end)}]${now.slice(end)}`;
 }
 
@@ -44,7 +44,7 @@ test('a change over an edge leaves the rest of the span', () => {
 });
 
 test('a change of all around the span leaves an empty one', () => {
-  const { start, end } = shifted({ start: 2, end: 4 }, { offset: 1, length: 4, text: 'xyz' });
+  const { start, end } = shift({ start: 2, end: 4 }, { offset: 1, length: 4, text: 'xyz' });
   assert.equal(end - start, 0);
 });
 
@@ -53,6 +53,6 @@ test('the changes of one edit count by the text before it', () => {
     { offset: 0, length: 0, text: 'xx' },
     { offset: 3, length: 1, text: '' },
   ];
-  assert.deepEqual(shiftedBy({ start: 5, end: 7 }, changes), { start: 6, end: 8 });
-  assert.deepEqual(shiftedBy({ start: 5, end: 7 }, changes.toReversed()), { start: 6, end: 8 });
+  assert.deepEqual(shiftBy({ start: 5, end: 7 }, changes), { start: 6, end: 8 });
+  assert.deepEqual(shiftBy({ start: 5, end: 7 }, changes.toReversed()), { start: 6, end: 8 });
 });

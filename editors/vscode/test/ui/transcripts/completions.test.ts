@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { ModelInfo, Provider, SettingsRow } from '../../../src/daemon/protocol';
-import { ruleOf, suggestionsAt, type Known } from '../../../src/ui/transcripts/completions';
+import { describeValues, findSuggestions, type Known } from '../../../src/ui/transcripts/completions';
 
 function row(key: string, more: Partial<SettingsRow>): SettingsRow {
   return {
@@ -36,7 +36,9 @@ const KNOWN: Known = {
 function at(text: string): string[] {
   const before = text.slice(0, text.indexOf('|')).split('\n');
   const lines = text.replace('|', '').split('\n');
-  return suggestionsAt(lines, before.length - 1, before.at(-1)?.length ?? 0, KNOWN).map((each) => each.text);
+  return findSuggestions(lines, before.length - 1, before.at(-1)?.length ?? 0, KNOWN).map(
+    (each) => each.text,
+  );
 }
 
 test('the front matter has its own keys, and the settings of the default provider', () => {
@@ -55,7 +57,7 @@ test('the values of a setting are completed', () => {
 
 test('a model is completed with its limits', () => {
   assert.deepEqual(at('---\nmodel: |\n---\n'), ['fake:m']);
-  const [model] = suggestionsAt(['---', 'model: ', '---'], 1, 7, KNOWN);
+  const [model] = findSuggestions(['---', 'model: ', '---'], 1, 7, KNOWN);
   assert.equal(model?.detail, '8k context · default');
 });
 
@@ -72,5 +74,5 @@ test('text outside of the front matter has no keys', () => {
 });
 
 test('a rule is given in words', () => {
-  assert.equal(ruleOf(TEMPERATURE), 'number, at least 0, at most 2, default 1');
+  assert.equal(describeValues(TEMPERATURE), 'number, at least 0, at most 2, default 1');
 });
