@@ -91,7 +91,7 @@ async def _run_prompt(
     argument: str,
     rest: Sequence[ContentBlock],
 ) -> str:
-    question = Message("user", (TextBlock(prompt.filled(argument)), *rest))
+    question = Message("user", (TextBlock(prompt.fill(argument)), *rest))
     return await run_question(
         client,
         conversation,
