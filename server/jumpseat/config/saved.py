@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ class SavedSettings:
         """
         self._file = StateFile(path) if path is not None else None
         self._content: dict[str, Any] = {}
+        self._values: dict[str, Any] = select_readable({})
         self._is_loaded = path is None
         self._may_save_choice = True
         self._one_at_a_time = asyncio.Lock()
@@ -66,31 +68,29 @@ class SavedSettings:
     @property
     def values(self) -> dict[str, Any]:
         """The saved settings for clients. Values of a wrong type are omitted; `providers` is always set."""
-        return select_readable(self._settings)
+        return deepcopy(self._values)
 
     @property
     def default_provider(self) -> str | None:
         """The saved default provider, which may no longer exist."""
-        found = self._settings.get("default_provider")
-        return found if isinstance(found, str) else None
+        found: str | None = self._values.get("default_provider")
+        return found
 
     def default_model(self, providers: Collection[str]) -> str | None:
         """Return the saved model; None if its provider is no longer one of `providers`."""
-        found = self._settings.get("default_model")
         owner = self._content.get(_MODELS_PROVIDER)
-        if not isinstance(found, str) or (owner is not None and owner not in providers):
-            return None
-        return found
+        found: str | None = self._values.get("default_model")
+        return found if owner is None or owner in providers else None
 
     @property
     def max_tokens(self) -> int | None:
         """The saved limit for the length of an answer, in tokens."""
-        found = self.values.get("max_tokens")
-        return found if isinstance(found, int) else None
+        found: int | None = self._values.get("max_tokens")
+        return found
 
     def values_of_provider(self, provider: str) -> Mapping[str, Any]:
         """Return the saved values for one provider's settings."""
-        found: Mapping[str, Any] = self.values["providers"].get(provider, {})
+        found: Mapping[str, Any] = self._values["providers"].get(provider, {})
         return found
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -194,11 +194,6 @@ class SavedSettings:
         async for _ in watcher:
             await self._reload()
 
-    @property
-    def _settings(self) -> Mapping[str, Any]:
-        found = self._content.get(_SETTINGS)
-        return found if isinstance(found, dict) else {}
-
     async def _reload(self) -> None:
         try:
             await self.refresh()
@@ -233,9 +228,11 @@ class SavedSettings:
 
     def _store(self, content: dict[str, Any]) -> None:
         """Store the new content, and call the listeners if clients can see a difference."""
-        before, was_loaded = self.values, self._is_loaded
+        before, was_loaded = self._values, self._is_loaded
         self._content, self._is_loaded = replace_nul_in(content), True
-        if was_loaded and self.values != before:
+        settings = self._content.get(_SETTINGS)
+        self._values = select_readable(settings if isinstance(settings, dict) else {})
+        if was_loaded and self._values != before:
             for listener in self._on_change:
                 listener()
 

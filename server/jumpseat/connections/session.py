@@ -137,6 +137,7 @@ class Session:
 
     _library: Reference[ConversationLibrary] | None = None
     _registry: Registry | None = None
+    _shown_paths: ShownPaths | None = None
     _last_change: InFlight | None = None
     _background: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -151,7 +152,9 @@ class Session:
     @property
     def shown_paths(self) -> ShownPaths:
         """The rules for showing the paths of this client's files to the model."""
-        return self.shown_paths_in(self.directory)
+        if self._shown_paths is None:
+            self._shown_paths = self.shown_paths_in(self.directory)
+        return self._shown_paths
 
     def shown_paths_in(self, directory: Path) -> ShownPaths:
         """Return the rules for showing paths relative to a directory."""

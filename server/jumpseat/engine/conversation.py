@@ -184,7 +184,7 @@ class Conversation:
                     continue
                 if pending:
                     result.append(Message("user", tuple(pending)))
-                calls = self._calls.get_calls(index)
+                calls = self._calls.by_message[index]
                 result.append(rename_calls(message, calls))
                 # Chat completions and Anthropic's API reject a call whose result does not follow directly;
                 # Responses rejects one without an output.

@@ -58,7 +58,9 @@ class ToolCalls:
         self.orphan: Problem | None = None
         """The first result without a preceding call."""
 
-        self._by_message: list[Sequence[PairedCall]] = []
+        self.by_message: list[Sequence[PairedCall]] = []
+        """The calls of each message so far."""
+
         self._latest: dict[str, list[PairedCall]] = {}
         self._turn = 0
         self._role: Role = "user"
@@ -83,16 +85,16 @@ class ToolCalls:
                 own.setdefault(call.id, []).append(call)
             # The latest message wins: some servers reuse ids in a long conversation.
             self._latest |= own
-            self._by_message.append(paired)
+            self.by_message.append(paired)
         else:
-            self._by_message.append(())
+            self.by_message.append(())
         for position, result in results:
             self._pair(position, result)
 
     def _pair(self, position: int, result: ToolResultBlock) -> None:
         candidates = self._latest.get(result.tool_use_id)
         if candidates is None:
-            path = f"messages.{len(self._by_message) - 1}.content.{position}.toolUseId"
+            path = f"messages.{len(self.by_message) - 1}.content.{position}.toolUseId"
             missing = f"no tool_use with the id {result.tool_use_id!r} comes before this result"
             self.orphan = self.orphan or Problem(path, missing)
             return
@@ -102,12 +104,8 @@ class ToolCalls:
         call.late = call.late or call.turn < self._turn
 
     def __iter__(self) -> Iterator[PairedCall]:
-        for calls in self._by_message:
+        for calls in self.by_message:
             yield from calls
-
-    def get_calls(self, index: int) -> Sequence[PairedCall]:
-        """Return the calls of one message."""
-        return self._by_message[index]
 
     def make_ids_unique(self) -> None:
         """Rename each call whose id an earlier call already uses."""

@@ -55,15 +55,13 @@ class HttpClient:
         """
         self._provider = provider
         self._table = table or ProviderConfig()
+        self.connect_seconds = self._table.connect_timeout or CONNECT_SECONDS
+        """The time limit within which a host or a proxy must accept a connection."""
+
         self._options: NetworkOptions | None = None
         self._networks: dict[UrlOrigin, Network] = {}
         self._destinations: dict[UrlOrigin, Destination] = {}
         self._connections = Connections(shared or Shared())
-
-    @property
-    def connect_seconds(self) -> float:
-        """The time limit within which a host or a proxy must accept a connection."""
-        return self._table.connect_timeout or CONNECT_SECONDS
 
     def for_provider(self, provider: str, table: ProviderConfig) -> HttpClient:
         """Create a client with the network options of a table. Closing this client closes the new one too."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from jumpseat.wire.json import has_escaped_nul, read_json
+from jumpseat.wire.json import read_json
 from jumpseat.wire.limits import LONG_JSON_BYTES, MAX_VALUES, LimitCheck, TooLarge
 from jumpseat.wire.messages import Invalid, RequestId, usable_id
 
@@ -78,6 +78,13 @@ class MessageReader:
         # This is true while the input is out of sync and the error has been reported.
         self._reported = False
         self._out: list[Any] = []
+        # Each step returns False if it needs more input.
+        self._steps = {
+            _State.HEADER: self._read_header_line,
+            _State.BODY: self._read_body,
+            _State.SKIP: self._skip_body,
+            _State.RESYNC: self._find_header,
+        }
         self._start_header()
 
     def feed(self, data: bytes) -> list[Any | Invalid | Malformed]:
@@ -86,7 +93,7 @@ class MessageReader:
         A body beyond a limit of `limits` becomes an `Invalid`.
         """
         self._buffer += data
-        while self._step():
+        while self._steps[self._state]():
             pass
         # Deleting once per piece, not once per frame, makes the cost of copying linear.
         del self._buffer[: self._at]
@@ -103,18 +110,6 @@ class MessageReader:
             return False
         return len(self._buffer) + count >= self._at + self._length
 
-    def _step(self) -> bool:
-        """Make one step; return False if more input is needed."""
-        match self._state:
-            case _State.HEADER:
-                return self._read_header_line()
-            case _State.BODY:
-                return self._read_body()
-            case _State.SKIP:
-                return self._skip_body()
-            case _State.RESYNC:
-                return self._find_header()
-
     # -- headers
 
     def _start_header(self) -> None:
@@ -124,7 +119,7 @@ class MessageReader:
         self._length_seen = False
         self._fault: str | None = None
         self._charset_fault: str | None = None
-        self._check = LimitCheck()
+        self._check: LimitCheck | None = None
         self._checked = 0
         # The error of a body beyond a limit, and both ends of the body.
         self._excess: str | None = None
@@ -242,6 +237,7 @@ class MessageReader:
 
     def _exceeds_limits(self, received: int) -> bool:
         """Check the newly received part of the body; skip the body if it is beyond a limit."""
+        self._check = self._check or LimitCheck()
         start, self._checked = self._at + self._checked, received - self._at
         try:
             self._check.feed(bytes(self._buffer[start:received]))
@@ -314,7 +310,7 @@ def read_body(body: bytes) -> Any | Invalid:
     """
     try:
         value = read_json(body, keep_nul=True)
-        return _with_ids(read_json(body), value) if has_escaped_nul(body) else value
+        return _with_ids(read_json(body), value) if rb"\u0000" in body else value
     except TooLarge as error:
         return Invalid(_find_id(body[:_ENDS_BYTES], body[-_ENDS_BYTES:]), str(error))
 

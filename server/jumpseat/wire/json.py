@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from jumpseat.wire.limits import MAX_DIGITS, TOO_LONG, TooLarge, check_limits
+from jumpseat.wire.limits import MAX_DEPTH, MAX_DIGITS, TOO_LONG, TooLarge, check_limits
 
 # Escaped backslashes match first, so that the text `\\ud83d` is unchanged, and then complete pairs.
 _ESCAPES = re.compile(
@@ -32,14 +32,9 @@ _HAS_SURROGATES = re.compile(rb"\\u[dD][89a-fA-F]")
 _LIMITS = ("recursion limit exceeded", "number out of range")
 
 
-def has_escaped_nul(text: bytes) -> bool:
-    """Whether a string in the JSON text may contain U+0000."""
-    return rb"\u0000" in text
-
-
 def has_half(text: bytes | str) -> bool:
     """Whether the JSON text contains the escape of half a surrogate pair."""
-    raw = _encode(text)
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return bool(_HAS_SURROGATES.search(raw)) and any(each["half"] for each in _ESCAPES.finditer(raw))
 
 
@@ -59,9 +54,10 @@ def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool 
     """
     from pydantic_core import from_json
 
-    raw = _encode(text)
-    check_limits(raw)
-    if not keep_nul and has_escaped_nul(raw):
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if len(raw) > MAX_DEPTH:
+        check_limits(raw)
+    if not keep_nul and rb"\u0000" in raw:
         # `jumpseat.chat` is imported only if necessary, because it would delay the start of a client.
         from jumpseat.chat.nul import replace_escaped_nul
 
@@ -75,10 +71,6 @@ def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool 
             raise
     constant = None if allow_inf_nan else _refuse_constant
     return json.loads(raw.decode(), parse_int=_read_int, parse_constant=constant)
-
-
-def _encode(text: bytes | str) -> bytes:
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def _replace_half(escape: re.Match[bytes]) -> bytes:

@@ -85,6 +85,11 @@ class EndpointAdapter(Adapter):
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
         # A URL copied from the setup of another API may end with its version.
         self._base_url = self._base_url.removesuffix(self.needless_suffix)
+        self._is_at_default = self._base_url == self.default_base_url and config.url is None
+        self.traits = ChatTraits(
+            user_begins=not (self.assistant_may_begin and self._is_at_default),
+            document_types=self.document_types,
+        )
         self._requests = EndpointRequests(
             provider, config, self._base_url, credential=self._credential, headers=self.own_headers
         )
@@ -109,18 +114,6 @@ class EndpointAdapter(Adapter):
     def provider_name(self) -> str:
         """The configured provider's id."""
         return self._provider
-
-    @property
-    def traits(self) -> ChatTraits:  # type: ignore[override]  # A subclass may change the base URL.
-        """The traits; `user_begins` is false at the default base URL if the assistant may begin there."""
-        return ChatTraits(
-            user_begins=not (self.assistant_may_begin and self._is_at_default),
-            document_types=self.document_types,
-        )
-
-    @property
-    def _is_at_default(self) -> bool:
-        return self._base_url == self.default_base_url and self._config.url is None
 
     @property
     def _needs_key(self) -> bool:
