@@ -50,7 +50,7 @@ class CopilotContract(AdapterContract):
         monkeypatch.setenv("PATH", str(home))
 
     def prepare(self, upstream):
-        recorded = {self.request_of(each).model for each in self.loaded_recordings()}
+        recorded = {self.request_of(each).model for each in self.list_recordings()}
         rows = [listed(name, self.script.chat_path) for name in sorted({*self.models, *recorded})]
         upstream.default(Reply.json({"object": "list", "data": rows}), path="/models")
         account = {"login": "octocat", "copilot_plan": "individual", "chat_enabled": True}

@@ -115,14 +115,14 @@ class _Laws:
         self.open[event.block] = (_stem(event), [])
 
     def _delta(self, event: TextDeltaEvent | ThinkingDeltaEvent | ToolUseDeltaEvent, at: str) -> None:
-        kind, pieces = self._opened(event, at)
+        kind, pieces = self._find_open_block(event, at)
         check(kind == _stem(event), f"{at} belongs to a block that started as {kind}.")
         piece = event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text
         check(piece != "", f"{at} is empty.")
         pieces.append(piece)
 
     def _finish(self, event: TextDoneEvent | ThinkingDoneEvent | ToolUseDoneEvent, at: str) -> None:
-        kind, pieces = self._opened(event, at)
+        kind, pieces = self._find_open_block(event, at)
         check(kind == _stem(event), f"{at} belongs to a block that started as {kind}.")
         del self.open[event.block]
         cls, field = _CONTENT[type(event)]
@@ -132,7 +132,7 @@ class _Laws:
         check(event.content.origin is not None, f"{at} holds a block without an origin.")
         self.prose = None if event.block == self.prose else self.prose
 
-    def _opened(self, event: Any, at: str) -> tuple[str, list[str]]:
+    def _find_open_block(self, event: Any, at: str) -> tuple[str, list[str]]:
         block = self.open.get(event.block)
         if block is None:
             state = "was done already" if event.block < self.seen else "never started"

@@ -59,9 +59,9 @@ class Script:
 
     def asks_to_stream(self, request: RecordedRequest) -> bool:
         """Return whether a chat requests a streamed answer."""
-        return self.sent(request).get("stream") is True
+        return self.parse_request(request).get("stream") is True
 
-    def sent(self, request: RecordedRequest) -> Any:
+    def parse_request(self, request: RecordedRequest) -> Any:
         """Return a chat's request as a JSON value. Override this if bodies are not JSON."""
         return request.json
 

@@ -91,7 +91,7 @@ class ContractBase:
         """The model that most checks use."""
         return self.models[0]
 
-    def loaded_recordings(self) -> list[Recording]:
+    def list_recordings(self) -> list[Recording]:
         """Return the recordings in order."""
         return [] if self.recordings is None else load_recordings(self.recordings)
 
@@ -113,7 +113,7 @@ class ContractBase:
         return self.script
 
     @asynccontextmanager
-    async def stage(self) -> AsyncIterator[Stage]:
+    async def open_stage(self) -> AsyncIterator[Stage]:
         """Yield an adapter and its provider, and assert at the end that no connection is left open."""
         async with FakeUpstream() as upstream:
             base_path = "" if self.script is None else self.script.base_path
@@ -151,11 +151,11 @@ class Stage:
         path = self._chat_path
         return [each for each in self.upstream.requests if path is None or each.path == path]
 
-    def sent(self, number: int = -1) -> Any:
+    def request_body(self, number: int = -1) -> Any:
         """Return the request body of a chat, by default of the last one, as a JSON value."""
         script = self._contract.script
         request = self.chats[number]
-        return request.json if script is None else script.sent(request)
+        return request.json if script is None else script.parse_request(request)
 
     def answer(self, *replies: Scripted) -> None:
         """Script the answers to the next chats."""
@@ -165,7 +165,7 @@ class Stage:
         """Script the answer to every chat."""
         self.upstream.default(reply, path=self._chat_path)
 
-    async def chat_arrives(
+    async def wait_for_chat(
         self, number: int = 1, chats: Collection[asyncio.Task[Any]] = ()
     ) -> RecordedRequest:
         """Wait until the provider has received this many chats, and return the last of them.
@@ -177,7 +177,7 @@ class Stage:
         Raises:
             AssertionError: the chats did not arrive; the message has the reason.
         """
-        arrival = asyncio.create_task(self._arrival(number))
+        arrival = asyncio.create_task(self._wait_for_arrival(number))
         await asyncio.wait({arrival, *chats}, return_when=asyncio.FIRST_COMPLETED)
         if arrival.done():
             return await arrival
@@ -188,7 +188,7 @@ class Stage:
             f"a chat ended before its provider could answer, with {failure or 'nothing'}"
         ) from failure
 
-    async def _arrival(self, number: int) -> RecordedRequest:
+    async def _wait_for_arrival(self, number: int) -> RecordedRequest:
         seen = 0
         try:
             while len(self.chats) < number:
@@ -201,7 +201,7 @@ class Stage:
             ) from None
         return self.chats[number - 1]
 
-    async def events(self, request: ChatRequest) -> list[StreamEvent]:
+    async def collect_events(self, request: ChatRequest) -> list[StreamEvent]:
         """Return all events of one attempt.
 
         Raises:
@@ -228,7 +228,7 @@ class Stage:
             initiator=request.initiator,
         )
 
-    async def failure(self, request: ChatRequest) -> ChatError:
+    async def collect_failure(self, request: ChatRequest) -> ChatError:
         """Return the error of a chat that fails, with its `partial`.
 
         Raises:
@@ -255,7 +255,7 @@ def bounded(
         async def within_bounds() -> None:
             async with asyncio.timeout(CHECK_SECONDS):
                 await check_method(self, *args, **kwargs)
-            await _no_task_is_left()
+            await _assert_no_task_is_left()
 
         asyncio.run(within_bounds())
 
@@ -264,7 +264,7 @@ def bounded(
     return run
 
 
-async def _no_task_is_left() -> None:
+async def _assert_no_task_is_left() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
         # A cancelled task may need one iteration of the loop to end.

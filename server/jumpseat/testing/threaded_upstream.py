@@ -22,7 +22,7 @@ class ThreadedUpstream:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._upstream = self._run(_started())
+        self._upstream = self._run(_start())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,5 +74,5 @@ class ThreadedUpstream:
         self._run(self._upstream.wait_for_disconnect(number))
 
 
-async def _started() -> FakeUpstream:
+async def _start() -> FakeUpstream:
     return await FakeUpstream().__aenter__()

@@ -324,7 +324,7 @@ async def _answer(
     reply: Reply, request: RecordedRequest, watch: asyncio.Future[bytes], writer: asyncio.StreamWriter
 ) -> bool:
     """Write the reply. Return whether the connection can serve another request."""
-    if reply.held is not None and not await _passes(reply.held, watch):
+    if reply.held is not None and not await _wait_for_gate(reply.held, watch):
         request.disconnected.set()
         return False
     framing = {"transfer-encoding": "chunked"} if reply.chunked else {"content-length": str(len(reply.body))}
@@ -335,7 +335,7 @@ async def _answer(
     for piece in reply.writes():
         if isinstance(piece, Gate):
             await writer.drain()
-            if not await _passes(piece, watch):
+            if not await _wait_for_gate(piece, watch):
                 request.disconnected.set()
                 return False
         elif piece:
@@ -363,7 +363,7 @@ async def _answer(
     return False
 
 
-async def _passes(gate: Gate, watch: asyncio.Future[bytes]) -> bool:
+async def _wait_for_gate(gate: Gate, watch: asyncio.Future[bytes]) -> bool:
     """Wait for a gate. Return False if the client disconnects first."""
     opened = asyncio.ensure_future(gate.wait())
     either: set[asyncio.Future[Any]] = {opened, watch}

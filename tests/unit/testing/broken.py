@@ -312,7 +312,7 @@ def too_early(events):
     return [*events[: number + 1], TextDeltaEvent(0, "late"), *events[number + 1 :]]
 
 
-def renumbered(events):
+def renumber(events):
     for event in events:
         if hasattr(event, "block"):
             event.block += 1
@@ -330,7 +330,7 @@ def with_start(events):
     return [StartEvent("acme", "m"), *events]
 
 
-def without_done(events):
+def drop_done(events):
     return [event for event in events if not isinstance(event, DoneEvent)]
 
 

@@ -37,7 +37,7 @@ MIXED = "many_chats_at_once_do_not_mix"
 
 
 def recording(contract, name):
-    return next(each for each in contract.loaded_recordings() if each.name == name)
+    return next(each for each in contract.list_recordings() if each.name == name)
 
 
 def run(contract, check, *arguments):
@@ -48,9 +48,9 @@ def run(contract, check, *arguments):
 
 EVENTS = [
     (broken.too_early, "belongs to block 0, which was done already"),
-    (broken.renumbered, "has the block number 1; the next one is 0"),
+    (broken.renumber, "has the block number 1; the next one is 0"),
     (broken.with_start, "is an event of the turn engine"),
-    (broken.without_done, "is not done, which ends every answer"),
+    (broken.drop_done, "is not done, which ends every answer"),
     (broken.without_starts, "belongs to block 0, which never started"),
     (broken.exclusive_usage, "cannot include 64 cached ones"),
     (lambda events: [*events, DoneEvent("end_turn")], "comes after done"),
@@ -259,7 +259,7 @@ CANCELS = [
 @pytest.mark.parametrize(
     ("adapter", "check", "sentence"), CANCELS, ids=lambda value: getattr(value, "__name__", None)
 )
-def test_an_adapter_that_goes_on_after_a_cancel_fails(adapter, check, sentence, monkeypatch):
+def test_an_adapter_that_continues_after_a_cancel_fails(adapter, check, sentence, monkeypatch):
     for module in (cancel, "jumpseat.testing.stage"):
         name = module if isinstance(module, str) else module.__name__
         monkeypatch.setattr(f"{name}.TIDY_SECONDS", 0.2)
@@ -277,7 +277,7 @@ def test_a_connection_that_is_left_open_at_the_end_fails(monkeypatch):
 
 
 @pytest.mark.parametrize("check", [MIXED, "a_cancel_before_the_first_byte_closes_the_connection"])
-def test_a_chat_that_fails_before_it_is_sent_fails_at_once_with_its_error(check):
+def test_a_chat_that_fails_before_its_request_fails_immediately(check):
     class Fails(broken.Good):
         async def stream(self, request):
             raise RequestError("The moon is full.", provider="acme")
@@ -312,7 +312,7 @@ def test_a_correct_adapter_passes_every_check():
             run(mine, check)
         for _, check, _ in CANCELS:
             run(mine, check)
-        for answered in mine.loaded_recordings():
+        for answered in mine.list_recordings():
             if not answered.fails:
                 run(mine, ARRIVAL, answered)
                 run(mine, REPLAY, answered)

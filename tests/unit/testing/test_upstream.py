@@ -83,7 +83,7 @@ async def test_the_official_client_reads_tool_calls_and_whole_answers():
         assert "".join(part.function.arguments for part in calls) == '{"city":"Rome"}'
 
 
-async def test_slicing_changes_nothing_but_the_writes():
+async def test_slicing_changes_only_the_writes():
     async with FakeUpstream() as upstream:
         upstream.script(Reply.events(completion_stream(["Hello"])).sliced(1))
         events = await collect(upstream)

@@ -95,7 +95,7 @@ class OllamaChatScript(Script):
 
     def asks_to_stream(self, request: RecordedRequest) -> bool:
         """Return whether a chat requests a streamed answer, which is the default in this dialect."""
-        return self.sent(request).get("stream") is not False
+        return self.parse_request(request).get("stream") is not False
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
         """Script the list of models and the same details for each of them."""

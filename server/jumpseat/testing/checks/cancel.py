@@ -21,10 +21,10 @@ class CancelChecks(ContractBase):
     async def test_a_cancel_before_the_first_byte_closes_the_connection(self) -> None:
         """Cancel after the provider has received the request and before it sends anything."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(replace(script.text_answer(["Never."], streamed=True), held=Gate()))
-            chat = asyncio.create_task(stage.events(self._story()))
-            request = await stage.chat_arrives(chats=[chat])
+            chat = asyncio.create_task(stage.collect_events(self._story()))
+            request = await stage.wait_for_chat(chats=[chat])
             await _cancel_and_wait(chat)
             await _assert_closed(request)
             await self._assert_next_chat_works(stage)
@@ -32,7 +32,7 @@ class CancelChecks(ContractBase):
     @bounded
     async def test_a_cancel_in_mid_stream_closes_the_connection(self) -> None:
         """Cancel the task that awaits the next event."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(self._endless())
             started = asyncio.Event()
 
@@ -44,7 +44,7 @@ class CancelChecks(ContractBase):
 
             chat = asyncio.create_task(reads())
             await _wait_for(started, chat)
-            request = await stage.chat_arrives()
+            request = await stage.wait_for_chat()
             await _cancel_and_wait(chat)
             await _assert_closed(request)
             await self._assert_next_chat_works(stage)
@@ -52,22 +52,22 @@ class CancelChecks(ContractBase):
     @bounded
     async def test_closing_the_events_in_mid_stream_closes_the_connection(self) -> None:
         """Close the iterator between two events."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(self._endless())
             async with events_of(stage.adapter, self._story()) as events:
                 async for event in events:
                     if isinstance(event, TextDeltaEvent):
                         break
-            await _assert_closed(await stage.chat_arrives())
+            await _assert_closed(await stage.wait_for_chat())
             await self._assert_next_chat_works(stage)
 
     @bounded
     async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
         """Cancel twice, as a client does that cancels and then disconnects."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(self._endless())
-            chat = asyncio.create_task(stage.events(self._story()))
-            request = await stage.chat_arrives(chats=[chat])
+            chat = asyncio.create_task(stage.collect_events(self._story()))
+            request = await stage.wait_for_chat(chats=[chat])
             chat.cancel()
             await asyncio.sleep(0)
             await _cancel_and_wait(chat)

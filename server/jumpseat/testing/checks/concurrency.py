@@ -56,11 +56,11 @@ class ConcurrencyChecks(ContractBase):
                     reply = script.text_answer([word, f" by {number}"], streamed=streamed)
             return replace(reply, held=all_arrived)
 
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer_all(answer)
             chats = [asyncio.create_task(self._chat(stage, number)) for number in range(CHATS)]
             try:
-                await stage.chat_arrives(CHATS, chats)
+                await stage.wait_for_chat(CHATS, chats)
                 all_arrived.open()
                 results = await asyncio.gather(*chats, return_exceptions=True)
             finally:

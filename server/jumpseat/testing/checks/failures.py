@@ -62,9 +62,9 @@ class FailureChecks(ContractBase):
         """Check that the error also has the status, and the provider's message or name."""
         script = self.answers()
         for stream in (True, False):
-            async with self.stage() as stage:
+            async with self.open_stage() as stage:
                 stage.answer(script.error_answer(status, "The provider has its reasons."))
-                error = await stage.failure(self.hello(stream=stream))
+                error = await stage.collect_failure(self.hello(stream=stream))
                 self._assert_error(error, cls, stage, status)
                 # An adapter may replace the provider's message with a better one.
                 is_named = "has its reasons" in error.message or stage.provider in error.message
@@ -80,32 +80,32 @@ class FailureChecks(ContractBase):
     async def test_a_rate_limit_has_the_delay_of_the_provider(self) -> None:
         """Send `retry-after` in seconds and as a date."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(script.error_answer(429, "Too many requests.", retry_after="7"))
-            error = await stage.failure(self.hello())
+            error = await stage.collect_failure(self.hello())
             self._assert_error(error, RateLimitError, stage, 429)
             check(error.retry_after == 7, f"retry-after 7 is {error.retry_after!r}.")
             moment = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
             stage.answer(script.error_answer(429, "Too many requests.", retry_after=moment))
-            waits = (await stage.failure(self.hello())).retry_after
+            waits = (await stage.collect_failure(self.hello())).retry_after
             check(waits is not None and 20 < waits <= 41, f"a date 40 s from now is {waits!r} s.")
 
     @bounded
     async def test_an_html_page_of_a_proxy_becomes_a_sentence(self) -> None:
         """Check that HTML never reaches the user."""
         self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(Reply.raw(_HTML.encode(), 502, "text/html; charset=utf-8"))
-            self._assert_error(await stage.failure(self.hello()), ServerError, stage, 502)
+            self._assert_error(await stage.collect_failure(self.hello()), ServerError, stage, 502)
 
     @bounded
     async def test_a_body_that_is_not_an_answer_is_a_protocol_error(self) -> None:
         """Send a sign-in page with status 200, then an empty body."""
         self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             for body, kind in ((_HTML.encode(), "text/html"), (b"", "application/json")):
                 stage.answer(Reply.raw(body, 200, kind))
-                self._assert_error(await stage.failure(self.hello()), ProtocolError, stage, None)
+                self._assert_error(await stage.collect_failure(self.hello()), ProtocolError, stage, None)
 
     @bounded
     async def test_a_credential_reaches_the_provider_and_no_message(self) -> None:
@@ -115,9 +115,9 @@ class FailureChecks(ContractBase):
             pytest.skip("this contract has no `secret`")
         long_enough = len(self.secret) >= SHORTEST_REDACTED
         check(long_enough, f"the contract's `secret` must have {SHORTEST_REDACTED} characters or more.")
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(script.error_answer(401, f"Incorrect API key provided: {self.secret}."))
-            error = await stage.failure(self.hello())
+            error = await stage.collect_failure(self.hello())
             self._assert_error(error, AuthenticationError, stage, 401)
             sent = " ".join(stage.chats[-1].headers.values())
             check(self.secret in sent, "the credential did not reach the provider in a header.")
@@ -129,10 +129,10 @@ class FailureChecks(ContractBase):
         script = self.answers()
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))  # Bind without listening so that no other process gets the port.
-            async with self.stage() as stage:
+            async with self.open_stage() as stage:
                 address = f"http://127.0.0.1:{closed.getsockname()[1]}{script.base_path}"
                 adapter, stage.adapter = stage.adapter, self.make_adapter(address, stage.http)
-                error = await stage.failure(self.hello())
+                error = await stage.collect_failure(self.hello())
                 await stage.adapter.aclose()
                 stage.adapter = adapter
                 self._assert_error(error, ConnectionError, stage, None)
@@ -160,7 +160,7 @@ class FailureChecks(ContractBase):
     async def _assert_broken_answer(
         self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]
     ) -> None:
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             # The events and the partial response below need one reply each.
             stage.answer(reply, replace(reply, ending="close") if gate is None else reply)
             events: list[StreamEvent] = []
@@ -178,7 +178,7 @@ class FailureChecks(ContractBase):
             assert_laws(events, ended=False)
             text = "".join(event.text for event in events if isinstance(event, TextDeltaEvent))
             check(text == BEFORE, f"before the failure {text!r} was yielded; the provider sent {BEFORE!r}.")
-            partial = (await stage.failure(self.hello())).partial
+            partial = (await stage.collect_failure(self.hello())).partial
             check(partial is not None and partial.text == BEFORE, f"the partial is {partial!r}.")
             stage.answer(self.answers().text_answer(["Again."], streamed=True))
             again = await stage.chat(self.hello())

@@ -75,13 +75,13 @@ class InterfaceChecks(ContractBase):
     async def test_constructing_reads_no_credential(self) -> None:
         """Check that an unreadable credential fails only the chat that needs it, before a request is sent."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             base_url = f"{stage.upstream.origin}{script.base_path}"
             adapter = self.make_adapter_without_credential(base_url, stage.http)
             if adapter is None:
                 pytest.skip("this contract has no make_adapter_without_credential")
             stage.adapter, before = adapter, stage.adapter
-            error = await stage.failure(self.hello())
+            error = await stage.collect_failure(self.hello())
             stage.adapter = before
             is_expected = isinstance(error, ConfigError | AuthenticationError)
             check(is_expected, f"a missing credential is a {type(error).__name__}, not a ConfigError.")
@@ -95,7 +95,7 @@ class InterfaceChecks(ContractBase):
     @bounded
     async def test_name_capabilities_and_traits_need_no_request(self) -> None:
         """Check that they also have the types of the interface."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             adapter = stage.adapter
             named = isinstance(adapter.provider_name, str) and adapter.provider_name
             check(named, "provider_name is the provider's id, and never empty.")
@@ -109,7 +109,7 @@ class InterfaceChecks(ContractBase):
     @bounded
     async def test_settings_and_watched_files_need_no_request(self) -> None:
         """Check the rows of settings, the files to watch and the replacements of edits."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             adapter = stage.adapter
             for name, row in adapter.settings_rows.items():
                 known = isinstance(name, str) and isinstance(row, SettingRow)
@@ -125,7 +125,7 @@ class InterfaceChecks(ContractBase):
     @bounded
     async def test_bind_gives_a_model_with_its_names_and_limits(self) -> None:
         """Check the entry point for programs that do not use a daemon."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             bound = stage.adapter.bind(self.model)
             check(isinstance(bound, ChatModel), f"bind gives a {type(bound).__name__}, not a ChatModel.")
             check(bound.model_name == self.model, f"model_name is {bound.model_name!r}, not {self.model!r}.")
@@ -137,7 +137,7 @@ class InterfaceChecks(ContractBase):
     @bounded
     async def test_nothing_is_sent_before_the_first_event_is_requested(self) -> None:
         """Check that `stream` only returns the iterator."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             events = stage.adapter.stream(self.hello())
             check(hasattr(events, "__anext__"), "stream does not return an asynchronous iterator.")
             close = getattr(events, "aclose", None)
@@ -150,7 +150,7 @@ class InterfaceChecks(ContractBase):
         """Check that unknown limits are absent, not 0."""
         if self.speaks_http:
             self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             try:
                 models = await stage.adapter.list_models()
             except NotImplementedError:
@@ -170,14 +170,14 @@ class InterfaceChecks(ContractBase):
     @bounded
     async def test_a_count_of_tokens_is_a_number_or_minus_one(self) -> None:
         """Check that the count is -1, not an estimate or 0, if the provider cannot count."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             tokens = await stage.adapter.count_tokens(self.hello())
             check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens gives {tokens!r}.")
 
     @bounded
     async def test_the_state_of_the_credential_needs_no_request(self) -> None:
         """Check the state without `refresh`."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             if stage.adapter.account is None:
                 return  # The provider does not need a credential.
             status = await stage.adapter.account.auth_status()
@@ -189,7 +189,7 @@ class InterfaceChecks(ContractBase):
     @bounded
     async def test_a_probe_gives_capabilities_or_nothing(self) -> None:
         """Check that a probe returns `Capabilities`, some of its fields by name, or None."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             try:
                 probed = await stage.adapter.probe()
             except ChatError:
@@ -206,6 +206,6 @@ class InterfaceChecks(ContractBase):
     @bounded
     async def test_closing_twice_is_harmless(self) -> None:
         """Close twice, as the registry also closes an adapter that a plug-in has closed itself."""
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             await stage.adapter.aclose()
             await stage.adapter.aclose()

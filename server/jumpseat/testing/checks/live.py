@@ -27,7 +27,7 @@ class LiveChecks(ContractBase):
         if self.live_request is None:
             pytest.skip("this contract has no `live_request`")
         request = self.live_request
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             for stream in (True, False):
                 response = await _answer(stage, replace(request, stream=stream))
                 check(response.text or response.tool_calls, "the real provider's answer is empty.")
@@ -42,7 +42,7 @@ class LiveChecks(ContractBase):
 
 
 async def _answer(stage: Stage, request: ChatRequest) -> Response:
-    events = await stage.events(request)
+    events = await stage.collect_events(request)
     assert_laws(events)
     fold = Fold(stage.provider, request.model)
     for event in events:

@@ -24,7 +24,7 @@ class RecordedChecks(ContractBase):
         fails = {"answered": False, "failed": True}
         for name in fails.keys() & set(metafunc.fixturenames):
             try:
-                found = self.loaded_recordings()
+                found = self.list_recordings()
             except ValueError:
                 found = []  # `test_the_recordings_can_be_read` reports the error.
             cases = [pytest.param(each, id=each.name) for each in found if each.fails == fails[name]]
@@ -42,7 +42,7 @@ class RecordedChecks(ContractBase):
         if self.recordings is None:
             pytest.skip(_NO_FOLDER)
         check(self.recordings.is_dir(), f"there is no folder {self.recordings}.")
-        found = [each for each in self.loaded_recordings() if not each.fails]
+        found = [each for each in self.list_recordings() if not each.fails]
         check(found, f"{self.recordings} has no recording of an answer.")
         check(any(each.streamed for each in found), "no recording is of a streamed answer.")
         check(not all(each.streamed for each in found), "no recording is of an answer that is not streamed.")
@@ -53,10 +53,10 @@ class RecordedChecks(ContractBase):
     ) -> None:
         """Send it whole, by single bytes and by seven bytes: only the boundaries of deltas may differ."""
         request, first = self.request_of(answered), None
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             for arrival, size in SLICES.items():
                 stage.answer(answered.reply(size))
-                events = await stage.events(request)
+                events = await stage.collect_events(request)
                 assert_laws(events)
                 same = _comparable(events, answered)
                 first = first or same
@@ -75,7 +75,7 @@ class RecordedChecks(ContractBase):
     async def test_a_recorded_answer_is_the_same_with_and_without_stream(self, answered: Recording) -> None:
         """Check this because a provider may stream although `stream` is false, and the reverse."""
         request = self.request_of(answered)
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(answered.reply(), answered.reply())
             one = await stage.chat(request)
             other = await stage.chat(replace(request, stream=not request.stream))
@@ -87,10 +87,10 @@ class RecordedChecks(ContractBase):
     async def test_a_recorded_failure_gives_the_expected_error(self, failed: Recording) -> None:
         """Check that the error has the right class and the provider's message."""
         request, expected = self.request_of(failed), failed.expected["error"]
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             for size in SLICES.values():
                 stage.answer(failed.reply(size))
-                error = await stage.failure(request)
+                error = await stage.collect_failure(request)
                 name = type(error).__name__
                 check(name == expected["class"], f"{failed.name} is a {name}: {error.message}")
                 words = expected.get("message", "")

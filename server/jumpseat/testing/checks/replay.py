@@ -37,9 +37,9 @@ class ReplayChecks(ContractBase):
     @bounded
     async def test_provider_data_is_sent_back_byte_for_byte(self, answered: Recording) -> None:
         """Check signatures, redacted data, raw arguments and the strings in the recording's `replayed`."""
-        async with self.stage() as stage:
-            message = await self._answer_of(stage, answered)
-            body = await self._sent_with(stage, answered, message)
+        async with self.open_stage() as stage:
+            message = await self._fetch_answer(stage, answered)
+            body = await self._send_with(stage, answered, message)
             texts = list(strings_in(body))
             for data in (*answered.expected.get("replayed", ()), *_opaque(message)):
                 check(
@@ -52,21 +52,21 @@ class ReplayChecks(ContractBase):
     @bounded
     async def test_an_answer_that_was_stored_as_json_is_sent_back_the_same(self, answered: Recording) -> None:
         """Check that objects' identities do not matter, because clients store conversations as JSON."""
-        async with self.stage() as stage:
-            message = await self._answer_of(stage, answered)
-            direct = await self._sent_with(stage, answered, message)
-            wired = await self._sent_with(stage, answered, through_the_wire(message))
+        async with self.open_stage() as stage:
+            message = await self._fetch_answer(stage, answered)
+            direct = await self._send_with(stage, answered, message)
+            wired = await self._send_with(stage, answered, through_the_wire(message))
             check(wired == direct, f"through JSON it sends {wired!r}\ninstead of {direct!r}")
 
     @bounded
     async def test_an_answer_is_valid_in_the_next_chat(self, answered: Recording) -> None:
         """Check this also for the part of an answer that was received before a cancel."""
         request = self.request_of(answered)
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(answered.reply())
-            assert_valid_in_next_chat(await stage.events(request), request.messages)
+            assert_valid_in_next_chat(await stage.collect_events(request), request.messages)
 
-    async def _answer_of(self, stage: Stage, recording: Recording) -> Message:
+    async def _fetch_answer(self, stage: Stage, recording: Recording) -> Message:
         """Return the recorded answer as the message to send back."""
         self.answers()
         stage.answer(recording.reply())
@@ -75,20 +75,20 @@ class ReplayChecks(ContractBase):
             pytest.skip("the answer is empty, and an empty message is not sent back")
         return message
 
-    async def _sent_with(self, stage: Stage, recording: Recording, message: Message) -> Any:
+    async def _send_with(self, stage: Stage, recording: Recording, message: Message) -> Any:
         """Return the body of the next chat, which contains the message."""
         request = self.request_of(recording)
         stage.answer(self.answers().text_answer(["Yes."], streamed=True))
         messages = (*request.messages, message, _next_message(message))
         await stage.chat(replace(request, messages=messages, stream=True))
-        return stage.sent()
+        return stage.request_body()
 
     @bounded
     async def test_a_tool_round_is_sent_back_with_call_and_result_paired(self) -> None:
         """Check that the call is sent with its name and arguments, followed by its result."""
         script = self.answers()
         arguments = '{"city":"Göteborg","days":3}'
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             request = self.hello(tools=TOOLS)
             stage.answer(script.tool_call_answer("callcall1", "weather", arguments, streamed=True))
             response = await stage.chat(request)
@@ -101,7 +101,7 @@ class ReplayChecks(ContractBase):
             stage.answer(script.text_answer(["Cold."], streamed=True))
             messages = (*request.messages, answer, _next_message(answer))
             await stage.chat(replace(request, messages=messages))
-            body = stage.sent()
+            body = stage.request_body()
             _assert_call_sent_back(call, body)
             texts = list(strings_in(body))
             check(any(RESULT in text for text in texts), f"the tool's result is not sent back: {body!r}")

@@ -21,7 +21,7 @@ class RequestChecks(ContractBase):
     async def test_a_text_becomes_blocks_streamed_and_not(self) -> None:
         """Check that `content` is a list of blocks and `text` is the joined string."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             for streamed in (True, False):
                 stage.answer(script.text_answer(["Hel", "lo."], streamed=streamed))
                 request = self.hello(stream=streamed)
@@ -37,7 +37,7 @@ class RequestChecks(ContractBase):
     async def test_on_delta_gets_every_event(self) -> None:
         """Check this also with an async `on_delta`, and if the answer is not streamed."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             for streamed in (True, False):
                 stage.answer(script.text_answer(["Hel", "lo."], streamed=streamed))
                 seen: list[Any] = []
@@ -54,18 +54,18 @@ class RequestChecks(ContractBase):
     async def test_the_model_reaches_the_provider(self) -> None:
         """Check that the request contains the model's name."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             for name in self.models:
                 stage.answer(script.text_answer(["Yes."], streamed=True))
-                await stage.events(self.hello(model=name))
-                texts = [*strings_in(stage.sent()), *stage.chats[-1].path.split("/")]
-                check(name in texts, f"the model {name!r} is not in the request: {stage.sent()!r}")
+                await stage.collect_events(self.hello(model=name))
+                texts = [*strings_in(stage.request_body()), *stage.chats[-1].path.split("/")]
+                check(name in texts, f"the model {name!r} is not in the request: {stage.request_body()!r}")
 
     @bounded
     async def test_the_limit_of_tokens_reaches_the_provider(self) -> None:
         """Check the limit of the call, else of `bind`, else 8192."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             bound = stage.adapter.bind(self.model, max_tokens=4321)
             limits: list[tuple[Any, int | None, int]] = [
                 (bound, None, 4321),
@@ -75,14 +75,17 @@ class RequestChecks(ContractBase):
             for model, of_the_call, expected in limits:
                 stage.answer(script.text_answer(["Yes."], streamed=False))
                 await model.chat(self.hello().messages, max_tokens=of_the_call)
-                numbers = [value for value in values_in(stage.sent()) if type(value) is int]
-                check(expected in numbers, f"the limit {expected} is not in the request: {stage.sent()!r}")
+                numbers = [value for value in values_in(stage.request_body()) if type(value) is int]
+                check(
+                    expected in numbers,
+                    f"the limit {expected} is not in the request: {stage.request_body()!r}",
+                )
 
     @bounded
     async def test_tools_as_mappings_and_as_definitions_are_the_same(self) -> None:
         """Check that names, descriptions and schemas reach the provider."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             bodies = []
             mappings = [
                 {"name": each.name, "description": each.description, "parameters": each.parameters}
@@ -91,7 +94,7 @@ class RequestChecks(ContractBase):
             for tools in (TOOLS, mappings):
                 stage.answer(script.text_answer(["Yes."], streamed=False))
                 await stage.adapter.bind(self.model).chat(self.hello().messages, tools=tools)
-                bodies.append(stage.sent())
+                bodies.append(stage.request_body())
             check(bodies[0] == bodies[1], f"tools as mappings send {bodies[1]!r}\ninstead of {bodies[0]!r}")
             texts = list(strings_in(bodies[0]))
             for tool in TOOLS:
@@ -106,10 +109,10 @@ class RequestChecks(ContractBase):
     async def test_the_system_prompt_reaches_the_provider_and_is_not_a_user_message(self) -> None:
         """Search for it, because its place depends on the dialect."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(script.text_answer(["Yes."], streamed=True))
-            await stage.events(self.hello(system="Be-brief-prompt."))
-            body = stage.sent()
+            await stage.collect_events(self.hello(system="Be-brief-prompt."))
+            body = stage.request_body()
             found = sum("Be-brief-prompt." in text for text in strings_in(body))
             check(found == 1, f"the system prompt is {found} times in the request: {body!r}")
             objects = (value for value in values_in(body) if isinstance(value, dict))
@@ -127,10 +130,10 @@ class RequestChecks(ContractBase):
             Message(role, (TextBlock(text), TextBlock(f"{text}-goes-on")))  # type: ignore[arg-type]
             for role, text in zip(roles, texts, strict=True)
         ]
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer(script.text_answer(["Yes."], streamed=True))
-            await stage.events(self.hello(messages=messages))
-            sent = "\n".join(strings_in(stage.sent()))
+            await stage.collect_events(self.hello(messages=messages))
+            sent = "\n".join(strings_in(stage.request_body()))
             for text in texts:
                 check(
                     sent.count(f"{text}-goes-on") == 1, f"{text!r} is not exactly once in the request: {sent}"
@@ -142,24 +145,24 @@ class RequestChecks(ContractBase):
     async def test_one_chat_sends_one_request(self) -> None:
         """Check that the adapter makes only one attempt, because the turn engine retries."""
         script = self.answers()
-        async with self.stage() as stage:
+        async with self.open_stage() as stage:
             stage.answer_all(script.error_answer(500, "Down for a moment."))
-            await stage.failure(self.hello())
+            await stage.collect_failure(self.hello())
             check(len(stage.chats) == 1, f"a failing chat was sent {len(stage.chats)} times.")
 
     @bounded
     async def test_a_chat_does_not_change_the_next_one(self) -> None:
         """Check that a repeated request has the same body: the adapter must not store conversations."""
-        async with self.stage() as stage:
-            first = await self._body_of(stage, self.hello(tools=TOOLS, system="Be brief."))
-            await self._body_of(stage, self.hello(messages=(Message.user("Other."),)))
-            again = await self._body_of(stage, self.hello(tools=TOOLS, system="Be brief."))
+        async with self.open_stage() as stage:
+            first = await self._fetch_body(stage, self.hello(tools=TOOLS, system="Be brief."))
+            await self._fetch_body(stage, self.hello(messages=(Message.user("Other."),)))
+            again = await self._fetch_body(stage, self.hello(tools=TOOLS, system="Be brief."))
             check(first == again, f"the second time it sends {again!r}\ninstead of {first!r}")
 
-    async def _body_of(self, stage: Stage, request: ChatRequest) -> Any:
+    async def _fetch_body(self, stage: Stage, request: ChatRequest) -> Any:
         stage.answer(self.answers().text_answer(["Yes."], streamed=True))
-        await stage.events(request)
-        return stage.sent()
+        await stage.collect_events(request)
+        return stage.request_body()
 
 
 def _extends(value: Any, schema: Mapping[str, Any]) -> bool:

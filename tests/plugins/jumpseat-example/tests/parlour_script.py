@@ -48,7 +48,7 @@ class ParlourScript(Script):
         return Reply.json({"error": {"message": message}}, status, **headers)
 
     def asks_to_stream(self, request: RecordedRequest) -> bool:
-        return self.sent(request)["live"] is True
+        return self.parse_request(request)["live"] is True
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
         voices = [{"id": model, "title": model.title(), "hears": 4000} for model in models]
