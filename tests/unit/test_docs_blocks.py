@@ -133,7 +133,7 @@ TABLES_ELSEWHERE = {
 """Blocks that show only some keys of a table: how they begin, and the rest of the user's file."""
 
 WARNINGS = {
-    "[providers.gateway]\nroles": "providers.gateway.roles.assistant: one lower-case word is also sent"
+    "[providers.gateway]\nroles": "providers.gateway.roles.assistant: the name is one lower-case word, so chat"
 }
 
 
