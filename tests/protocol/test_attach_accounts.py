@@ -63,7 +63,7 @@ async def test_a_token_of_one_clients_environment_does_not_affect_others(
         assert (await without.request("chat/start", CHAT)).error["code"] == 1000
 
 
-async def chat_at_once(clients: list[Daemon], count: int) -> list[dict[str, Any]]:
+async def chat_simultaneously(clients: list[Daemon], count: int) -> list[dict[str, Any]]:
     """Have each client chat this many times, all at once; returns the responses."""
 
     async def chats(client: Daemon) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ async def test_many_chats_of_many_clients_at_the_tokens_expiry_cause_one_exchang
         assert emulator.exchanges == 1
         emulator.expire_copilot_tokens()
 
-        responses = await chat_at_once(clients, count)
+        responses = await chat_simultaneously(clients, count)
 
         assert {each.get("result", each)["text"] for each in responses} == {"You said: Hello"}
         assert len(responses) == CLIENTS * count

@@ -25,7 +25,7 @@ def models(*names: str) -> Reply:
     return Reply.json({"data": [{"id": name} for name in names]})
 
 
-async def listed(client: Daemon, **params: Any) -> list[str]:
+async def list_models(client: Daemon, **params: Any) -> list[str]:
     rows = (await client.request("models/list", {"provider": "fake", **params})).result["models"]
     return [row["model"] for row in rows]
 
@@ -46,13 +46,13 @@ async def test_clients_of_one_provider_use_one_connection_and_one_list(
         for client in (first, second):
             await client.initialize(provider(upstream.base_url))
             assert await chat(client) == "hello"
-            assert await listed(client) == ["m"]
+            assert await list_models(client) == ["m"]
         assert upstream.accepted == 1
 
-        assert await listed(first, refresh=True) == ["m", "n"]
+        assert await list_models(first, refresh=True) == ["m", "n"]
         async with asyncio.timeout(WAIT_SECONDS):
             assert await next_notification(second, "models/didChange") == {"provider": "fake"}
-        assert await listed(second) == ["m", "n"]
+        assert await list_models(second) == ["m", "n"]
     assert [request.path for request in upstream.requests].count(MODELS) == 2
 
 
@@ -91,7 +91,7 @@ async def test_a_key_of_one_clients_environment_is_not_used_for_others(
     async with hub.client(env={"FAKE_KEY": keys[0]}) as first, hub.client(env={"FAKE_KEY": keys[1]}) as other:
         for client in (first, other):
             await client.initialize()
-            assert await listed(client) == ["m"]
+            assert await list_models(client) == ["m"]
     assert [request.headers["authorization"] for request in upstream.requests] == [
         f"Bearer {key}" for key in keys
     ]

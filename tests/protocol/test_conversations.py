@@ -47,7 +47,7 @@ async def keep(daemon: Daemon, conversation: str, *texts: str) -> dict[str, Any]
     return result
 
 
-async def listed(daemon: Daemon, **params: Any) -> list[str]:
+async def list_ids(daemon: Daemon, **params: Any) -> list[str]:
     result = (await daemon.request("conversations/list", params)).result
     return [row["id"] for row in result["conversations"]]
 
@@ -85,11 +85,11 @@ async def test_kept_conversations_are_listed_returned_renamed_and_deleted(keepin
 
     renamed = (await keeping.request("conversations/rename", {"id": "one", "title": "Physics"})).result
     assert renamed == {**row, "title": "Physics", "updatedAt": renamed["updatedAt"]}
-    assert await listed(keeping) == ["one", "two"]
+    assert await list_ids(keeping) == ["one", "two"]
 
     assert (await keeping.request("conversations/delete", {"id": "one"})).result == {"deleted": True}
     assert (await keeping.request("conversations/delete", {"id": "one"})).result == {"deleted": False}
-    assert await listed(keeping) == ["two"]
+    assert await list_ids(keeping) == ["two"]
 
 
 @pytest.mark.requirement("10:get")
@@ -126,12 +126,12 @@ async def test_a_list_has_pages_and_filters(keeping: Daemon, tmp_path: Path) -> 
         params["cursor"] = page["nextCursor"]
     assert seen == [["c4", "c3"], ["c2", "c1"], ["c0"]]
 
-    assert await listed(keeping, query="straße 3") == ["c3"]
-    assert await listed(keeping, query="hello frage") == ["c4", "c3", "c2", "c1", "c0"]
-    assert await listed(keeping, query="no such words") == []
-    assert len(await listed(keeping, cwd=str(Path.cwd().parent))) == 5
-    assert len(await listed(keeping, cwd=".")) == 5
-    assert await listed(keeping, cwd=str(tmp_path)) == []
+    assert await list_ids(keeping, query="straße 3") == ["c3"]
+    assert await list_ids(keeping, query="hello frage") == ["c4", "c3", "c2", "c1", "c0"]
+    assert await list_ids(keeping, query="no such words") == []
+    assert len(await list_ids(keeping, cwd=str(Path.cwd().parent))) == 5
+    assert len(await list_ids(keeping, cwd=".")) == 5
+    assert await list_ids(keeping, cwd=str(tmp_path)) == []
 
     for bad in ({"cursor": "nonsense"}, {"limit": 0}, {"limit": 201}, {"cwd": 1}):
         error = (await keeping.request("conversations/list", bad)).error
@@ -162,7 +162,7 @@ async def test_a_fork_contains_the_first_messages_with_complete_calls(
     left = (await keeping.request("conversations/get", {"id": cut["id"]})).result["messages"]
     assert [message["role"] for message in left] == ["user"]
     await keeping.request("conversations/delete", {"id": "one"})
-    assert set(await listed(keeping)) == {whole["id"], cut["id"]}
+    assert set(await list_ids(keeping)) == {whole["id"], cut["id"]}
 
     error = (await keeping.request("conversations/fork", {"id": cut["id"], "messages": 0})).error
     assert error["code"] == INVALID_PARAMS
@@ -178,14 +178,14 @@ async def test_an_unknown_id_is_refused_with_a_hint(keeping: Daemon, name: str) 
     assert (await keeping.request("conversations/delete", {"id": name})).result == {"deleted": False}
 
 
-async def until_listed(daemon: Daemon, ids: list[str]) -> None:
+async def wait_until_listed(daemon: Daemon, ids: list[str]) -> None:
     """Wait until the daemon lists these conversations; it prunes in the background."""
     async with asyncio.timeout(WAIT_SECONDS):
-        while await listed(daemon) != ids:
+        while await list_ids(daemon) != ids:
             pass
 
 
-async def notified_of(daemon: Daemon, conversation: str) -> float:
+async def wait_for_notification(daemon: Daemon, conversation: str) -> float:
     """Wait for the notification of this conversation's change; returns when it came."""
     while True:
         message = await daemon.read()
@@ -207,7 +207,7 @@ async def test_a_client_is_notified_while_many_conversations_are_indexed(
             while "nextCursor" in (await daemon.request("conversations/list", {"query": "needle000"})).result:
                 while (await daemon.read())["params"] != {}:
                     pass
-        assert await listed(daemon, query="needle000") == ["c000"]
+        assert await list_ids(daemon, query="needle000") == ["c000"]
 
 
 @pytest.mark.requirement("10:did-change")
@@ -226,14 +226,14 @@ async def test_a_change_reaches_every_initialized_client_within_two_seconds(
             ):
                 await change
                 begun = time.monotonic()
-                took += [await notified_of(each, "one") - begun for each in (other, keeping)]
+                took += [await wait_for_notification(each, "one") - begun for each in (other, keeping)]
             return max(took)
 
         await is_quick(longest_seconds_until_both_know, within=2)
 
         handshake = await silent.request("initialize", {"capabilities": {}})
         assert handshake.notifications == []
-        assert await listed(silent) == []
+        assert await list_ids(silent) == []
 
 
 @pytest.mark.requirement("10:did-change", "10:list")
@@ -245,10 +245,10 @@ async def test_two_daemons_list_the_same_conversations(
         for turn in range(3):
             await asyncio.gather(keep(keeping, f"a{turn}", "Hi"), keep(other, f"b{turn}", "Hi"))
 
-        await notified_of(other, "a2")
-        await notified_of(keeping, "b2")
-        assert await listed(keeping) == await listed(other)
-        assert len(await listed(other, query="hello")) == 6
+        await wait_for_notification(other, "a2")
+        await wait_for_notification(keeping, "b2")
+        assert await list_ids(keeping) == await list_ids(other)
+        assert len(await list_ids(other, query="hello")) == 6
 
 
 @pytest.mark.requirement("10:did-change")
@@ -259,11 +259,11 @@ async def test_attached_clients_are_notified_of_each_others_changes(hub: Hub, up
             await client.initialize(provider(upstream.base_url))
         await keep(one, "one", "Hi")
 
-        await notified_of(other, "one")
-        assert await listed(other) == ["one"]
+        await wait_for_notification(other, "one")
+        assert await list_ids(other) == ["one"]
     async with hub.client() as later:
         await later.initialize(provider(upstream.base_url))
-        assert await listed(later, query="hello") == ["one"]
+        assert await list_ids(later, query="hello") == ["one"]
 
 
 @pytest.mark.requirement("10:keep-false")
@@ -278,7 +278,7 @@ async def test_with_keeping_off_old_conversations_can_be_read_and_deleted(
             error = (await off.request(f"conversations/{method}", {"id": "one", **more})).error
             assert error["code"] == 1010
             assert "keep = false" in error["data"]["hint"]
-        assert await listed(off) == ["one"]
+        assert await list_ids(off) == ["one"]
         assert (await off.request("conversations/get", {"id": "one"})).result["title"] == "Hi"
         assert (await off.request("conversations/delete", {"id": "one"})).result == {"deleted": True}
 
@@ -294,9 +294,9 @@ async def test_the_oldest_conversations_are_deleted_after_a_turn(
         for number in range(4):
             await keep(daemon, f"c{number}", "x" * 100_000)
 
-        await until_listed(daemon, ["c3", "c2"])
+        await wait_until_listed(daemon, ["c3", "c2"])
         await keep(daemon, "large", "x" * 500_000)
-        await until_listed(daemon, ["large"])
+        await wait_until_listed(daemon, ["large"])
 
 
 @pytest.mark.requirement("10:pruned")
@@ -307,4 +307,4 @@ async def test_a_daemon_that_starts_deletes_what_is_too_old(
     (tmp_path / "config.toml").write_text("[conversations]\nmax_days = 1e-7\n", "utf-8")
     async with running_daemon(tmp_path) as other:
         await other.initialize(provider(upstream.base_url))
-        await until_listed(other, [])
+        await wait_until_listed(other, [])

@@ -22,7 +22,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
         yield running
 
 
-async def listed(daemon, **params):
+async def list_models(daemon, **params):
     answer = (await daemon.request("models/list", {"provider": "copilot", **params})).result
     assert answer["errors"] == []
     return {row["model"]: row for row in answer["models"]}
@@ -31,7 +31,7 @@ async def listed(daemon, **params):
 @pytest.mark.requirement("copilot:models", "copilot:auto")
 async def test_the_list_has_the_facts_for_a_model_picker(home, emulator):
     async with copilot_daemon(home) as daemon:
-        rows = await listed(daemon)
+        rows = await list_models(daemon)
 
     claude, off = rows["claude-sonnet-4.6"], rows["claude-opus-4.7"]
     assert claude["id"] == "copilot:claude-sonnet-4.6"
@@ -50,7 +50,7 @@ async def test_the_list_has_the_facts_for_a_model_picker(home, emulator):
 async def test_terms_are_accepted_only_at_a_clients_request_and_the_effect_is_checked(home, emulator):
     model = "copilot:claude-haiku-4.5"
     async with copilot_daemon(home) as daemon:
-        await listed(daemon)
+        await list_models(daemon)
         refused = (await daemon.request("chat/start", ask(model=model))).error
         untouched = emulator.requests(path="/models/claude-haiku-4.5/policy")
         row = (await daemon.request("models/setPolicy", {"model": model, "state": "enabled"})).result["model"]
@@ -92,7 +92,7 @@ async def test_accepting_terms_fails_for_a_provider_without_terms(home):
 @pytest.mark.parametrize("name", ["claude-sonnet-4-6", "claude-sonnet-4-6-20260217", "Claude-Sonnet-4.6"])
 async def test_the_vendors_spelling_of_a_model_is_understood(home, emulator, name):
     async with copilot_daemon(home) as daemon:
-        await listed(daemon)
+        await list_models(daemon)
         chat = await daemon.request("chat/start", ask(model=f"copilot:{name}"))
 
     assert chat.deltas[0] == {"type": "start", "provider": "copilot", "model": "claude-sonnet-4.6"}
@@ -141,18 +141,18 @@ async def test_the_client_is_notified_when_a_quota_crosses_80_95_and_100_percent
     bucket = emulator.account().buckets["premium_interactions"]
     # The cost of one user turn with a model of multiplier 1, out of 300.
     bucket.remaining = 0.21 * bucket.entitlement
-    heard = []
+    received = []
     async with copilot_daemon(home) as daemon:
         await daemon.request("auth/status", {"provider": "copilot"})
         for left in (0.21, 0.2, 0.19, 0.1, 0.05, 0.04, 0.01):
             bucket.remaining = left * bucket.entitlement
             chat = await daemon.request("chat/start", ask(model="copilot:claude-sonnet-4.6"))
-            heard.append([m["params"] for m in chat.notifications if m["method"] == "auth/didChange"])
+            received.append([m["params"] for m in chat.notifications if m["method"] == "auth/didChange"])
 
-    counts = [len(changes) for changes in heard]
+    counts = [len(changes) for changes in received]
     percents = [
         next(q["percentRemaining"] for q in changes[0]["quotas"] if q["name"] == "premium_interactions")
-        for changes in heard
+        for changes in received
         if changes
     ]
     assert sum(counts) == 2

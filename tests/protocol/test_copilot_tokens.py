@@ -234,25 +234,25 @@ async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
         emulator.credentials.exchange_apps.clear()
     async with copilot_daemon(home) as daemon:
 
-        async def asked_of_chat() -> int | None:
+        async def ask_chat() -> int | None:
             response = (await daemon.request("chat/start", CHAT)).response
             return response["error"]["code"] if "error" in response else None
 
         async def status(**params: bool) -> str:
             return (await daemon.request("auth/status", {"provider": "copilot", **params})).result["state"]
 
-        assert await asked_of_chat() is None
+        assert await ask_chat() is None
         trouble(emulator)
         if first == "status":
             assert await status(refresh=True) == state
-        elif (heard := await asked_of_chat()) is None:
+        elif (code_of_chat := await ask_chat()) is None:
             # The short-lived token outlives the sign-in, until a request to GitHub.
             assert way == "exchange"
             assert await status(refresh=True) == state
         else:
-            assert heard == code
+            assert code_of_chat == code
         for _ in range(2):
-            assert (await status(), await asked_of_chat(), await status(refresh=True)) == (state, code, state)
+            assert (await status(), await ask_chat(), await status(refresh=True)) == (state, code, state)
 
 
 @pytest.mark.requirement("8:status-and-chat-agree")

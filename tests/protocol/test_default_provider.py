@@ -23,7 +23,7 @@ def configure(home: Path, upstream: FakeUpstream, *names: str, top: str = "") ->
     (home / "config.toml").write_text("\n".join([top, *tables]), "utf-8")
 
 
-async def asked(home: Path, config: dict[str, Any] | None = None, **params: Any) -> str:
+async def ask(home: Path, config: dict[str, Any] | None = None, **params: Any) -> str:
     """Which provider and model a new daemon asks; or the code of the error."""
     async with running_daemon(home) as daemon:
         await daemon.initialize(config)
@@ -42,12 +42,12 @@ async def save(home: Path, **settings: Any) -> None:
 @pytest.mark.requirement("4:saved-default")
 async def test_the_first_choice_stays_when_a_provider_is_added(home: Path, upstream: FakeUpstream) -> None:
     configure(home, upstream, "one")
-    assert await asked(home) == "one/one-own"
+    assert await ask(home) == "one/one-own"
 
     configure(home, upstream, "one", "two")
-    assert await asked(home) == "one/one-own"
+    assert await ask(home) == "one/one-own"
     await save(home, default_provider="two")
-    assert await asked(home) == "two/two-own"
+    assert await ask(home) == "two/two-own"
 
 
 @pytest.mark.requirement("4:saved-default")
@@ -69,11 +69,11 @@ async def test_the_configuration_takes_precedence_over_saved_defaults(
 ) -> None:
     configure(home, upstream, "one", "two")
     await save(home, default_provider="one", default_model="one:saved")
-    assert await asked(home) == "one/saved"
+    assert await ask(home) == "one/saved"
 
     configure(home, upstream, "one", "two", top='default_provider = "two"\ndefault_model = "configured"')
-    assert await asked(home) == "two/configured"
-    assert await asked(home, model="one:") == "one/one-own"
+    assert await ask(home) == "two/configured"
+    assert await ask(home, model="one:") == "one/one-own"
 
 
 @pytest.mark.requirement("4:saved-default-model")
@@ -81,11 +81,11 @@ async def test_a_saved_switch_lasts_and_the_model_of_one_chat_does_not(
     home: Path, upstream: FakeUpstream
 ) -> None:
     configure(home, upstream, "one")
-    assert await asked(home, model="one:just-once") == "one/just-once"
-    assert await asked(home) == "one/one-own"
+    assert await ask(home, model="one:just-once") == "one/just-once"
+    assert await ask(home) == "one/one-own"
 
     await save(home, default_model="one:switched")
-    assert await asked(home) == "one/switched"
+    assert await ask(home) == "one/switched"
     async with running_daemon(home) as daemon:
         await daemon.initialize()
         upstream.default(Reply.json({"data": [{"id": "one-own"}, {"id": "switched"}]}), path="/v1/models")
@@ -98,14 +98,14 @@ async def test_a_workspaces_default_is_not_that_of_another_workspace(
     home: Path, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
-    assert await asked(home, provider(upstream.base_url)) == "fake/m"
+    assert await ask(home, provider(upstream.base_url)) == "fake/m"
     assert not (home / "settings.json").exists()
 
     configure(home, upstream, "one")
     overlay = provider(upstream.base_url)
-    assert await asked(home, {**overlay, "default_provider": "fake"}) == "fake/m"
-    assert await asked(home) == "one/one-own"
-    assert await asked(home, overlay) == "one/one-own"
+    assert await ask(home, {**overlay, "default_provider": "fake"}) == "fake/m"
+    assert await ask(home) == "one/one-own"
+    assert await ask(home, overlay) == "one/one-own"
     assert json.loads((home / "settings.json").read_text())["settings"] == {"default_provider": "one"}
 
 

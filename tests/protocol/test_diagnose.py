@@ -16,7 +16,7 @@ from tests.emulator import CopilotEmulator
 pytestmark = [pytest.mark.usefixtures("no_proxies"), pytest.mark.requirement("5:diagnose")]
 
 
-async def diagnosed(daemon: Daemon, provider: str) -> list[Any]:
+async def diagnose(daemon: Daemon, provider: str) -> list[Any]:
     checks: list[Any] = (await daemon.request("providers/diagnose", {"provider": provider})).result["checks"]
     assert all({"name", "ok", "message"} <= check.keys() for check in checks)
     return checks
@@ -26,7 +26,7 @@ async def test_a_provider_is_checked_without_showing_secrets(daemon: Daemon, ups
     upstream.default(Reply.json({"data": [{"id": "m"}]}))
     row = {"kind": "openai", "base_url": upstream.base_url, "api_key": "canary-key-12345"}
     await daemon.initialize({"providers": {"acme": row}})
-    checks = await diagnosed(daemon, "acme")
+    checks = await diagnose(daemon, "acme")
 
     # A value may be null: it is not absent.
     assert {check["name"]: check["ok"] for check in checks} == {
@@ -42,7 +42,7 @@ async def test_a_provider_is_checked_without_showing_secrets(daemon: Daemon, ups
 async def test_all_three_hosts_of_copilot_are_checked(home: Path, emulator: CopilotEmulator) -> None:
     configure(home, table(emulator, github_token=emulator.issue_token()))
     async with copilot_daemon(home) as daemon:
-        checks = await diagnosed(daemon, "copilot")
+        checks = await diagnose(daemon, "copilot")
 
     assert [check["ok"] for check in checks if check["name"] == "connection"] == [True] * 3
     (sign_in,) = [check for check in checks if check["name"] == "signIn"]

@@ -14,7 +14,7 @@ from tests.fakes.refusing import refusing_address
 CHAT = {"messages": [user("hi")]}
 
 
-async def failed(daemon: Daemon, upstream: FakeUpstream, *replies: Reply, **params: Any) -> Exchange:
+async def fail(daemon: Daemon, upstream: FakeUpstream, *replies: Reply, **params: Any) -> Exchange:
     upstream.script(*replies)
     exchange = await daemon.request("chat/start", {**CHAT, **params})
     done = exchange.deltas[-1]
@@ -49,7 +49,7 @@ async def test_a_final_failure_is_reported_once_and_not_retried(
         (422, {"detail": [{"msg": "field required"}]}, 1004, "request"),
     ]
     for number, (status, body, code, kind) in enumerate(failures, 1):
-        exchange = await failed(chatty, upstream, Reply.json(body, status, x_request_id="req-9"))
+        exchange = await fail(chatty, upstream, Reply.json(body, status, x_request_id="req-9"))
         error = exchange.error
         assert (error["code"], error["data"]["kind"]) == (code, kind)
         assert error["data"]["statusCode"] == status
@@ -61,7 +61,7 @@ async def test_a_final_failure_is_reported_once_and_not_retried(
 @pytest.mark.requirement("6:request")
 async def test_an_unknown_model_is_named_with_its_provider(chatty: Daemon, upstream: FakeUpstream) -> None:
     refusal = Reply.json({"error": {"message": "no", "code": "model_not_found"}}, 404)
-    exchange = await failed(chatty, upstream, refusal, model="fake:gpt-99")
+    exchange = await fail(chatty, upstream, refusal, model="fake:gpt-99")
     assert "gpt-99" in exchange.error["message"]
     assert "fake" in exchange.error["message"]
 
@@ -70,7 +70,7 @@ async def test_an_unknown_model_is_named_with_its_provider(chatty: Daemon, upstr
 async def test_a_server_failure_is_retried_and_then_reported(daemon: Daemon, upstream: FakeUpstream) -> None:
     await daemon.initialize(provider(upstream.base_url, max_retries=1))
     oops = Reply.raw(b"<html><body>Bad gateway</body></html>", 502, "text/html")
-    exchange = await failed(daemon, upstream, oops, oops)
+    exchange = await fail(daemon, upstream, oops, oops)
     assert (exchange.error["code"], exchange.error["data"]["retryable"]) == (1007, True)
     assert "<" not in exchange.error["message"]
     (retry,) = [delta for delta in exchange.deltas if delta["type"] == "retry"]
@@ -94,7 +94,7 @@ async def test_a_rate_limit_of_more_than_a_minute_is_reported_instead(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     busy = Reply.json({"error": {"message": "slow down"}}, 429, retry_after="3600")
-    exchange = await failed(chatty, upstream, busy)
+    exchange = await fail(chatty, upstream, busy)
     assert exchange.error["code"] == 1002
     assert exchange.error["data"]["retryAfter"] == 3600
     assert exchange.error["data"]["hint"] == "Try again in 60 minutes."
@@ -115,7 +115,7 @@ async def test_an_unreachable_base_url_names_the_host(daemon: Daemon) -> None:
 async def test_a_silent_provider_fails_after_its_timeout(daemon: Daemon, upstream: FakeUpstream) -> None:
     # Long enough for the first words on a busy machine: only the rest must time out.
     await daemon.initialize(provider(upstream.base_url, timeout=1.0, max_retries=0))
-    exchange = await failed(daemon, upstream, Reply.events(completion_stream(["Hel"])[:2]).stall_after())
+    exchange = await fail(daemon, upstream, Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     assert exchange.error["code"] == 1008
     assert exchange.error["data"]["partial"]["text"] == "Hel"
 
@@ -123,7 +123,7 @@ async def test_a_silent_provider_fails_after_its_timeout(daemon: Daemon, upstrea
 @pytest.mark.requirement("6:protocol", "2:error-in-mid-stream")
 async def test_an_answer_that_ends_early_keeps_its_partial(chatty: Daemon, upstream: FakeUpstream) -> None:
     early = Reply.events(completion_stream(["Hel", "lo"], done=False)[:3])
-    exchange = await failed(chatty, upstream, early)
+    exchange = await fail(chatty, upstream, early)
     assert exchange.error["code"] == 1009
     assert exchange.error["data"]["partial"]["text"] == "Hello"
     assert len(upstream.requests) == 1
@@ -134,7 +134,7 @@ async def test_a_reset_in_mid_stream_keeps_the_partial_and_is_not_retried(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     stream = Reply.events(completion_stream(["Hel", "lo"]))
-    exchange = await failed(chatty, upstream, stream.reset_after(len(stream.body) - 300))
+    exchange = await fail(chatty, upstream, stream.reset_after(len(stream.body) - 300))
     assert exchange.error["code"] in (1008, 1009)
     assert "Hello".startswith(exchange.error["data"]["partial"]["text"])
     assert len(upstream.requests) == 1
@@ -143,7 +143,7 @@ async def test_a_reset_in_mid_stream_keeps_the_partial_and_is_not_retried(
 @pytest.mark.requirement("2:error-in-mid-stream")
 async def test_an_error_inside_the_stream_is_the_chats_error(chatty: Daemon, upstream: FakeUpstream) -> None:
     events = [*completion_stream(["Hel"])[:2], {"error": {"message": "Overloaded", "code": 503}}]
-    exchange = await failed(chatty, upstream, Reply.events(events))
+    exchange = await fail(chatty, upstream, Reply.events(events))
     assert exchange.error["code"] == 1007
     assert exchange.error["data"]["partial"]["text"] == "Hel"
 
@@ -153,7 +153,7 @@ async def test_a_redirect_is_not_followed(daemon: Daemon, upstream: FakeUpstream
     await daemon.initialize(provider(upstream.base_url, api_key="canary-key-12345"))
     async with FakeUpstream() as elsewhere:
         away = Reply((), 307, {"location": f"{elsewhere.base_url}/chat/completions"})
-        exchange = await failed(daemon, upstream, away)
+        exchange = await fail(daemon, upstream, away)
         assert elsewhere.requests == []
     assert exchange.error["code"] == 1004
 
@@ -163,7 +163,7 @@ async def test_a_key_reaches_the_provider_only(daemon: Daemon, upstream: FakeUps
     key = "canary-key-12345"
     await daemon.initialize(provider(upstream.base_url, api_key=key))
     echo = Reply.json({"error": {"message": f"Incorrect API key provided: {key}"}}, 401)
-    exchange = await failed(daemon, upstream, echo)
+    exchange = await fail(daemon, upstream, echo)
     assert upstream.requests[0].headers["authorization"] == f"Bearer {key}"
     assert exchange.error["code"] == 1000
     assert key not in str(exchange)

@@ -38,7 +38,7 @@ def kept(home: Path, name: str = "a") -> list[str]:
     return texts(ConversationStore(conversations_directory(home)), name)
 
 
-async def stalled_turn(client: Daemon, upstream: FakeUpstream) -> None:
+async def stall_turn(client: Daemon, upstream: FakeUpstream) -> None:
     """A whole turn, and one whose answer has begun."""
     await client.initialize(provider(upstream.base_url))
     upstream.script(answer("Hello"), Reply.events([*completion_stream(["Hel"])[:2], Gate()]))
@@ -50,7 +50,7 @@ async def stalled_turn(client: Daemon, upstream: FakeUpstream) -> None:
 @pytest.mark.requirement("10:torn", "10:before-response")
 async def test_what_the_user_wrote_survives_a_killed_daemon(home: Path, upstream: FakeUpstream) -> None:
     async with running_daemon(home) as daemon:
-        await stalled_turn(daemon, upstream)
+        await stall_turn(daemon, upstream)
         daemon.process.kill()
         await daemon.exit_code()
     assert kept(home) == ["Hi", "Hello", "More"]
@@ -101,7 +101,7 @@ async def test_the_partial_of_a_killed_attached_client_is_kept(
 ) -> None:
     async with hub.client() as client, hub.client() as other:
         await other.initialize(provider(upstream.base_url))
-        await stalled_turn(client, upstream)
+        await stall_turn(client, upstream)
         if way == "signal":
             client.process.kill()
         else:
@@ -180,7 +180,7 @@ async def test_a_session_ends_in_time_although_the_disk_hangs(
     command = (SERVE[0], "-c", SLOW, "serve")
     async with running_daemon(home, command=command, env=variables) as daemon:
         if when == "end":
-            await stalled_turn(daemon, upstream)
+            await stall_turn(daemon, upstream)
             flag.touch()
         else:
             await daemon.initialize(provider(upstream.base_url))

@@ -31,7 +31,7 @@ max_retries = 0
 
 
 class Outbox:
-    """What would be sent."""
+    """Collects the messages that would be sent."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []

@@ -17,7 +17,7 @@ from tests.fakes.ollama import FakeModel, FakeOllama
 pytestmark = pytest.mark.requirement("5:probe")
 
 
-async def probed(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:
+async def probe(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:
     rows = (await daemon.request("providers/list", {"probe": probe})).result["providers"]
     return {row["id"]: row for row in rows}
 
@@ -36,7 +36,7 @@ async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
 ) -> None:
     server = FakeOllama(upstream, [FakeModel(capabilities=("completion", "thinking")), FakeModel("old:1b")])
     await daemon.initialize({"providers": {"here": {"kind": "ollama", "base_url": server.base_url}}})
-    assert found((await probed(daemon, probe=False))["here"]) == {}
+    assert found((await probe(daemon, probe=False))["here"]) == {}
 
     request_id = daemon.start("providers/list", {"probe": True})
     await next_notification(daemon, "providers/didChange")
@@ -45,7 +45,7 @@ async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
     assert found(row) == {"toolCalls": True, "thinking": True, "vision": False}
     assert row["auth"] == {"provider": "here", "state": "not_required"}
     # The findings stay, and take precedence over the configuration.
-    assert found((await probed(daemon, probe=False))["here"]) == found(row)
+    assert found((await probe(daemon, probe=False))["here"]) == found(row)
 
 
 async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
@@ -59,7 +59,7 @@ async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
     upstream.default(Reply.json({"data": [listed]}), path="/v1/models")
     keyed = {"kind": "openai", "base_url": upstream.base_url, "api_key": "canary-key-12345"}
     await daemon.initialize({"providers": {"keyed": {**keyed, "capabilities": {"vision": False}}}})
-    row = (await probed(daemon))["keyed"]
+    row = (await probe(daemon))["keyed"]
     assert found(row) == {"toolCalls": True, "vision": True, "thinking": False, "jsonMode": False}
     assert row["auth"] == {"provider": "keyed", "state": "signed_in"}
     (request,) = upstream.requests
@@ -80,7 +80,7 @@ async def test_a_failed_probe_is_reported_beside_all_providers(
             "gone": {**kind, "base_url": "http://127.0.0.1:9/v1"},
         }
         await daemon.initialize({"providers": tables, "default_provider": "good"})
-        rows = await probed(daemon)
+        rows = await probe(daemon)
     assert {name: rows[name]["auth"]["state"] for name in tables} == {
         "good": "signed_in",
         "refused": "signed_out",
@@ -97,7 +97,7 @@ async def test_a_failed_probe_is_reported_beside_all_providers(
 async def test_plan_and_models_of_an_account_are_requested(home: Path, emulator: CopilotEmulator) -> None:
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     async with copilot_daemon(home) as daemon:
-        row = (await probed(daemon))["copilot"]
+        row = (await probe(daemon))["copilot"]
     assert (row["auth"]["state"], row["auth"]["login"]) == ("signed_in", "octocat")
     assert row["auth"]["plan"]
     assert found(row) == {"toolCalls": True, "vision": True, "thinking": True, "jsonMode": True}
@@ -110,7 +110,7 @@ async def test_a_model_that_came_after_the_probe_is_not_limited_by_it(
     upstream.default(Reply.json({"data": [blind]}), path="/v1/models")
     upstream.default(Reply.events(completion_stream(["A cat."])), path="/v1/chat/completions")
     await daemon.initialize(provider(upstream.base_url))
-    assert found((await probed(daemon))["fake"]) == {"vision": False}
+    assert found((await probe(daemon))["fake"]) == {"vision": False}
     image = {"type": "image", "source": "aGk=", "mediaType": "image/png"}
     params = {"messages": [{"role": "user", "content": [image]}], "model": "fake:newer"}
     assert (await daemon.request("chat/start", params)).result["text"] == "A cat."

@@ -272,7 +272,7 @@ async def test_a_local_model_that_another_process_installs_or_deletes_is_reporte
     before = (await daemon.request("auth/status", {"provider": "local"})).result
     assert before["state"] == "signed_out"
 
-    async def reported() -> tuple[Any, Any]:
+    async def wait_for_report() -> tuple[Any, Any]:
         """The next state of the account, and the models then."""
         while (message := await daemon.read()).get("method") != "auth/didChange":
             pass
@@ -282,6 +282,6 @@ async def test_a_local_model_that_another_process_installs_or_deletes_is_reporte
     file = home / "models" / FILE_NAME
     file.parent.mkdir()
     file.write_bytes(b"GGUF")
-    assert await reported() == ("not_required", [SMOLLM2.name])
+    assert await wait_for_report() == ("not_required", [SMOLLM2.name])
     file.unlink()
-    assert await reported() == ("signed_out", [])
+    assert await wait_for_report() == ("signed_out", [])

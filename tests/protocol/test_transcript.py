@@ -15,11 +15,11 @@ ORIGIN = {"provider": "fake", "model": "claude-haiku-4-5"}
 CLAUDE = {"kind": "anthropic", "api_key": "literal", "default_model": ORIGIN["model"]}
 
 
-async def parsed(daemon: Daemon, text: str) -> Any:
+async def parse(daemon: Daemon, text: str) -> Any:
     return (await daemon.request("transcript/parse", {"text": text})).result
 
 
-async def rendered(daemon: Daemon, messages: Any, **more: Any) -> str:
+async def render(daemon: Daemon, messages: Any, **more: Any) -> str:
     text = (await daemon.request("transcript/render", {"messages": messages, **more})).result["text"]
     assert isinstance(text, str)
     return text
@@ -29,13 +29,13 @@ async def rendered(daemon: Daemon, messages: Any, **more: Any) -> str:
 async def test_a_conversation_becomes_a_text_and_is_read_back(chatty: Daemon) -> None:
     call = {"type": "tool_use", "id": "c", "name": "f", "arguments": {}, "raw": "{}"}
     messages = [user("Hi.\n## Me"), {"role": "assistant", "content": [call]}]
-    text = await rendered(chatty, messages, model="fake:m", system="Be brief.", settings={"temperature": 0.5})
+    text = await render(chatty, messages, model="fake:m", system="Be brief.", settings={"temperature": 0.5})
 
     assert text == (
         "---\nmodel: fake:m\nsystem: Be brief.\nsettings:\n  temperature: 0.5\n---\n\n"
         "## Me\n\nHi.\n\\## Me\n\n## Assistant\n\n```tool_use id=c name=f\n{}\n```\n"
     )
-    assert await parsed(chatty, text) == {
+    assert await parse(chatty, text) == {
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi.\n## Me"}]}, messages[1]],
         "model": "fake:m",
         "system": "Be brief.",
@@ -55,7 +55,7 @@ async def test_an_empty_conversation_is_an_empty_text(served: Daemon, empty: Any
     assert (await served.request("transcript/parse", empty)).result == {"messages": [], "turns": []}
 
 
-async def answered(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
+async def answer(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
     """The conversation after one question that was answered with these parts."""
     await daemon.initialize({"providers": {"fake": {**CLAUDE, "base_url": upstream.origin}}})
     upstream.script(Reply.events(message_stream(*parts)))
@@ -73,14 +73,14 @@ THINKING = (
 
 @pytest.mark.requirement("5:transcript-opaque")
 async def test_opaque_data_of_an_unedited_answer_is_restored(daemon: Daemon, upstream: FakeUpstream) -> None:
-    messages = await answered(daemon, upstream, *THINKING)
-    text = await rendered(daemon, messages)
+    messages = await answer(daemon, upstream, *THINKING)
+    text = await render(daemon, messages)
     assert SIGNATURE not in text
 
     # White space that an editor changes on save, and edits elsewhere, leave the answer unedited.
     saved = f"{text}\n## Me\n\nGo on.   \n"
     for each in (text, saved, saved.replace("sunny.\n", "sunny.  \n")):
-        found = (await parsed(daemon, each))["messages"]
+        found = (await parse(daemon, each))["messages"]
         assert found[1] == messages[1]
     assert [block.get("signature") for block in found[1]["content"]] == [SIGNATURE, None, None, None]
 
@@ -93,11 +93,11 @@ async def test_opaque_data_of_a_trimmed_answer_is_restored(daemon: Daemon, upstr
         Call("toolu_1", "f", ["{}"]),
         Words(["Sunny.\n"]),
     )
-    messages = await answered(daemon, upstream, *parts)
-    text = await rendered(daemon, messages, trimAnswers=True)
+    messages = await answer(daemon, upstream, *parts)
+    text = await render(daemon, messages, trimAnswers=True)
 
     assert "\\" not in text
-    assert (await parsed(daemon, text))["messages"][1] == messages[1]
+    assert (await parse(daemon, text))["messages"][1] == messages[1]
 
 
 EDITS = {
@@ -112,23 +112,23 @@ EDITS = {
 
 @pytest.mark.requirement("5:transcript-opaque")
 async def test_opaque_data_of_an_edited_answer_is_dropped(daemon: Daemon, upstream: FakeUpstream) -> None:
-    text = await rendered(daemon, await answered(daemon, upstream, *THINKING))
+    text = await render(daemon, await answer(daemon, upstream, *THINKING))
     for old, new in EDITS.items():
         assert text.count(old) == 1
-        result = await parsed(daemon, text.replace(old, new))
+        result = await parse(daemon, text.replace(old, new))
 
         assert SIGNATURE not in str(result), new
         kinds = [block["type"] for block in result["messages"][1]["content"][:2]]
         assert kinds == ["thinking", "redacted_thinking"], new
-    assert SIGNATURE in str(await parsed(daemon, text)), "it is kept without an edit"
+    assert SIGNATURE in str(await parse(daemon, text)), "it is kept without an edit"
 
 
 @pytest.mark.requirement("5:transcript-opaque")
 async def test_a_parsed_conversation_continues_with_its_signatures(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
-    text = await rendered(daemon, await answered(daemon, upstream, *THINKING[:3]))
-    messages = (await parsed(daemon, f"{text}\n## Me\n\nAnd tomorrow?\n"))["messages"]
+    text = await render(daemon, await answer(daemon, upstream, *THINKING[:3]))
+    messages = (await parse(daemon, f"{text}\n## Me\n\nAnd tomorrow?\n"))["messages"]
     upstream.script(Reply.events(message_stream(Words(["Rain."]))))
     assert (await daemon.request("chat/start", {"messages": messages})).result["text"] == "Rain."
 
@@ -150,13 +150,13 @@ async def test_the_headings_are_those_of_the_models_provider_else_of_the_default
     await daemon.initialize({"providers": providers, "default_provider": "plain"})
     messages = [user("Hallo."), {"role": "assistant", "content": "Ja?"}]
 
-    assert await rendered(daemon, messages) == "## Me\n\nHallo.\n\n## Assistant\n\nJa?\n"
-    text = await rendered(daemon, messages, model="deutsch:m")
+    assert await render(daemon, messages) == "## Me\n\nHallo.\n\n## Assistant\n\nJa?\n"
+    text = await render(daemon, messages, model="deutsch:m")
     assert text == "---\nmodel: deutsch:m\n---\n\n## Ich\n\nHallo.\n\n## KI\n\nJa?\n"
-    assert [each["role"] for each in (await parsed(daemon, text))["messages"]] == ["user", "assistant"]
+    assert [each["role"] for each in (await parse(daemon, text))["messages"]] == ["user", "assistant"]
     # A chat goes on with another provider's model; an unknown model does not prevent parsing.
     for other in (text.partition("---\n\n")[2], text.replace("deutsch:m", "unknown-model")):
-        assert [each["role"] for each in (await parsed(daemon, other))["messages"]] == ["user", "assistant"]
+        assert [each["role"] for each in (await parse(daemon, other))["messages"]] == ["user", "assistant"]
 
 
 @pytest.mark.requirement("5:transcript-roles")
@@ -185,19 +185,19 @@ async def test_unreadable_front_matter_is_reported_with_its_line(chatty: Daemon)
 @pytest.mark.requirement("5:transcript-conversation", "5:transcript-thinking")
 async def test_a_text_has_the_id_of_its_conversation_and_the_lines_of_its_thinking(chatty: Daemon) -> None:
     thinking = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}
-    text = await rendered(chatty, [user("hi"), thinking], conversationId="20260101-120000-0a1b2c3d")
-    read = await parsed(chatty, text)
+    text = await render(chatty, [user("hi"), thinking], conversationId="20260101-120000-0a1b2c3d")
+    read = await parse(chatty, text)
 
     assert text.startswith("---\nconversation: 20260101-120000-0a1b2c3d\n---\n")
     assert (read["conversationId"], read.get("settings")) == ("20260101-120000-0a1b2c3d", None)
     assert [turn.get("thinking") for turn in read["turns"]] == [None, [{"startLine": 10, "endLine": 15}]]
-    assert "conversationId" not in await parsed(chatty, "---\nconversation: a b\n---\nhi")
-    assert "conversationId" not in await parsed(chatty, await rendered(chatty, [user("hi")]))
+    assert "conversationId" not in await parse(chatty, "---\nconversation: a b\n---\nhi")
+    assert "conversationId" not in await parse(chatty, await render(chatty, [user("hi")]))
 
 
 async def test_a_long_conversation_is_parsed_and_rendered(chatty: Daemon) -> None:
-    text = await rendered(chatty, [user("line\n" * 200_000)])
-    assert len((await parsed(chatty, text))["messages"][0]["content"][0]["text"]) == 1_000_000
+    text = await render(chatty, [user("line\n" * 200_000)])
+    assert len((await parse(chatty, text))["messages"][0]["content"][0]["text"]) == 1_000_000
 
 
 @pytest.mark.requirement("2:transcript-deltas")
@@ -211,7 +211,7 @@ async def test_deltas_carry_the_text_for_a_chat_buffer(daemon: Daemon, upstream:
 
     written = "".join(delta.get("transcript", "") for delta in answer.deltas)
     message = {"role": "assistant", "content": answer.result["content"]}
-    assert await rendered(daemon, [message], trimAnswers=True) == f"## Assistant\n\n{written}\n"
+    assert await render(daemon, [message], trimAnswers=True) == f"## Assistant\n\n{written}\n"
     assert "\n\nSure.\n\n\\## Ich\n\nRead it." in written
 
 

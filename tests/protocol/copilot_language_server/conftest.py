@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon import Daemon
 from tests.fakes.language_server import FakeLanguageServer
-from tests.protocol.copilot_language_server.daemons import started
+from tests.protocol.copilot_language_server.daemons import start_daemon
 
 
 @pytest.fixture
@@ -20,5 +20,5 @@ async def fake() -> AsyncIterator[FakeLanguageServer]:
 
 @pytest.fixture
 async def served(home: Path, fake: FakeLanguageServer) -> AsyncIterator[Daemon]:
-    async with started(home, fake) as daemon:
+    async with start_daemon(home, fake) as daemon:
         yield daemon

@@ -23,7 +23,7 @@ def configure(home: Path, fake: FakeLanguageServer | None, **more: Any) -> None:
 
 
 @contextlib.asynccontextmanager
-async def started(
+async def start_daemon(
     home: Path, fake: FakeLanguageServer | None, *flags: str, **table: Any
 ) -> AsyncIterator[Daemon]:
     """An initialized daemon whose one provider is `cls`."""
@@ -45,7 +45,7 @@ async def next_notification(daemon: Daemon, method: str) -> Any:
     return message["params"]
 
 
-async def listed(daemon: Daemon, **params: Any) -> dict[str, Any]:
+async def read_row(daemon: Daemon, **params: Any) -> dict[str, Any]:
     """The row of the provider."""
     rows = (await daemon.request("providers/list", params)).result["providers"]
     return next(row for row in rows if row["id"] == "cls")

@@ -14,7 +14,7 @@ from jumpseat.adapters.github.language_server.identity import STATUS_SECONDS
 from tests.daemon import Daemon, running_daemon
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.fakes.language_server_answers import DEVICE_FLOW, MODELS
-from tests.protocol.copilot_language_server.daemons import CLS, chat, configure, listed, next_notification
+from tests.protocol.copilot_language_server.daemons import CLS, chat, configure, next_notification, read_row
 
 pytestmark = pytest.mark.slow
 
@@ -135,9 +135,9 @@ async def test_a_server_that_never_answers_delays_the_start_and_a_list_only_brie
         began = time.monotonic()
         await daemon.initialize()
         initialized = time.monotonic() - began
-        row = await listed(daemon)
+        row = await read_row(daemon)
         began = time.monotonic()
-        again = await listed(daemon)
+        again = await read_row(daemon)
         waited = time.monotonic() - began
 
     assert initialized < STATUS_SECONDS

@@ -11,7 +11,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 from tests.daemon import Daemon, user
 from tests.fakes.language_server import FakeLanguageServer
 from tests.fakes.language_server_answers import begin, end, round_reply, token_usage, turn
-from tests.protocol.copilot_language_server.daemons import CLS, KIND, chat, listed, started
+from tests.protocol.copilot_language_server.daemons import CLS, KIND, chat, read_row, start_daemon
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ async def test_an_answer_is_streamed_while_it_arrives(served: Daemon, fake: Fake
 
 @pytest.mark.requirement("language-server:completion")
 async def test_a_completion_arrives_as_one_delta(home: Path, fake: FakeLanguageServer) -> None:
-    async with started(home, fake, chat_api="completion") as daemon:
+    async with start_daemon(home, fake, chat_api="completion") as daemon:
         exchange = await daemon.request("chat/start", {"messages": [user("Hi")]})
 
     assert exchange.result["text"] == "A completion."
@@ -83,10 +83,10 @@ async def test_a_server_without_conversations_gets_completions_from_then_on(
     unknown = RpcError(METHOD_NOT_FOUND, "Method not found")
     for method in ("conversation/create", "conversation/turn", "conversation/destroy"):
         fake.on(method, unknown)
-    before = await listed(served)
+    before = await read_row(served)
 
     exchange = await chat(served)
-    after = await listed(served)
+    after = await read_row(served)
     again = await chat(served)
 
     assert exchange.result["text"] == "A completion."
@@ -110,9 +110,9 @@ async def test_a_server_without_conversations_gets_completions_from_then_on(
 async def test_each_route_is_listed_with_its_capabilities(
     home: Path, fake: FakeLanguageServer, chat_api: str, can: set[str]
 ) -> None:
-    async with started(home, fake, chat_api=chat_api) as daemon:
-        row = await listed(daemon)
-        probed = await listed(daemon, probe=True)
+    async with start_daemon(home, fake, chat_api=chat_api) as daemon:
+        row = await read_row(daemon)
+        probed = await read_row(daemon, probe=True)
 
     assert {name for name, value in row["capabilities"].items() if value} == can
     assert {name for name, value in probed["capabilities"].items() if value} == can

@@ -19,9 +19,9 @@ from tests.protocol.copilot_language_server.daemons import (
     KIND,
     chat,
     configure,
-    listed,
     next_notification,
-    started,
+    read_row,
+    start_daemon,
 )
 
 pytestmark = pytest.mark.slow
@@ -33,8 +33,8 @@ SECRET = "gho_thisIsTheChildsOwnSecret0123456789"
 async def test_a_server_that_is_not_installed_is_listed_with_the_line_that_installs_it(
     home: Path, tmp_path: Path
 ) -> None:
-    async with started(home, None, command=[str(tmp_path / "nothing")]) as daemon:
-        row = await listed(daemon)
+    async with start_daemon(home, None, command=[str(tmp_path / "nothing")]) as daemon:
+        row = await read_row(daemon)
         error = (await chat(daemon)).error
         status = (await daemon.request("auth/status", CLS)).result
 
@@ -53,8 +53,8 @@ async def test_a_program_that_is_not_a_language_server_is_1008_with_its_output(
     program = tmp_path / "other"
     program.write_text("#!/bin/sh\necho 'Node.js 22.13 is wanted' >&2\nexit 24\n", "utf-8")
     program.chmod(0o755)
-    async with started(home, None, command=[str(program)]) as daemon:
-        row = await listed(daemon)
+    async with start_daemon(home, None, command=[str(program)]) as daemon:
+        row = await read_row(daemon)
         error = (await chat(daemon)).error
 
     assert error["code"] == 1008
@@ -134,7 +134,7 @@ async def test_a_client_cannot_start_a_program(
             error = exchange.error
         else:
             daemon.notify("initialized", {})
-            row = await listed(daemon)
+            row = await read_row(daemon)
             assert row["auth"]["state"] == "signed_out"
             error = (await chat(daemon)).error
 
@@ -149,7 +149,7 @@ async def test_the_childs_secrets_never_reach_our_log_or_a_client(
 ) -> None:
     monkeypatch.setenv("GH_COPILOT_TOKEN", SECRET)
     monkeypatch.setenv("GROQ_API_KEY", "gsk-the-key-of-another-provider")
-    async with started(home, fake, "--log-level", "debug") as daemon:
+    async with start_daemon(home, fake, "--log-level", "debug") as daemon:
         first = await chat(daemon)
         fake.stderr(f"using token {SECRET}\nAuthorization: Bearer {SECRET}x\n")
         fake.on("conversation/create", RpcError(-32603, f"bad token {SECRET}"))
@@ -167,7 +167,7 @@ async def test_the_childs_secrets_never_reach_our_log_or_a_client(
 @pytest.mark.requirement("language-server:shutdown")
 async def test_the_server_ends_with_the_daemon(home: Path, fake: FakeLanguageServer) -> None:
     for _ in range(ATTEMPTS):
-        async with started(home, fake) as daemon:
+        async with start_daemon(home, fake) as daemon:
             await chat(daemon)
             daemon.close_stdin()
             await daemon.exit_code()

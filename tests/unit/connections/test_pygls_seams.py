@@ -52,7 +52,7 @@ def request(protocol: JsonRPCProtocol, request_id: int | str, method: str, param
     protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", params))
 
 
-async def settled(protocol: Recording) -> list[Any]:
+async def collect_messages(protocol: Recording) -> list[Any]:
     """Wait for the first message, and a moment longer for an extra one; return all."""
     async with asyncio.timeout(10):
         await protocol.changed.wait()
@@ -102,7 +102,7 @@ async def test_a_coroutine_function_is_a_task_whose_answer_goes_through_send_dat
     assert list(protocol._request_futures) == [1]
     assert protocol.sent == []
 
-    [answer] = await settled(protocol)
+    [answer] = await collect_messages(protocol)
     assert isinstance(answer, JsonRPCResponseMessage)
     assert (answer.id, answer.result) == (1, 5)
     assert protocol._request_futures == {}
@@ -135,7 +135,7 @@ async def test_a_request_cancelled_before_it_starts_never_runs() -> None:
     request(protocol, 1, "later")
     protocol._handle_cancel_notification(1)
 
-    [answer] = await settled(protocol)
+    [answer] = await collect_messages(protocol)
     assert (answer.id, answer.error.code, ran) == (1, -32800, [])
     assert not isinstance(answer, JsonRPCResponseMessage)
 
@@ -156,7 +156,7 @@ async def test_a_request_that_is_cancelled_while_it_runs_may_still_answer() -> N
         await started.wait()
     protocol._handle_cancel_notification(1)
 
-    [answer] = await settled(protocol)
+    [answer] = await collect_messages(protocol)
     assert isinstance(answer, JsonRPCResponseMessage)
     assert (answer.id, answer.result) == (1, "partial")
 
@@ -186,7 +186,7 @@ async def test_a_second_cancel_has_no_effect_while_the_first_is_handled() -> Non
 
     protocol._handle_cancel_notification(1)
     gate.set()
-    [answer] = await settled(protocol)
+    [answer] = await collect_messages(protocol)
     assert (answer.result, interruptions) == ("partial", 1)
 
 
@@ -204,5 +204,5 @@ async def test_a_cancel_of_an_unknown_id_is_ignored(request_id: Any) -> None:
     protocol._handle_cancel_notification(request_id)
     gate.set()
 
-    [answer] = await settled(protocol)
+    [answer] = await collect_messages(protocol)
     assert answer.result == "whole"

@@ -24,20 +24,20 @@ class Asking(ScriptedAdapter, CachesModels):
         raise AssertionError("the provider was requested")
 
 
-async def found(adapter: ScriptedAdapter, *messages: Message, **more: Any) -> list[tuple[str, str, bool]]:
+async def find_all(adapter: ScriptedAdapter, *messages: Message, **more: Any) -> list[tuple[str, str, bool]]:
     findings = await check_turn(registry_of(adapter), ask(*messages, **more), TokenMemory())
     return [(each.path, each.code, each.is_error) for each in findings]
 
 
 async def test_a_valid_chat_has_no_findings() -> None:
-    assert await found(ScriptedAdapter(), settings={"temperature": 1}) == []
+    assert await find_all(ScriptedAdapter(), settings={"temperature": 1}) == []
 
 
 async def test_all_mistakes_are_found_together() -> None:
     orphan = Message("user", (TextBlock("x"), ToolResultBlock("t", "1")))
     settings = {"temperature": 9, "speed": 1, "top_p": 0.5}
 
-    assert await found(ScriptedAdapter(), orphan, settings=settings) == [
+    assert await find_all(ScriptedAdapter(), orphan, settings=settings) == [
         ("settings.temperature", "invalid_params", True),
         ("settings.speed", "invalid_params", True),
         ("messages.0.content.1.toolUseId", "invalid_params", True),
@@ -67,7 +67,7 @@ async def test_a_model_missing_from_the_last_list_is_a_warning() -> None:
 
 
 async def test_a_default_model_is_not_requested_and_the_settings_are_checked() -> None:
-    assert await found(Asking(), model="fake:", settings={"temperature": 9}) == [
+    assert await find_all(Asking(), model="fake:", settings={"temperature": 9}) == [
         ("settings.temperature", "invalid_params", True)
     ]
 
@@ -76,7 +76,7 @@ async def test_warnings_of_the_chat_are_warnings() -> None:
     adapter = ScriptedAdapter(capabilities=Capabilities(thinking=False))
     call = Message("assistant", (ToolUseBlock("a", "f", {}, "{}"),))
 
-    assert await found(adapter, Message.user("x"), call, settings={"thinking": "low"}) == [
+    assert await find_all(adapter, Message.user("x"), call, settings={"thinking": "low"}) == [
         ("messages", "tool_result_missing", False),
         ("settings.thinking", "thinking_dropped", False),
     ]

@@ -51,7 +51,7 @@ def counting(counted: int | Exception | asyncio.Event) -> Counting:
     return adapter
 
 
-async def counted(
+async def count_turn(
     adapter: ScriptedAdapter, *messages: Message, estimates: bool = True, **more: Any
 ) -> TokenCount:
     return await count_tokens(
@@ -60,17 +60,17 @@ async def counted(
 
 
 async def test_the_providers_count_is_taken() -> None:
-    assert await counted(counting(17)) == TokenCount(17, "provider")
-    assert await counted(counting(0), estimates=False) == TokenCount(0, "provider")
+    assert await count_turn(counting(17)) == TokenCount(17, "provider")
+    assert await count_turn(counting(0), estimates=False) == TokenCount(0, "provider")
 
 
 async def test_without_a_count_the_result_is_an_estimate_or_unsupported() -> None:
     adapter = counting(-1)
-    found = await counted(adapter)
+    found = await count_turn(adapter)
 
     assert found == TokenCount(estimate_tokens(adapter.requests[0]), "estimate")
-    assert await counted(counting(-1), estimates=False) == UNSUPPORTED
-    assert await counted(ScriptedAdapter(), estimates=False) == UNSUPPORTED
+    assert await count_turn(counting(-1), estimates=False) == UNSUPPORTED
+    assert await count_turn(ScriptedAdapter(), estimates=False) == UNSUPPORTED
 
 
 @pytest.mark.parametrize(
@@ -86,23 +86,23 @@ async def test_an_unreachable_provider_gets_an_estimate_and_a_refusal_is_an_erro
     failure: Exception, reported: type[ChatError] | None
 ) -> None:
     if reported is None:
-        assert (await counted(counting(failure))).method == "estimate"
+        assert (await count_turn(counting(failure))).method == "estimate"
     with pytest.raises(reported or ConnectionError):
-        await counted(counting(failure), estimates=reported is not None)
+        await count_turn(counting(failure), estimates=reported is not None)
 
 
 async def test_a_count_that_takes_too_long_is_not_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count, "COUNT_SECONDS", 0.01)
 
-    assert (await counted(counting(asyncio.Event()))).method == "estimate"
+    assert (await count_turn(counting(asyncio.Event()))).method == "estimate"
     with pytest.raises(ConnectionError, match="did not count"):
-        await counted(counting(asyncio.Event()), estimates=False)
+        await count_turn(counting(asyncio.Event()), estimates=False)
 
 
 async def test_a_count_is_planned_like_a_chat() -> None:
     adapter = counting(1)
     foreign = ThinkingBlock("Hm.", "sig", origin=Origin("other", "n"))
-    await counted(adapter, Message.user("Hi"), Message("assistant", (foreign, TextBlock("Yes."))), HELLO)
+    await count_turn(adapter, Message.user("Hi"), Message("assistant", (foreign, TextBlock("Yes."))), HELLO)
 
     assert adapter.requests[0].model == "m"
     assert [block.type for message in adapter.requests[0].messages for block in message.content] == [
@@ -111,9 +111,9 @@ async def test_a_count_is_planned_like_a_chat() -> None:
     adapter = counting(1)
     adapter.capabilities = type(adapter.capabilities)(tool_calls=False, vision=False)
     with pytest.raises(RequestError, match="tools"):
-        await counted(adapter, tools=[ToolDefinition("f", "", {})])
+        await count_turn(adapter, tools=[ToolDefinition("f", "", {})])
     with pytest.raises(RequestError, match="images"):
-        await counted(adapter, PICTURE)
+        await count_turn(adapter, PICTURE)
     assert adapter.requests == []
 
 

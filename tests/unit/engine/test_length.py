@@ -123,7 +123,7 @@ async def run(memory: TokenMemory, *messages: Message) -> list[str]:
     return [event.code for event in sink.events if isinstance(event, WarningEvent)]
 
 
-async def remembered(tokens: int, text: str, *, exact: bool) -> TokenMemory:
+async def remember_count(tokens: int, text: str, *, exact: bool) -> TokenMemory:
     """Return a memory in which a message of this text has this many tokens."""
     memory = TokenMemory()
     _, planned = await prepare_turn(registry_of(ScriptedAdapter()), ask(Message.user(text)))
@@ -137,16 +137,16 @@ async def remembered(tokens: int, text: str, *, exact: bool) -> TokenMemory:
 async def test_an_exact_count_above_the_limit_is_refused_and_one_below_it_passes() -> None:
     text = "x" * (LIMIT + 1)
     with pytest.raises(ContextExceededError, match=f"has {LIMIT + 1} tokens"):
-        await run(await remembered(LIMIT + 1, text, exact=True), Message.user(text))
-    assert await run(await remembered(LIMIT, text, exact=True), Message.user(text)) == []
+        await run(await remember_count(LIMIT + 1, text, exact=True), Message.user(text))
+    assert await run(await remember_count(LIMIT, text, exact=True), Message.user(text)) == []
     text = "x" * 4 * LIMIT
-    assert await run(await remembered(LIMIT, text, exact=True), Message.user(text)) == []
+    assert await run(await remember_count(LIMIT, text, exact=True), Message.user(text)) == []
     assert await run(TokenMemory(), Message.user(text)) == ["prompt_may_be_too_long"]
 
 
 async def test_a_reported_usage_warns_and_never_refuses() -> None:
     text = "x" * 2 * LIMIT
-    memory = await remembered(50 * LIMIT, text, exact=False)
+    memory = await remember_count(50 * LIMIT, text, exact=False)
 
     assert await run(memory, Message.user(text), Message.assistant("Hi"), Message.user("Go on.")) == [
         "prompt_may_be_too_long"

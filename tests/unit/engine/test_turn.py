@@ -202,7 +202,7 @@ async def test_an_adapter_that_cannot_stream_is_a_defect_that_ends_the_turn() ->
     assert last(sink).stop_reason == "error"
 
 
-async def cancelled(task: asyncio.Task[Response]) -> ChatCancelled:
+async def cancel_turn(task: asyncio.Task[Response]) -> ChatCancelled:
     """Cancel the turn and return its error."""
     task.cancel()
     with pytest.raises(ChatCancelled) as caught:
@@ -218,7 +218,7 @@ async def test_a_cancel_closes_the_adapter_and_keeps_the_partial() -> None:
     task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
     await sink.until(TextDeltaEvent)
 
-    error = await cancelled(task)
+    error = await cancel_turn(task)
 
     assert error.partial is not None
     assert error.partial.text == "Hi"
@@ -237,7 +237,7 @@ async def test_a_cancel_ends_the_wait_before_a_retry() -> None:
     task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
     await sink.until(RetryEvent)
 
-    await cancelled(task)
+    await cancel_turn(task)
     assert sink.types == ["start", "retry", "done"]
 
 
@@ -248,7 +248,7 @@ async def test_a_cancel_ends_the_wait_for_a_slow_client() -> None:
     task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
     await sink.until(TextStartEvent)
 
-    await cancelled(task)
+    await cancel_turn(task)
     assert (sink.types, adapter.closed) == (["start", "text_start", "done"], 1)
 
 

@@ -11,7 +11,7 @@ from tests.unit.scripted import ScriptedAdapter, registry_of
 pytestmark = pytest.mark.requirement("3:did-change")
 
 
-def heard(registry: Registry) -> list[Change]:
+def record_changes(registry: Registry) -> list[Change]:
     changes: list[Change] = []
     registry.subscribe(changes.append)
     return changes
@@ -20,7 +20,7 @@ def heard(registry: Registry) -> list[Change]:
 async def test_a_list_that_differs_is_announced_but_the_first_one_is_not() -> None:
     adapter = ScriptedAdapter(name="a", models=["one"])
     registry = registry_of(adapter)
-    changes = heard(registry)
+    changes = record_changes(registry)
 
     await registry.list_models("a")
     await registry.list_models("a", refresh=True)
@@ -36,7 +36,7 @@ async def test_a_list_that_differs_is_announced_but_the_first_one_is_not() -> No
 async def test_a_list_that_is_forgotten_is_fetched_again() -> None:
     adapter = ScriptedAdapter(name="a", models=["one"])
     registry = registry_of(adapter)
-    changes = heard(registry)
+    changes = record_changes(registry)
     await registry.list_models("a")
 
     registry.forget_models("a")
@@ -49,7 +49,7 @@ async def test_a_list_that_is_forgotten_is_fetched_again() -> None:
 
 async def test_a_probe_that_finds_something_new_is_a_change() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
-    changes = heard(registry)
+    changes = record_changes(registry)
 
     await describe_providers(registry, None, probe=True)
     assert changes == [ProvidersChanged()]
@@ -64,7 +64,7 @@ def test_a_failing_listener_does_not_affect_the_others(caplog: pytest.LogCapture
         raise RuntimeError("no")
 
     registry.subscribe(fails)
-    changes = heard(registry)
+    changes = record_changes(registry)
     registry.announce(ProvidersChanged())
 
     assert changes == [ProvidersChanged()]

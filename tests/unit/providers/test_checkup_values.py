@@ -12,7 +12,7 @@ from jumpseat.system.environment import environment_of_process
 pytestmark = pytest.mark.requirement("7:file-errors")
 
 
-async def checked(tmp_path: Path, *lines: str) -> Checkup:
+async def check(tmp_path: Path, *lines: str) -> Checkup:
     file = tmp_path / "config.toml"
     file.write_text("\n".join(['[providers.x]\nkind = "openai"', *lines]), "utf-8")
     return await check_file(file, environment_of_process())
@@ -44,7 +44,7 @@ async def checked(tmp_path: Path, *lines: str) -> Checkup:
 async def test_an_unusable_value_is_reported_with_its_line_and_not_shown(
     tmp_path: Path, line: str, key: str, words: str
 ) -> None:
-    (fault,) = (await checked(tmp_path, 'name = "X"', line)).errors
+    (fault,) = (await check(tmp_path, 'name = "X"', line)).errors
 
     assert (fault.key, fault.line) == (f"providers.x.{key}", 4)
     assert words in fault.message
@@ -58,7 +58,7 @@ async def test_a_value_that_only_its_use_can_check_is_not_a_fault(
     monkeypatch.setenv("A_PROXY", "127.0.0.1:3128")
     marker = tmp_path / "was-run"
 
-    found = await checked(
+    found = await check(
         tmp_path,
         'url = "https://${host}/${model}/${default_model}?n=$${x}"',
         'default_model = "m"',
@@ -100,7 +100,7 @@ async def test_a_probable_mistake_is_a_warning(
 ) -> None:
     for name in ("UNSET_KEY", "UNSET_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    found = await checked(tmp_path, 'name = "X"', line)
+    found = await check(tmp_path, 'name = "X"', line)
     (fault,) = found.warnings
 
     assert (found.errors, fault.key, fault.line) == ([], f"providers.x.{key}", 4)
@@ -110,7 +110,7 @@ async def test_a_probable_mistake_is_a_warning(
 
 async def test_an_intended_value_is_not_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SET_KEY", "x")
-    found = await checked(
+    found = await check(
         tmp_path,
         'base_url = "http://127.0.0.1:8080/v1"',
         'url = "http://${host}/v1"',

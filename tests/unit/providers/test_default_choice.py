@@ -40,7 +40,7 @@ async def save(registry: Registry, **values: Any) -> None:
     await registry.saved.save(values, schemas)
 
 
-async def saved_default(registry: Registry) -> str | None:
+async def read_saved_default(registry: Registry) -> str | None:
     await registry.saved.refresh()
     return registry.saved.default_provider
 
@@ -72,7 +72,7 @@ async def test_a_signed_in_provider_precedes_a_configured_one_as_default(
     registry = start(*names, local=local)
 
     assert await ensure_default_provider(registry) == chosen
-    assert await saved_default(start()) == chosen
+    assert await read_saved_default(start()) == chosen
 
 
 @pytest.mark.requirement("4:configured-default")
@@ -151,7 +151,7 @@ async def test_the_daemons_choice_of_a_removed_provider_is_made_again_and_logged
     registry = start("b")
 
     assert [await ensure_default_provider(registry) for _ in range(2)] == ["b", "b"]
-    assert await saved_default(start("a", "b")) == "b"
+    assert await read_saved_default(start("a", "b")) == "b"
     assert caplog.text.count("saved default provider a does not exist here") == 1
 
 
@@ -173,7 +173,7 @@ async def test_confirming_the_daemons_choice_makes_it_a_persons(start: Start) ->
     await save(start("a"), default_provider="a")
 
     assert await ensure_default_provider(start("b")) == "b"
-    assert await saved_default(start()) == "a"
+    assert await read_saved_default(start()) == "a"
 
 
 @pytest.mark.requirement("4:overlay-default")
@@ -183,7 +183,7 @@ async def test_a_choice_among_a_clients_own_providers_is_not_saved(
 ) -> None:
     assert await ensure_default_provider(start(*names, from_client="ws", local="not_required")) == chosen
 
-    assert await saved_default(start()) is None
+    assert await read_saved_default(start()) is None
 
 
 @pytest.mark.requirement("4:overlay-default")
@@ -192,7 +192,7 @@ async def test_a_saved_default_holds_next_to_a_clients_own_providers(start: Star
 
     assert await ensure_default_provider(start("a", "ws", from_client="ws")) == "a"
     assert await ensure_default_provider(start("ws", from_client="ws")) == "ws"
-    assert await saved_default(start()) == "a"
+    assert await read_saved_default(start()) == "a"
 
 
 @pytest.mark.requirement("4:overlay-default")
@@ -201,9 +201,9 @@ async def test_client_settings_of_a_built_in_provider_do_not_affect_the_choice(s
     registry = start("a", tables=table, from_client="local", local="not_required")
 
     assert await ensure_default_provider(registry) == "a"
-    assert await saved_default(start()) == "a"
+    assert await read_saved_default(start()) == "a"
     await save_default_provider(registry, "local")
-    assert await saved_default(start()) == "local"
+    assert await read_saved_default(start()) == "local"
 
 
 @pytest.mark.requirement("4:saved-default")
@@ -214,7 +214,7 @@ async def test_of_two_concurrent_choices_the_first_one_is_saved(start: Start) ->
 
     assert await ensure_default_provider(first) == "b"
     assert await ensure_default_provider(second) == "b"
-    assert await saved_default(start()) == "b"
+    assert await read_saved_default(start()) == "b"
 
 
 async def test_a_choice_that_cannot_be_saved_is_used_and_tried_once(
@@ -292,7 +292,7 @@ async def test_signing_in_makes_the_default_and_forgets_another_providers_model(
     target = await resolve_model(start("a", "b"), None)
     assert f"{target.provider}/{target.model}" == "b/b-own"
     assert await ensure_default_provider(start("a")) == "a"
-    assert await saved_default(start()) == "b"
+    assert await read_saved_default(start()) == "b"
 
 
 @pytest.mark.requirement("4:sign-in-default")
@@ -300,7 +300,7 @@ async def test_signing_in_keeps_a_model_of_that_provider_and_the_configured_defa
     await save(start("a", "b"), default_provider="a", default_model="b:m")
     await save_default_provider(start("a", "b", default_provider="a"), "b")
     await save_default_provider(start("a", "b", from_client="b"), "b")
-    assert await saved_default(start()) == "a"
+    assert await read_saved_default(start()) == "a"
 
     await save_default_provider(start("a", "b"), "b")
     assert (await resolve_model(start("a", "b"), None)).model == "m"
@@ -319,4 +319,4 @@ async def test_a_sign_in_does_not_fail_because_its_default_cannot_be_saved(
 async def test_a_missing_default_is_still_an_error(start: Start) -> None:
     with pytest.raises(RequestError, match="a, b"):
         await resolve_model(start("a", "b"), None)
-    assert await saved_default(start()) is None
+    assert await read_saved_default(start()) is None

@@ -22,13 +22,13 @@ def two(**top_level: Any) -> Registry:
     )
 
 
-async def listed(registry: Registry) -> Registry:
+async def list_all(registry: Registry) -> Registry:
     """Return the registry after listing the models of all providers."""
     await list_all_models(registry, registry.ids)
     return registry
 
 
-async def resolved(registry: Registry, name: str | None) -> str:
+async def resolve(registry: Registry, name: str | None) -> str:
     target = await resolve_model(registry, name)
     return f"{target.provider}/{target.model}"
 
@@ -79,7 +79,7 @@ async def test_a_default_that_does_not_exist_is_an_error_that_names_those_that_d
     ],
 )
 async def test_only_a_configured_providers_id_is_a_prefix(name: str, expected: str) -> None:
-    assert await resolved(two(default_provider="a"), name) == expected
+    assert await resolve(two(default_provider="a"), name) == expected
 
 
 @pytest.mark.requirement("4:bare-name")
@@ -89,7 +89,7 @@ async def test_only_a_configured_providers_id_is_a_prefix(name: str, expected: s
 async def test_a_bare_name_goes_to_the_default_else_to_the_only_one_that_lists_it(
     name: str, expected: str
 ) -> None:
-    assert await resolved(await listed(two(default_provider="a")), name) == expected
+    assert await resolve(await list_all(two(default_provider="a")), name) == expected
 
 
 @pytest.mark.requirement("4:bare-name")
@@ -97,13 +97,15 @@ async def test_a_default_without_a_fetched_list_gets_every_bare_name() -> None:
     registry = two(default_provider="a")
     await registry.list_models("b")
 
-    assert await resolved(registry, "two") == "a/two"
+    assert await resolve(registry, "two") == "a/two"
 
 
 @pytest.mark.requirement("4:bare-name")
 async def test_a_name_that_several_others_list_is_an_error_that_names_them() -> None:
     others = [ScriptedAdapter(name=name, models=["x"]) for name in ("b", "c")]
-    registry = await listed(registry_of(ScriptedAdapter(name="a", models=[]), *others, default_provider="a"))
+    registry = await list_all(
+        registry_of(ScriptedAdapter(name="a", models=[]), *others, default_provider="a")
+    )
 
     with pytest.raises(RequestError, match="'x': b, c") as caught:
         await resolve_model(registry, "x")
@@ -111,7 +113,7 @@ async def test_a_name_that_several_others_list_is_an_error_that_names_them() -> 
 
 
 async def test_without_a_default_the_only_owner_still_answers() -> None:
-    assert await resolved(await listed(two()), "two") == "b/two"
+    assert await resolve(await list_all(two()), "two") == "b/two"
 
 
 @pytest.mark.requirement("4:default-model")
@@ -130,7 +132,7 @@ async def test_an_absent_model_is_the_configured_one_else_the_providers_own(
 ) -> None:
     registry = registry_of(ScriptedAdapter(name="a", default_model=own), tables={"a": table}, **top_level)
 
-    assert await resolved(registry, None) == expected
+    assert await resolve(registry, None) == expected
 
 
 @pytest.mark.requirement("4:default-model")
@@ -164,7 +166,7 @@ async def test_the_facts_of_the_model_come_with_it() -> None:
     registry = two(default_provider="a")
     assert (await resolve_model(registry, "a:one")).info is None
 
-    await listed(registry)
+    await list_all(registry)
     info = (await resolve_model(registry, "a:one")).info
     assert info is not None
     assert info.id == "a:one"

@@ -22,7 +22,7 @@ def two() -> ScriptedRegistry:
     )
 
 
-async def listed() -> Registry:
+async def list_all() -> Registry:
     registry = two()
     await list_all_models(registry, registry.ids)
     return registry
@@ -44,7 +44,7 @@ async def listed() -> Registry:
     ],
 )
 async def test_a_spelling_becomes_the_providers_own(name: str, expected: str) -> None:
-    target = await resolve_model(await listed(), name)
+    target = await resolve_model(await list_all(), name)
 
     assert f"{target.provider}/{target.model}" == expected
     assert (target.info is None) == (target.model == "unheard-of")
@@ -52,7 +52,7 @@ async def test_a_spelling_becomes_the_providers_own(name: str, expected: str) ->
 
 async def test_an_ambiguous_spelling_is_refused_with_its_candidates() -> None:
     with pytest.raises(RequestError, match=r"'x' .*: x-2024-01-01, x-2025-01-01\.") as caught:
-        await resolve_model(await listed(), "dashes:x")
+        await resolve_model(await list_all(), "dashes:x")
 
     assert caught.value.provider == "dashes"
     assert "dashes:x-20" in (caught.value.hint or "")

@@ -109,7 +109,7 @@ def no_collections() -> Iterator[None]:
     gc.enable()
 
 
-async def measured(client: SessionClient) -> tuple[float, float]:
+async def measure(client: SessionClient) -> tuple[float, float]:
     """CPU seconds until response 2: of the longest step of the event loop, and of all threads."""
     answer = asyncio.create_task(client.response(2))
     all_before = time.process_time()
@@ -134,7 +134,7 @@ async def test_a_long_conversation_leaves_the_event_loop_to_others(messages: Any
         client = SessionClient()
         await client.initialize(provider(upstream.base_url))
         client.start(2, "chat/start", {"messages": messages})
-        longest, total = await measured(client)
+        longest, total = await measure(client)
         assert ("result" in await client.response(2)) == (messages[0]["role"] != "nobody")
         await client.close()
     assert longest < total / 8
@@ -149,7 +149,7 @@ async def test_a_long_transcript_leaves_the_event_loop_to_others(method: str) ->
     if method == "transcript/parse":
         params = {"text": render([Message(each["role"], (TextBlock("Hi."),)) for each in params["messages"]])}
     client.start(2, method, params)
-    longest, total = await measured(client)
+    longest, total = await measure(client)
     assert "result" in await client.response(2)
     await client.close()
 

@@ -77,7 +77,7 @@ class Office:
     def cancel(self, request_id: Any) -> None:
         self.send((None, "$/cancelRequest"), id=request_id)
 
-    async def answered(self, count: int) -> list[Any]:
+    async def wait_for_answers(self, count: int) -> list[Any]:
         messages = await self.writer.until(lambda sent: len(sent) >= count)
         return [message["id"] for message in messages]
 
@@ -114,7 +114,7 @@ async def test_waiting_and_running_requests_can_be_cancelled(office: Office) -> 
     office.cancel(1)
     office.cancel(2)
 
-    assert sorted(await office.answered(2)) == [1, 2]
+    assert sorted(await office.wait_for_answers(2)) == [1, 2]
     await settle()
     assert office.log == [1, "notified begins"]
 
@@ -123,19 +123,19 @@ async def test_a_cancelled_change_does_not_let_others_overtake_earlier_ones(offi
     office.send((1, "change"), (2, "change"), (3, "ask"))
     await settle()
     office.cancel(2)
-    assert await office.answered(1) == [2]
+    assert await office.wait_for_answers(1) == [2]
     await settle()
     assert office.log == ["1 begins"]
 
     office.gate(1).set()
-    assert await office.answered(3) == [2, 1, 3]
+    assert await office.wait_for_answers(3) == [2, 1, 3]
 
 
 async def test_a_change_that_never_began_does_not_delay_others(office: Office) -> None:
     office.send((1, "change"), (2, "ask"))
     office.cancel(1)
 
-    assert await office.answered(2) == [1, 2]
+    assert await office.wait_for_answers(2) == [1, 2]
     assert office.log == [2]
 
 
@@ -148,7 +148,7 @@ async def test_a_change_waits_for_the_turns_before_it_to_begin_and_not_to_end(of
 
     office.gate(1).set()
     office.gate(2).set()
-    assert await office.answered(1) == [2]
+    assert await office.wait_for_answers(1) == [2]
     assert office.log == [1, "1 begins", "2 begins", "2 took effect"]
 
 
@@ -164,7 +164,7 @@ async def test_a_change_waits_for_earlier_turns_that_wait_to_begin(
 
     office.cancel(1)
     office.cancel(2)
-    await office.answered(2)
+    await office.wait_for_answers(2)
     await settle()
     assert office.log == [*turns, "100 begins"]
 
@@ -172,7 +172,7 @@ async def test_a_change_waits_for_earlier_turns_that_wait_to_begin(
 async def test_shutdown_does_not_wait_for_changes(office: Office) -> None:
     office.send((None, "$/change"), (1, "ask"), (2, "shutdown"))
 
-    assert await office.answered(2) == [1, 2]
+    assert await office.wait_for_answers(2) == [1, 2]
 
 
 async def test_the_entries_of_many_changes_are_released(office: Office) -> None:
@@ -180,7 +180,7 @@ async def test_the_entries_of_many_changes_are_released(office: Office) -> None:
         office.gate(number).set()
         office.send((number, "change"))
     office.send((1000, "ask"))
-    await office.answered(200)
+    await office.wait_for_answers(200)
 
     assert office.log[-1] == 1000
     last = office.connection.session._last_change

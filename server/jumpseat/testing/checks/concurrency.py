@@ -32,7 +32,7 @@ class ConcurrencyChecks(ContractBase):
     """The checks of concurrent chats on one adapter."""
 
     @bounded
-    async def test_many_chats_at_once_do_not_mix(self) -> None:
+    async def test_many_simultaneous_chats_do_not_mix(self) -> None:
         """Run chats with different models, tools and answers, some of which fail or are cancelled."""
         script = self.answers()
         all_arrived, ends = Gate(), Gate()
