@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import time
 
+from tests.bench.acp import acp
 from tests.bench.attached import attached
 from tests.bench.chats import chats
 from tests.bench.conversations import conversations
@@ -81,6 +82,7 @@ def main() -> None:
     """Print the whole report."""
     first_real_reply()
     attached()
+    acp()
     loaded()
     conversations()
     with upstream_process() as base_url:

@@ -142,6 +142,8 @@ async def _serve_for_ever(pipe: Connection) -> None:
         upstream.requests.clear()  # Each may have a history of 1 MB.
         if request.path.endswith("/accepted"):
             return Reply.json(upstream.accepted)
+        if request.method == "GET":  # The list of models.
+            return Reply.json({"data": []})
         asked = request.json["messages"][-1]["content"]
         if not asked.startswith("firehose "):
             return short

@@ -1,0 +1,26 @@
+// Chats with an agent through the TypeScript SDK's client: `node client.mjs DIRECTORY COMMAND...`.
+// It prints one JSON object with what it received.
+import { spawn } from "node:child_process";
+import { Readable, Writable } from "node:stream";
+import { client, methods, ndJsonStream, PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
+
+const [directory, command, ...args] = process.argv.slice(2);
+const agent = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], cwd: directory });
+const updates = [];
+const stream = ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout));
+
+await client({ name: "tests" })
+  .onNotification(methods.client.session.update, ({ params }) => updates.push(params.update))
+  .connectWith(stream, async (connection) => {
+    const handshake = await connection.request(methods.agent.initialize, {
+      protocolVersion: PROTOCOL_VERSION,
+      clientCapabilities: {},
+    });
+    const session = await connection.request(methods.agent.session.new, { cwd: directory, mcpServers: [] });
+    const answer = await connection.request(methods.agent.session.prompt, {
+      sessionId: session.sessionId,
+      prompt: [{ type: "text", text: "hi" }],
+    });
+    console.log(JSON.stringify({ handshake, session, answer, updates }));
+  });
+agent.stdin.end();
