@@ -27,6 +27,10 @@ def _decode_turn(
     params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None
 ) -> TurnRequest:
     choice, output = params.tool_choice, params.output_mode
+    warnings: Sequence[WarningEvent] = ()
+    if params.model_extra:
+        names = [field.alias or name for name, field in type(params).model_fields.items()]
+        warnings = warn_about_unknown_keys(params.model_extra, names)
     return TurnRequest(
         messages=messages,
         system=params.system,
@@ -46,10 +50,5 @@ def _decode_turn(
         conversation_id=params.conversation_id,
         initiator=params.initiator,
         paths=paths,
-        warnings=tuple(_warn_about_unknown_keys(params)),
+        warnings=warnings,
     )
-
-
-def _warn_about_unknown_keys(params: wire.TurnParams) -> list[WarningEvent]:
-    names = [field.alias or name for name, field in type(params).model_fields.items()]
-    return warn_about_unknown_keys(params.model_extra, names) if params.model_extra else []

@@ -239,7 +239,8 @@ class AnthropicMessagesDecoder:
 
     def _add_text(self, opened: _OpenBlock, piece: str) -> None:
         self._blocks.add_text(piece)
-        self._send_citations(opened)
+        if opened.citations:
+            self._send_citations(opened)
 
     def _send_citations(self, opened: _OpenBlock, *, at_end: bool = False) -> None:
         # A block is numbered when its first text arrives.
