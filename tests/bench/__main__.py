@@ -11,10 +11,10 @@ import subprocess
 import time
 
 from tests.bench.acp import acp
-from tests.bench.attached import attached
+from tests.bench.attached import measure_attached
 from tests.bench.chats import chats
 from tests.bench.conversations import conversations
-from tests.bench.loaded import loaded
+from tests.bench.loaded import measure_loaded
 from tests.bench.many_conversations import many_conversations
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
 from tests.bench.report import milliseconds, row
@@ -81,9 +81,9 @@ def _read_stream(daemon: BlockingDaemon) -> int:
 def main() -> None:
     """Print the whole report."""
     first_real_reply()
-    attached()
+    measure_attached()
     acp()
-    loaded()
+    measure_loaded()
     conversations()
     with upstream_process() as base_url:
         many_conversations(base_url)

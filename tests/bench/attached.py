@@ -28,16 +28,16 @@ PER_SECOND = 50
 AT_ONCE = 64
 
 
-def attached() -> None:
+def measure_attached() -> None:
     """All rows of attached clients. The daemon is warm in all of them."""
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     with _warm() as (hub, home):
         _starts(home)
         _memory(hub, home)
         with upstream_process() as base_url:
-            _unpaced(home, base_url)
+            _measure_unpaced(home, base_url)
         with paced_process() as base_url:
-            _paced(home, base_url)
+            _measure_paced(home, base_url)
             _many(home, base_url)
 
 
@@ -89,7 +89,7 @@ def _memory(hub: Hub, home: str) -> None:
     row("memory for each further client", [each], "MB", "target 3")
 
 
-def _unpaced(home: str, base_url: str) -> None:
+def _measure_unpaced(home: str, base_url: str) -> None:
     """Measure as many deltas as the client can read, for `serve` and `attach` in turn."""
     asked = [{"role": "user", "content": f"firehose {FIREHOSE} 1"}]
     times: dict[str, list[float]] = {"serve": [], "attach": []}
@@ -110,7 +110,7 @@ def _unpaced(home: str, base_url: str) -> None:
     row("time a delta, unpaced, attach", times["attach"], "us", f"{added:+.2f}; target: none")
 
 
-def _paced(home: str, base_url: str) -> None:
+def _measure_paced(home: str, base_url: str) -> None:
     """One stream at a model's rate: from the provider's write to the client's read, each way in turn."""
     delays: dict[str, list[float]] = {"serve": [], "attach": []}
     with blocking_daemon() as alone, closing(BlockingDaemon(home, ATTACH)) as client:
@@ -119,7 +119,7 @@ def _paced(home: str, base_url: str) -> None:
             way.initialize(provider(base_url))
         for number in range(ROUNDS):
             for name, way in ways.items():
-                way.send(number + 1, "chat/start", {"messages": _asked(PACED // 2)})
+                way.send(number + 1, "chat/start", {"messages": _make_messages(PACED // 2)})
                 delays[name] += _delays([_stdout(way)])
     row("delay of a delta, serve", delays["serve"], "ms")
     added = statistics.median(delays["attach"]) - statistics.median(delays["serve"])
@@ -142,10 +142,10 @@ def _many(home: str, base_url: str) -> None:
                 bare = [connections.enter_context(_bare_chat(base_url)) for _ in range(AT_ONCE)]
                 worst["bare"].append(_p99(_delays([each.fileno() for each in bare], framed=False)))
             for chat in range(AT_ONCE):
-                alone.send(number * AT_ONCE + chat, "chat/start", {"messages": _asked(PACED)})
+                alone.send(number * AT_ONCE + chat, "chat/start", {"messages": _make_messages(PACED)})
             worst["serve"].append(_p99(_delays([_stdout(alone)], answers=AT_ONCE)))
             for client in clients:
-                client.send(number, "chat/start", {"messages": _asked(PACED)})
+                client.send(number, "chat/start", {"messages": _make_messages(PACED)})
             worst["attach"].append(_p99(_delays([_stdout(each) for each in clients])))
     name = f"p99 delay of a delta, {AT_ONCE} chats at {PER_SECOND}/s"
     row(f"{name}, bare", worst["bare"], "ms")
@@ -154,7 +154,7 @@ def _many(home: str, base_url: str) -> None:
     row(f"{name}, attach", worst["attach"], "ms", f"{added:+.2f} to bare, target 16")
 
 
-def _asked(deltas: int) -> list[dict[str, str]]:
+def _make_messages(deltas: int) -> list[dict[str, str]]:
     return [{"role": "user", "content": f"{deltas} {PER_SECOND}"}]
 
 

@@ -18,7 +18,7 @@ import httpx2
 
 from tests.bench.direct import direct
 from tests.bench.measure import BlockingDaemon, blocking_daemon, upstream_process
-from tests.bench.report import compared, row
+from tests.bench.report import print_comparison, row
 from tests.daemon import SERVE, provider
 
 IN_TURN = 100
@@ -39,27 +39,29 @@ def chats(base_url: str) -> None:
         sides: tuple[Side, Side] = alone, ThroughDaemon(daemon)
         # The first chats also fill caches and open the connections.
         for side, name in zip(sides, ("httpx2 alone", "daemon"), strict=True):
-            before = _accepted(base_url)
+            before = _count_connections(base_url)
             for _ in range(IN_TURN):
                 side.run(1, HI)
-            opened = _accepted(base_url) - before - 1  # without the connection of `_accepted` itself
+            opened = (
+                _count_connections(base_url) - before - 1
+            )  # without the connection of `_count_connections` itself
             row(f"connections for {IN_TURN} chats in turn, {name}", [opened], "")
 
-        floor, ours = _measured(sides, IN_TURN, 1, HI)
-        compared("first delta", floor.firsts, ours.firsts, "ms")
+        floor, ours = _measure_sides(sides, IN_TURN, 1, HI)
+        print_comparison("first delta", floor.firsts, ours.firsts, "ms")
         added = statistics.median(ours.firsts) - statistics.median(floor.firsts)
         row("first delta, added by the daemon", [added], "ms", "target 3")
-        compared("CPU a chat, in turn", floor.costs, ours.costs, "ms")
+        print_comparison("CPU a chat, in turn", floor.costs, ours.costs, "ms")
 
-        _measured(sides, 1, AT_ONCE, HI)
-        floor, ours = _measured(sides, 1, AT_ONCE, HI)
-        compared(f"first delta, {AT_ONCE} chats at once", floor.firsts, ours.firsts, "ms")
-        compared(f"CPU a chat, {AT_ONCE} at once", floor.costs, ours.costs, "ms")
+        _measure_sides(sides, 1, AT_ONCE, HI)
+        floor, ours = _measure_sides(sides, 1, AT_ONCE, HI)
+        print_comparison(f"first delta, {AT_ONCE} chats at once", floor.firsts, ours.firsts, "ms")
+        print_comparison(f"CPU a chat, {AT_ONCE} at once", floor.costs, ours.costs, "ms")
 
         for name, messages in _histories().items():
-            _measured(sides, 1, 1, messages)
-            floor, ours = _measured(sides, LONG_CHATS, 1, messages)
-            compared(f"CPU a chat, 1 MB in {name}", floor.costs, ours.costs, "ms")
+            _measure_sides(sides, 1, 1, messages)
+            floor, ours = _measure_sides(sides, LONG_CHATS, 1, messages)
+            print_comparison(f"CPU a chat, 1 MB in {name}", floor.costs, ours.costs, "ms")
 
 
 def versions(other_python: str) -> None:
@@ -70,8 +72,8 @@ def versions(other_python: str) -> None:
             daemon.initialize(provider(base_url))
         sides: tuple[Side, Side] = ThroughDaemon(before), ThroughDaemon(now)
         for name, times, at_once in (("in turn", IN_TURN // 4, 1), (f"{AT_ONCE} at once", 1, AT_ONCE)):
-            _measured(sides, times, at_once, HI)
-            old, new = _measured(sides, times, at_once, HI, rounds=PAIRS)
+            _measure_sides(sides, times, at_once, HI)
+            old, new = _measure_sides(sides, times, at_once, HI, rounds=PAIRS)
             row(f"CPU a chat, {name}, the other version", old.costs, "ms")
             row(f"CPU a chat, {name}, this version", new.costs, "ms")
             changes = [ours / theirs * 100 - 100 for theirs, ours in zip(old.costs, new.costs, strict=True)]
@@ -131,7 +133,7 @@ class Measured:
     """Milliseconds of CPU for a chat, in each round."""
 
 
-def _measured(
+def _measure_sides(
     sides: tuple[Side, Side], times: int, at_once: int, messages: Messages, *, rounds: int = ROUNDS
 ) -> list[Measured]:
     """Run the same chats with both sides, round by round."""
@@ -145,7 +147,7 @@ def _measured(
     return results
 
 
-def _accepted(base_url: str) -> int:
+def _count_connections(base_url: str) -> int:
     """The number of connections that the provider has accepted, including that of this request."""
     return int(httpx2.get(f"{base_url}/accepted", trust_env=False).json())
 

@@ -39,7 +39,7 @@ def conversations() -> None:
             try:
                 daemon.initialize()
                 starts.append(_milliseconds_since(begun))
-                took = _listed(daemon, {})
+                took = _time_list(daemon, {})
                 (opened if number else first).append(took)
                 if number == 3:
                     _lists_and_searches(daemon)
@@ -51,13 +51,18 @@ def conversations() -> None:
 
 
 def _lists_and_searches(daemon: BlockingDaemon) -> None:
-    lists = [_listed(daemon, {"limit": 200}) for _ in range(ROUNDS)]
+    lists = [_time_list(daemon, {"limit": 200}) for _ in range(ROUNDS)]
     row(f"list of 200 of {CONVERSATIONS:,}", lists, "ms", "target 50")
     for name, query in SEARCHES.items():
-        row(f"search: {name}", [_listed(daemon, {"query": query}) for _ in range(ROUNDS)], "ms", "target 300")
+        row(
+            f"search: {name}",
+            [_time_list(daemon, {"query": query}) for _ in range(ROUNDS)],
+            "ms",
+            "target 300",
+        )
 
 
-def _listed(daemon: BlockingDaemon, params: Mapping[str, Any]) -> float:
+def _time_list(daemon: BlockingDaemon, params: Mapping[str, Any]) -> float:
     begun = time.perf_counter()
     daemon.send(1, "conversations/list", params)
     daemon.response(1)

@@ -22,14 +22,14 @@ class Direct:
 
     def run(self, count: int, messages: Sequence[Mapping[str, Any]]) -> list[float]:
         """Run `count` chats at once; returns the milliseconds to the first text of each."""
-        return self._loop.run_until_complete(self._all(count, messages))
+        return self._loop.run_until_complete(self._ask_all(count, messages))
 
-    async def _all(self, count: int, messages: Sequence[Mapping[str, Any]]) -> list[float]:
+    async def _ask_all(self, count: int, messages: Sequence[Mapping[str, Any]]) -> list[float]:
         begun = time.perf_counter()
-        firsts = await asyncio.gather(*(self._one(messages) for _ in range(count)))
+        firsts = await asyncio.gather(*(self._ask(messages) for _ in range(count)))
         return [(first - begun) * 1000 for first in firsts]
 
-    async def _one(self, messages: Sequence[Mapping[str, Any]]) -> float:
+    async def _ask(self, messages: Sequence[Mapping[str, Any]]) -> float:
         first = None
         body = {"model": "m", "messages": messages, "stream": True}
         async with self._client.stream("POST", self._url, json=body) as response:

@@ -26,7 +26,7 @@ PAUSE_SECONDS = 0.01
 MEGABYTE = 1_000_000
 
 
-def loaded() -> None:
+def measure_loaded() -> None:
     """All rows."""
     # Each client has a provider in a process of its own, which would otherwise be measured too.
     with upstream_process() as quiet, upstream_process() as loud:
@@ -104,4 +104,4 @@ def _read_answer(client: BlockingDaemon) -> None:
 
 
 if __name__ == "__main__":
-    loaded()
+    measure_loaded()

@@ -123,7 +123,7 @@ def _process(target: Callable[[Connection], None]) -> Iterator[str]:
 
 
 def _serve(pipe: Connection) -> None:
-    asyncio.run(_serve_for_ever(pipe))
+    asyncio.run(_serve_forever(pipe))
 
 
 def _serve_paced(pipe: Connection) -> None:
@@ -134,7 +134,7 @@ def _serve_paced(pipe: Connection) -> None:
     asyncio.run(serve())
 
 
-async def _serve_for_ever(pipe: Connection) -> None:
+async def _serve_forever(pipe: Connection) -> None:
     short = Reply.events(completion_stream(["a ", "b ", "c"]))
     prepared: dict[str, Reply] = {}
 

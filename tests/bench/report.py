@@ -20,7 +20,7 @@ def row(name: str, values: Sequence[float], unit: str, note: str = "") -> None:
     print(f"{name:<58} {middle:9.2f} {unit:<6} (min {min(values):.2f}, max {max(values):.2f}) {note}")
 
 
-def compared(name: str, alone: Sequence[float], through: Sequence[float], unit: str) -> None:
+def print_comparison(name: str, alone: Sequence[float], through: Sequence[float], unit: str) -> None:
     """Two lines: the same with httpx2 alone, and through the daemon and the ratio of the medians."""
     row(f"{name}, httpx2 alone", alone, unit)
     ratio = statistics.median(through) / statistics.median(alone)

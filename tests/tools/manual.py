@@ -52,10 +52,10 @@ def manual() -> str:
         section("SYNOPSIS", SYNOPSIS),
         section("DESCRIPTION", "\n".join(text_of(jumpseat))),
         ".SH COMMANDS",
-        *(part for names, command in walk(jumpseat, ["jumpseat"]) for part in described(names, command)),
-        section("EXIT STATUS", listed(EXIT_CODES)),
-        section("ENVIRONMENT", listed(VARIABLES)),
-        section("FILES", listed(FILES)),
+        *(part for names, command in walk(jumpseat, ["jumpseat"]) for part in describe(names, command)),
+        section("EXIT STATUS", format_list(EXIT_CODES)),
+        section("ENVIRONMENT", format_list(VARIABLES)),
+        section("FILES", format_list(FILES)),
         "With macOS and Windows the directories are those of the platform.",
     ]
     return "\n".join(parts) + "\n"
@@ -66,9 +66,9 @@ def section(title: str, text: str) -> str:
     return f".SH {title}\n{text}"
 
 
-def listed(rows: dict[str, str]) -> str:
+def format_list(rows: dict[str, str]) -> str:
     """A list of terms with their explanations."""
-    return "\n".join(f".TP\n.B {escaped(term)}\n{escaped(text)}" for term, text in rows.items())
+    return "\n".join(f".TP\n.B {escape(term)}\n{escape(text)}" for term, text in rows.items())
 
 
 def walk(group: click.Group, names: list[str]) -> Iterator[tuple[list[str], click.Command]]:
@@ -83,31 +83,31 @@ def walk(group: click.Group, names: list[str]) -> Iterator[tuple[list[str], clic
             yield from walk(command, [*names, name])
 
 
-def described(names: list[str], command: click.Command) -> Iterator[str]:
+def describe(names: list[str], command: click.Command) -> Iterator[str]:
     """The heading of a command, its usage, text and options."""
     context = click.Context(command, info_name=" ".join(names))
-    yield f'.SS "{escaped(" ".join(names))}"'
+    yield f'.SS "{escape(" ".join(names))}"'
     usage = " ".join(command.collect_usage_pieces(context))
-    yield f".B {escaped(' '.join(names))}\n{escaped(usage)}\n.PP"
+    yield f".B {escape(' '.join(names))}\n{escape(usage)}\n.PP"
     yield from text_of(command)
     for parameter in command.params:
         record = parameter.get_help_record(context)
         if isinstance(parameter, click.Option) and record is not None:
-            yield f".TP\n.B {escaped(record[0])}\n{escaped(record[1])}"
+            yield f".TP\n.B {escape(record[0])}\n{escape(record[1])}"
 
 
 def text_of(command: click.Command) -> Iterator[str]:
     """The paragraphs of a command's help; its examples stay as they are."""
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
         if paragraph.startswith("\b"):
-            heading, *lines = map(escaped, paragraph.split("\n")[1:])
+            heading, *lines = map(escape, paragraph.split("\n")[1:])
             yield "\n".join([f".B {heading}", ".nf", *lines, ".fi"])
         else:
-            yield escaped(" ".join(paragraph.split()))
+            yield escape(" ".join(paragraph.split()))
         yield ".PP"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text that man(7) prints as it is."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return f"\\&{text}" if text.startswith(".") else text

@@ -57,7 +57,7 @@ def tests_of(module: Path) -> list[str]:
     return [str(found) for found in dict.fromkeys([*own, *sorted(folder.glob("test_*.py"))])]
 
 
-def drawn(group: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]]:
+def draw(group: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]]:
     """This many mutants of each module: the first of each, then the second of each."""
     rows: list[list[tuple[Path, MutationSpec]]] = []
     for module in modules_of(group):
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, group: str) -> None:
     subprocess.run(command_of(arguments.python, sorted(tests)), check=True, stdout=subprocess.DEVNULL)
     ends = time.monotonic() + arguments.minutes * 60 / len(arguments.groups)
     counted: Counter[TestOutcome] = Counter()
-    for module, spec in drawn(group, arguments.each, arguments.seed):
+    for module, spec in draw(group, arguments.each, arguments.seed):
         if time.monotonic() > ends:
             print(f"{group}: the time is over")
             break

@@ -78,7 +78,7 @@ def _from_database(file: Path) -> tuple[Models, str | None]:
     return models, dated["value"][:10] if dated else None
 
 
-def trimmed(models: Models) -> dict[str, dict[str, dict[str, Any]]]:
+def trim(models: Models) -> dict[str, dict[str, dict[str, Any]]]:
     """The part that the snapshot keeps: its catalogues, and their chat models."""
     return {
         catalogue: dict(sorted(_chatting(models[catalogue])))
@@ -121,7 +121,7 @@ def render(models: Models, date: str) -> str:
             for name, row in rows.items()
         )
         + "\n}"
-        for catalogue, rows in trimmed(models).items()
+        for catalogue, rows in trim(models).items()
     )
     return f'{{\n{head}"catalogues": {{\n{blocks}\n}}\n}}\n'
 
@@ -140,7 +140,7 @@ def main() -> None:
         parser.error("the data has no date: set --date")
     text = render(models, date)
     TARGET.write_text(text, "utf-8")
-    counts = {catalogue: len(rows) for catalogue, rows in trimmed(models).items()}
+    counts = {catalogue: len(rows) for catalogue, rows in trim(models).items()}
     print(f"{TARGET}: {len(text) // 1024} KiB, data of {date}, {counts}")
 
 

@@ -109,7 +109,7 @@ class Source:
                     self.variables |= {f"{name}-map", f"{name}-hook"}
                 self._collect_all(rest, quoted=False)
             case ["cl-defstruct", head, *slots]:
-                self.functions.update(_made_by_struct(head, slots))
+                self.functions.update(_list_struct_functions(head, slots))
             case [str(word), *rest] if word:
                 self.uses.add(Use(word, "quoted" if quoted else "function"))
                 self._collect_all(rest, quoted=quoted)
@@ -119,7 +119,7 @@ class Source:
                 self.uses.add(Use(form, "quoted" if quoted else "variable"))
 
 
-def names_used(sources: Mapping[str, str]) -> dict[str, dict[str, set[str]]]:
+def find_names_used(sources: Mapping[str, str]) -> dict[str, dict[str, set[str]]]:
     """The names that each file uses of each other file; none if it only requires that one."""
     files = {name: Source(text) for name, text in sources.items()}
     functions = _places({name: each.functions for name, each in files.items()})
@@ -137,7 +137,7 @@ def names_used(sources: Mapping[str, str]) -> dict[str, dict[str, set[str]]]:
 
 def read_names_used() -> dict[str, dict[str, set[str]]]:
     """The names that each file of the package uses of each other."""
-    return names_used({path.stem: path.read_text("utf-8") for path in PACKAGE.glob("*.el")})
+    return find_names_used({path.stem: path.read_text("utf-8") for path in PACKAGE.glob("*.el")})
 
 
 def read_imports() -> dict[str, set[str]]:
@@ -181,7 +181,7 @@ def _parse(text: str) -> list[Form]:
     return lists[0]
 
 
-def _made_by_struct(head: Form, slots: list[Form]) -> Iterator[str]:
+def _list_struct_functions(head: Form, slots: list[Form]) -> Iterator[str]:
     name, *options = head if isinstance(head, list) else [head]
     yield from (f"{name}", f"{name}-p", f"make-{name}")
     for option in options:

@@ -109,7 +109,7 @@ def modules() -> Iterator[tuple[str, str]]:
             yield ".".join(part for part in parts if part != "__init__"), path.read_text("utf-8")
 
 
-def imported(name: str, tree: ast.Module) -> set[str]:
+def find_imports(name: str, tree: ast.Module) -> set[str]:
     """Every import of the module, also inside functions; a dotted path in a string counts."""
     found = set()
     for node in ast.walk(tree):
@@ -128,7 +128,7 @@ def imported(name: str, tree: ast.Module) -> set[str]:
 def faults(name: str, source: str) -> list[str]:
     """Every rule that a module breaks."""
     tree = ast.parse(source)
-    imports = imported(name, tree)
+    imports = find_imports(name, tree)
     found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []
     found += _foreign_libraries(name, imports)
     if name != USES_PRIVATE_NAMES_OF_PYGLS:
@@ -250,7 +250,8 @@ def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
     """The modules that each module imports."""
     return {
         name: {
-            each if each in sources else each.rpartition(".")[0] for each in imported(name, ast.parse(source))
+            each if each in sources else each.rpartition(".")[0]
+            for each in find_imports(name, ast.parse(source))
         }
         for name, source in sources.items()
     }

@@ -34,7 +34,7 @@ _IN_VIM_SCRIPT = re.compile(r"\bv:lua\.require" + _STRING.format(""))
 """A function of a module in the value of an option, such as 'omnifunc'."""
 
 
-def imported(source: str) -> set[str]:
+def find_imports(source: str) -> set[str]:
     """Every module that a file requires, also inside functions, by `pcall`, or in an option's value."""
     found: set[str] = set()
     for token in _TOKEN.finditer(source):
@@ -48,7 +48,7 @@ def imported(source: str) -> set[str]:
 
 def read_imports() -> dict[str, set[str]]:
     """The imports of each module, by the names that `require` takes."""
-    return {name: imported(path.read_text("utf-8")) for name, path in _files()}
+    return {name: find_imports(path.read_text("utf-8")) for name, path in _files()}
 
 
 def read_layers() -> dict[str, str]:

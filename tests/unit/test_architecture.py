@@ -14,7 +14,7 @@ from tests.unit.import_rules import (
     SOURCES,
     classes_of_one_name,
     faults,
-    imported,
+    find_imports,
     imports_of,
     is_under,
     layer_of,
@@ -33,14 +33,14 @@ def test_a_module_keeps_the_rules(name: str, source: str) -> None:
     assert faults(name, source) == []
 
 
-def test_no_modules_import_each_other_in_a_cycle() -> None:
+def test_modules_do_not_import_each_other_in_a_cycle() -> None:
     assert find_cycle(imports_of(dict(modules()))) == []
 
 
 def test_the_three_packages_do_not_import_each_other_in_a_cycle() -> None:
     imports: dict[str, set[str]] = {package: set() for package in SOURCES}
     for name, source in modules():
-        reached = imported(name, ast.parse(source))
+        reached = find_imports(name, ast.parse(source))
         imports[name.split(".")[0]] |= {each.split(".")[0] for each in reached}
 
     assert find_cycle(imports) == []
@@ -65,7 +65,7 @@ def test_the_files_of_an_editor_import_lower_ones_only(editor: str) -> None:
     assert find_layer_faults(code.read_imports(), code.read_layers(), code.ORDER) == []
 
 
-def test_no_two_public_classes_share_a_name() -> None:
+def test_public_classes_have_unique_names() -> None:
     assert classes_of_one_name(dict(modules())) == {}
 
 
@@ -89,7 +89,7 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
     used: dict[str, set[str]] = {room: set() for room in CLI_ROOMS}
     for name, source in modules():
         if name.startswith("jumpseat_cli."):
-            used[layer_of(name)] |= imported(name, ast.parse(source))
+            used[layer_of(name)] |= find_imports(name, ast.parse(source))
     unused = [
         (room, each)
         for room, allowed in CLI_ROOMS.items()

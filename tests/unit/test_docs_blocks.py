@@ -133,15 +133,15 @@ TABLES_ELSEWHERE = {
 """Blocks that show only some keys of a table: how they begin, and the rest of the user's file."""
 
 WARNINGS = {
-    "[providers.gateway]\nroles": "providers.gateway.roles.assistant: the name is one lower-case word, so chat"
+    "[providers.gateway]\nroles": "providers.gateway.roles.assistant: the name is one lower-case word"
 }
 
 
-def merged(first: Any, second: Any) -> Any:
+def merge(first: Any, second: Any) -> Any:
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     return {
-        key: merged(first[key], second[key]) if key in first and key in second else {**first, **second}[key]
+        key: merge(first[key], second[key]) if key in first and key in second else {**first, **second}[key]
         for key in [*first, *(key for key in second if key not in first)]
     }
 
@@ -172,7 +172,7 @@ def test_config_check_accepts_every_configuration(home: Path, users_files: None,
     file = home / "config.toml"
     file.write_text(block.text, "utf-8")
     if shown:
-        file.write_text(tomlkit.dumps(merged(shown[0], tomllib.loads(block.text))), "utf-8")
+        file.write_text(tomlkit.dumps(merge(shown[0], tomllib.loads(block.text))), "utf-8")
 
     done = CliRunner().invoke(jumpseat, ["config", "check"], standalone_mode=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.elisp_modules import Source, names_used, read_names_used
+from tests.unit.elisp_modules import Source, find_names_used, read_names_used
 
 LOWER = """
 (defvar jumpseat-log nil "A log.")
@@ -37,7 +37,7 @@ LOWER = """
     ],
 )
 def test_a_name_of_another_file_is_found(source: str, name: str) -> None:
-    assert names_used({"lower": LOWER, "upper": source})["upper"] == {"lower": {name}}
+    assert find_names_used({"lower": LOWER, "upper": source})["upper"] == {"lower": {name}}
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,13 @@ def test_a_name_of_another_file_is_found(source: str, name: str) -> None:
     ],
 )
 def test_comments_texts_and_own_names_are_not_uses(source: str) -> None:
-    assert names_used({"lower": LOWER, "upper": source})["upper"] == {}
+    assert find_names_used({"lower": LOWER, "upper": source})["upper"] == {}
 
 
 def test_a_file_that_is_required_is_found_without_a_use() -> None:
-    assert names_used({"lower": LOWER, "upper": "(defun f () (require 'lower))"})["upper"] == {"lower": set()}
+    assert find_names_used({"lower": LOWER, "upper": "(defun f () (require 'lower))"})["upper"] == {
+        "lower": set()
+    }
 
 
 def test_a_function_and_a_variable_of_one_name_are_told_apart() -> None:
@@ -68,7 +70,7 @@ def test_a_function_and_a_variable_of_one_name_are_told_apart() -> None:
         "(f jumpseat-model)": {"variable"},
         "(f 'jumpseat-model)": {"function", "variable"},
     }.items():
-        assert names_used({**sources, "upper": use})["upper"].keys() == needed
+        assert find_names_used({**sources, "upper": use})["upper"].keys() == needed
 
 
 def test_a_mode_with_a_variable_of_another_file_defines_none() -> None:

@@ -39,7 +39,7 @@ def test_importing_jumpseat_loads_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["jumpseat.rpc.serve", "jumpseat_client.client"])
-def test_the_daemon_and_the_client_load_no_http_no_terminal_and_no_model(module: str, tmp_path: Path) -> None:
+def test_the_daemon_and_the_client_do_not_load_http_terminal_or_models(module: str, tmp_path: Path) -> None:
     loaded = third_party_modules_after_importing(module, tmp_path)
 
     assert loaded & {"httpx2", "httpx", "click", "rich", "xllamacpp", "keyring", "filelock", "yaml"} == set()
@@ -90,7 +90,7 @@ def modules_and_entry_points_of_a_start(kind: str, directory: Path) -> tuple[set
 
 
 @pytest.mark.requirement("7:plugins")
-def test_a_daemon_without_plug_ins_looks_for_none_and_loads_none_of_their_hooks(tmp_path: Path) -> None:
+def test_a_daemon_without_plug_ins_does_not_load_their_hooks(tmp_path: Path) -> None:
     modules, entry_points = modules_and_entry_points_of_a_start("openai", tmp_path)
 
     assert entry_points == []
@@ -156,7 +156,7 @@ main()
 
 
 @pytest.mark.parametrize("arguments", [("chat", "Hi"), ("Why is it?",)], ids=str)
-def test_a_question_loads_nothing_of_a_conversation_and_no_terminal(
+def test_a_question_does_not_load_conversations_or_the_terminal(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     command = json.dumps(Scenario.chat(tmp_path, answer_steps("Hello")).command)
@@ -186,7 +186,7 @@ print("libraries:", *{"rich", "prompt_toolkit", "tomlkit", "pydantic", "jsonsche
 """
 
 
-def test_a_question_imports_no_other_command_and_no_library_but_click(tmp_path: Path) -> None:
+def test_a_question_imports_only_its_command_and_click(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CHAT], capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
     )

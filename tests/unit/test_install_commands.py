@@ -59,7 +59,7 @@ def test_an_installation_by_name_is_found(text: str, is_by_name: bool) -> None:
     assert bool(BY_NAME.search(text)) is is_by_name
 
 
-def test_no_editor_tells_its_user_to_run_jumpseat_in_a_shell() -> None:
+def test_editors_do_not_tell_users_to_run_jumpseat_in_a_shell() -> None:
     found = [
         f"{name}: {line}"
         for name, text in shipped_texts()

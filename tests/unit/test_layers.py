@@ -14,7 +14,7 @@ def test_a_cycle_through_other_modules_is_found() -> None:
     assert set(find_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
 
 
-def test_libraries_and_a_module_that_names_itself_form_no_cycle() -> None:
+def test_libraries_and_a_module_that_names_itself_are_not_a_cycle() -> None:
     assert find_cycle({"a": {"a", "library"}, "b": {"a"}}) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.lua_modules import COMPUTED, imported, read_imports
+from tests.unit.lua_modules import COMPUTED, find_imports, read_imports
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tests.unit.lua_modules import COMPUTED, imported, read_imports
     ],
 )
 def test_an_import_is_read(source: str) -> None:
-    assert imported(source) == {"jumpseat.core.log"}
+    assert find_imports(source) == {"jumpseat.core.log"}
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_an_import_is_read(source: str) -> None:
     ],
 )
 def test_comments_and_other_strings_are_not_imports(source: str) -> None:
-    assert imported(source) == set()
+    assert find_imports(source) == set()
 
 
 @pytest.mark.parametrize(
     "source", ["require('jumpseat.' .. name)", "require(name)", "vim.tbl_map(require, names)"]
 )
 def test_an_import_with_a_computed_name_is_found(source: str) -> None:
-    assert COMPUTED in imported(source) or "jumpseat." in imported(source)
+    assert COMPUTED in find_imports(source) or "jumpseat." in find_imports(source)
 
 
 def test_every_import_of_the_plug_in_names_a_file() -> None:

@@ -49,7 +49,7 @@ def environments(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "target", ["test", "test-neovim", "test-emacs", "test-slow", "test-lowest", "lint", "bench", "mutants"]
 )
-def test_a_target_first_says_what_it_does_and_how_long_it_takes(environments: Path, target: str) -> None:
+def test_a_target_first_prints_its_description_and_duration(environments: Path, target: str) -> None:
     done = make(environments, target)
 
     assert done.returncode == 0, done.stderr

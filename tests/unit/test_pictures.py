@@ -24,7 +24,7 @@ def frames(*outputs: bytes) -> list[Frame]:
     return found
 
 
-def shown(svg: str) -> dict[str, str]:
+def read_frames(svg: str) -> dict[str, str]:
     """The `keyTimes` of each line by its text."""
     lines = ElementTree.fromstring(svg).findall(f"{GROUP}/{GROUP}")
     return {
@@ -39,7 +39,7 @@ def test_a_line_is_one_element_for_as_long_as_it_stays_the_same() -> None:
     total = 2 + LAST_FRAME_SECONDS
     svg = picture(frames(b"first\r\n", b"sec", b"ond"), 20, "A title")
 
-    assert shown(svg) == {
+    assert read_frames(svg) == {
         "first": "always",
         "sec": f"0;{1 / total:.4f};{2 / total:.4f}",
         "second": f"0;{2 / total:.4f}",

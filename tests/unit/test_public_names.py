@@ -78,7 +78,7 @@ SyncChat SyncClient default_command
 """
 
 
-def test_the_client_library_offers_these_names_and_no_more() -> None:
+def test_the_client_library_offers_exactly_these_names() -> None:
     assert list(jumpseat_client.__all__) == CLIENT.split()
 
 
@@ -89,7 +89,7 @@ def test_the_page_of_the_client_library_lists_the_same_names() -> None:
 
 
 @pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
-def test_a_public_module_offers_these_names_and_no_more(module: ModuleType) -> None:
+def test_a_public_module_offers_exactly_these_names(module: ModuleType) -> None:
     assert list(module.__all__) == PUBLIC[module].split()
 
 

@@ -67,7 +67,7 @@ SIGNED_IN = ("work", "official")
 """Providers with a sign-in: they have no key, and their default model is the account's."""
 
 
-def configured(home: Path, text: str) -> Config:
+def load(home: Path, text: str) -> Config:
     (home / "config.toml").write_text(text, "utf-8")
     return load_config(None, None, environment=environment_of_process(), built_in=BUILT_IN, kinds=KINDS)
 
@@ -88,7 +88,7 @@ def test_each_table_of_the_page_has_a_test_below() -> None:
 async def test_a_recipe_is_read_without_a_warning_and_makes_a_provider(
     home: Path, keys: None, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    registry = Registry(configured(home, RECIPES[name]))
+    registry = Registry(load(home, RECIPES[name]))
 
     assert caplog.messages == []
     assert registry.adapter(name).provider_name == name
@@ -113,7 +113,7 @@ async def test_a_recipe_sends_its_chat_with_its_key_to_the_address_of_the_page(
     text = RECIPES[name].replace(f'{key} = "{address}"\n', "")
     moved = f"{upstream.origin}{urlsplit(address).path}"
     text = text.replace(f"[providers.{name}]\n", f'[providers.{name}]\n{key} = "{moved}"\n')
-    registry = Registry(configured(home, text))
+    registry = Registry(load(home, text))
     # Other requests (an Ollama server also gets one for its models) are 404.
     upstream.default(Reply.json({"error": {"message": "There is no such thing here."}}, status=404))
     upstream.script(ANSWERS[table["kind"]], path=path.partition("?")[0])
@@ -144,7 +144,7 @@ async def test_the_recipe_of_a_language_server_starts_the_program_that_it_instal
         program.write_text(f'#!/bin/sh\nexec {shlex.join(fake.command)} "$@"\n', "utf-8")
         program.chmod(0o755)
         monkeypatch.setenv("PATH", os.pathsep.join([str(program.parent), os.environ["PATH"]]))
-        registry = Registry(configured(home, RECIPES["official"]))
+        registry = Registry(load(home, RECIPES["official"]))
 
         target = await resolve_model(registry, None)
         answer = await target.adapter.bind(target.model).chat([Message.user("Hi")], stream=True)

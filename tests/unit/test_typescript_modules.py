@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.typescript_modules import imported, read_imports
+from tests.unit.typescript_modules import find_imports, read_imports
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tests.unit.typescript_modules import imported, read_imports
     ],
 )
 def test_an_import_is_read(source: str) -> None:
-    assert imported(source) == {"./log"}
+    assert find_imports(source) == {"./log"}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_import_is_read(source: str) -> None:
     ],
 )
 def test_comments_and_other_strings_are_not_imports(source: str) -> None:
-    assert imported(source) == set()
+    assert find_imports(source) == set()
 
 
 def test_every_import_of_the_extension_names_a_file_or_a_package() -> None:

@@ -34,7 +34,7 @@ def test_no_other_file_repeats_the_version() -> None:
 
 
 @pytest.mark.parametrize("file", COPIES)
-def test_make_version_changes_each_copy_and_nothing_else(file: str) -> None:
+def test_make_version_changes_exactly_the_copies_of_the_version(file: str) -> None:
     text = (ROOT / file).read_text("utf-8")
 
     changed = with_version(text, COPIES[file], "9.8.7")

@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 )
 
 
-def imported(source: str) -> set[str]:
+def find_imports(source: str) -> set[str]:
     """Every path that a file imports or exports from, types too."""
     return {token["path"] for token in _TOKEN.finditer(source) if token["path"]}
 
@@ -31,7 +31,7 @@ def imported(source: str) -> set[str]:
 def read_imports() -> dict[str, set[str]]:
     """The imports of each file, by paths below the source without their suffix."""
     return {
-        name: {_resolve(name, path) if path.startswith(".") else path for path in imported(text)}
+        name: {_resolve(name, path) if path.startswith(".") else path for path in find_imports(text)}
         for name, text in ((_name(path), path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.ts")))
     }
 

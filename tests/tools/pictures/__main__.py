@@ -75,10 +75,10 @@ def main() -> None:
         with ThreadedUpstream() as upstream:
             (home / "config.toml").write_text(CONFIGURATION.format(base_url=upstream.base_url), "utf-8")
             PICTURE.parent.mkdir(exist_ok=True)
-            PICTURE.write_text(recorded(home, upstream), "utf-8")
+            PICTURE.write_text(record(home, upstream), "utf-8")
 
 
-def recorded(home: Path, upstream: ThreadedUpstream) -> str:
+def record(home: Path, upstream: ThreadedUpstream) -> str:
     """The animation of a conversation with two questions."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = {**os.environ, **environment_of(home), "HOME": str(home), "PATH": path, "PS1": "$ "}
