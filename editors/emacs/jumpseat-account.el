@@ -22,7 +22,7 @@
 
 ;;; Sign-in
 
-(defun jumpseat-account--over ()
+(defun jumpseat-account--finish-sign-in ()
   "End the running sign-in, and close its window."
   (let ((buffer (plist-get jumpseat-account--sign-in :buffer)))
     (setq jumpseat-account--sign-in nil)
@@ -42,7 +42,7 @@
       (if (null request)
           (plist-put jumpseat-account--sign-in :cancelled t)
         (jumpseat-rpc-notify "$/cancelRequest" (list :id request))
-        (jumpseat-account--over)
+        (jumpseat-account--finish-sign-in)
         (jumpseat-say "The sign-in was cancelled.")))))
 
 (defun jumpseat-account--open-browser-p ()
@@ -63,7 +63,7 @@
   :interactive nil
   (add-hook 'kill-buffer-hook #'jumpseat-account-cancel nil t))
 
-(defun jumpseat-account--prompt (prompt)
+(defun jumpseat-account--show-prompt (prompt)
   "Show the code and the page in PROMPT."
   (when (and jumpseat-account--sign-in
              (equal (plist-get prompt :token) (plist-get jumpseat-account--sign-in :token)))
@@ -92,7 +92,7 @@
   "Whether users sign in to PROVIDER; others have an API key or need nothing."
   (equal "device_code" (plist-get provider :authMethod)))
 
-(defun jumpseat-account--provider (prompt &optional fits)
+(defun jumpseat-account--read-provider (prompt &optional fits)
   "Read the id of a provider at PROMPT; nil means the daemon's choice.
 If FITS is given, offer only the providers for which it returns non-nil."
   ;; The providers may be unknown at first.  They arrive while the user reads
@@ -110,7 +110,8 @@ If FITS is given, offer only the providers for which it returns non-nil."
   "Sign in to PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
   (interactive (list (when current-prefix-arg
-                       (jumpseat-account--provider "Sign in to" #'jumpseat-account--sign-in-p))))
+                       (jumpseat-account--read-provider "Sign in to"
+                                                        #'jumpseat-account--sign-in-p))))
   (jumpseat-account-cancel)
   (let ((token (format "emacs-sign-in-%d" (setq jumpseat-account--count
                                                 (1+ jumpseat-account--count)))))
@@ -119,42 +120,43 @@ With a prefix argument, read its name."
      "auth/signIn" (list :provider provider :token token)
      (lambda (err account)
        (when (equal token (plist-get jumpseat-account--sign-in :token))
-         (jumpseat-account--over))
+         (jumpseat-account--finish-sign-in))
        (cond ((eql (plist-get err :code) -32800))
              (err (jumpseat-say-error err))
              ((not (equal "signed_in" (plist-get account :state)))
-              (jumpseat-say "%s %s" (jumpseat-account--state account)
+              (jumpseat-say "%s %s" (jumpseat-account--describe account)
                             (or (plist-get account :message) "")))
              (t (jumpseat-say "Signed in to %s%s." (plist-get account :provider)
                               (if-let ((login (plist-get account :login)))
                                   (concat " as " login)
                                 ""))))))))
 
-(defun jumpseat-account--words (state)
+(defun jumpseat-account--describe-state (state)
   "Describe the STATE of an account in words."
   (if (equal "not_required" state) "needs no sign-in" (string-replace "_" " " state)))
 
-(defun jumpseat-account--state (account)
+(defun jumpseat-account--describe (account)
   "Describe the state of ACCOUNT in one line."
   (format "%s: %s." (plist-get account :provider)
-          (jumpseat-account--words (plist-get account :state))))
+          (jumpseat-account--describe-state (plist-get account :state))))
 
 (defun jumpseat-logout (&optional provider)
   "Sign out of PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
   (interactive (list (when current-prefix-arg
-                       (jumpseat-account--provider "Sign out of" #'jumpseat-account--sign-in-p))))
+                       (jumpseat-account--read-provider "Sign out of"
+                                                        #'jumpseat-account--sign-in-p))))
   (setq jumpseat-account--leaving t)
   (jumpseat-rpc-request
    "auth/signOut" (list :provider provider)
    (lambda (err account)
      (setq jumpseat-account--leaving nil)
      (if err (jumpseat-say-error err)
-       (jumpseat-say "%s" (jumpseat-account--state account))))))
+       (jumpseat-say "%s" (jumpseat-account--describe account))))))
 
 ;;; Quotas and accounts
 
-(defun jumpseat-account--quota (account)
+(defun jumpseat-account--describe-quota (account)
   "Describe the most used quota of ACCOUNT in a few words, or return nil."
   (let ((least (car (sort (seq-filter
                            (lambda (each) (and (not (jumpseat-true-p (plist-get each :unlimited)))
@@ -163,7 +165,7 @@ With a prefix argument, read its name."
                           (lambda (a b) (< (plist-get a :percentRemaining)
                                            (plist-get b :percentRemaining)))))))
     (when least
-      (format "%s: %d %% left" (jumpseat-account--words (plist-get least :name))
+      (format "%s: %d %% left" (jumpseat-account--describe-state (plist-get least :name))
               (floor (plist-get least :percentRemaining))))))
 
 (defun jumpseat-account--show-quota (err _reason)
@@ -175,11 +177,11 @@ With a prefix argument, read its name."
      (lambda (failure account)
        (when (and (not failure) (buffer-live-p buffer))
          (with-current-buffer buffer
-           (jumpseat-view-update :quota (jumpseat-account--quota account))))))))
+           (jumpseat-view-update :quota (jumpseat-account--describe-quota account))))))))
 
 (add-hook 'jumpseat-turn-ended-functions #'jumpseat-account--show-quota -90)
 
-(defun jumpseat-account--changed (account)
+(defun jumpseat-account--handle-change (account)
   "Report a lost sign-in of ACCOUNT, and show its quota in its chats."
   (let* ((provider (plist-get account :provider))
          (state (plist-get account :state))
@@ -191,16 +193,16 @@ With a prefix argument, read its name."
     (dolist (buffer (jumpseat-chat-list))
       (with-current-buffer buffer
         (when (string-prefix-p (concat provider ":") (or (jumpseat-view-get :model) ""))
-          (jumpseat-view-update :quota (jumpseat-account--quota account)))))))
+          (jumpseat-view-update :quota (jumpseat-account--describe-quota account)))))))
 
-(jumpseat-rpc-on 'auth/prompt #'jumpseat-account--prompt)
-(jumpseat-rpc-on 'auth/didChange #'jumpseat-account--changed)
+(jumpseat-rpc-on 'auth/prompt #'jumpseat-account--show-prompt)
+(jumpseat-rpc-on 'auth/didChange #'jumpseat-account--handle-change)
 (jumpseat-rpc-on 'window/showMessage
                  (lambda (params) (jumpseat-say "%s" (plist-get params :message))))
 
 ;;; Status
 
-(defun jumpseat-account--quota-line (quota)
+(defun jumpseat-account--format-quota (quota)
   "Describe QUOTA in one line."
   (if (jumpseat-true-p (plist-get quota :unlimited))
       (format "    %s: unlimited" (plist-get quota :name))
@@ -210,24 +212,24 @@ With a prefix argument, read its name."
                 (format " (%d of %d)" (plist-get quota :remaining) (plist-get quota :entitlement))
               ""))))
 
-(defun jumpseat-account--provider-lines (provider)
+(defun jumpseat-account--format-provider (provider)
   "Return the lines of the status window for PROVIDER."
   (let* ((auth (plist-get provider :auth))
          (login (plist-get auth :login))
          (plan (plist-get auth :plan)))
     (append
      (list (concat "  " (plist-get provider :id) ": "
-                   (jumpseat-account--words (plist-get auth :state))
+                   (jumpseat-account--describe-state (plist-get auth :state))
                    (and login (concat " as " login)) (and plan (concat ", " plan))
                    (and (jumpseat-true-p (plist-get provider :isDefault)) "  (default)")))
      (when (plist-get auth :message) (list (concat "    " (plist-get auth :message))))
-     (mapcar #'jumpseat-account--quota-line (plist-get auth :quotas)))))
+     (mapcar #'jumpseat-account--format-quota (plist-get auth :quotas)))))
 
 (defun jumpseat-status ()
   "Show providers, accounts, quotas and the daemon."
   (interactive)
   (jumpseat-models-providers
-   (jumpseat-or-say-error
+   (jumpseat-make-callback
     (lambda (providers)
       (jumpseat-ui-show
        "*jumpseat status*"
@@ -235,7 +237,7 @@ With a prefix argument, read its name."
                              (or (jumpseat-get (jumpseat-rpc-info) :serverInfo :version) "?")
                              (string-join (jumpseat-program) " "))
                      "" "Providers")
-               (seq-mapcat #'jumpseat-account--provider-lines providers))
+               (seq-mapcat #'jumpseat-account--format-provider providers))
        #'jumpseat-status)))))
 
 (defun jumpseat-log ()
@@ -250,33 +252,33 @@ With a prefix argument, read its name."
       (view-mode)
       (goto-char (point-max)))))
 
-(defun jumpseat-account--mark (ok)
+(defun jumpseat-account--choose-mark (ok)
   "Return the mark for a check: passed, failed, or not made if OK is absent."
   (cond ((jumpseat-true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
-(defun jumpseat-account--check-lines (check)
+(defun jumpseat-account--format-check (check)
   "Return the lines of the doctor's report for CHECK."
-  (cons (format "  %s %s: %s" (jumpseat-account--mark (plist-get check :ok))
+  (cons (format "  %s %s: %s" (jumpseat-account--choose-mark (plist-get check :ok))
                 (plist-get check :name) (plist-get check :message))
         (when (plist-get check :hint) (list (concat "      " (plist-get check :hint))))))
 
 (defun jumpseat-doctor (provider)
   "Let the daemon check what PROVIDER needs, and show what it found."
-  (interactive (list (jumpseat-account--provider "Check the provider")))
+  (interactive (list (jumpseat-account--read-provider "Check the provider")))
   (jumpseat-models-providers
-   (jumpseat-or-say-error
+   (jumpseat-make-callback
     (lambda (providers)
       (let ((id (or provider (plist-get (jumpseat-models-provider nil providers) :id))))
         (if (null id) (jumpseat-say "There is no default provider: name one.")
           (jumpseat-say "Checking %s …" id)
           (jumpseat-rpc-request
            "providers/diagnose" (list :provider id)
-           (jumpseat-or-say-error
+           (jumpseat-make-callback
             (lambda (result)
               (jumpseat-ui-show
                "*jumpseat doctor*"
                (append (list (concat "Checks of " id) "")
-                       (seq-mapcat #'jumpseat-account--check-lines (plist-get result :checks)))
+                       (seq-mapcat #'jumpseat-account--format-check (plist-get result :checks)))
                (lambda () (jumpseat-doctor id))))))))))))
 
 (provide 'jumpseat-account)

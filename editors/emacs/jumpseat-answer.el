@@ -45,19 +45,19 @@
     (dolist (window at-end)
       (set-window-point window last))
     (jumpseat-writer-append writer (jumpseat-answer-lead answer))
-    (jumpseat-answer--label answer "waiting …")
+    (jumpseat-answer--show-label answer "waiting …")
     answer))
 
-(defun jumpseat-answer--heading (answer)
+(defun jumpseat-answer--find-heading (answer)
   "Return the position of the heading of ANSWER."
   (+ (jumpseat-writer-start (jumpseat-answer-writer answer)) 2))
 
-(defun jumpseat-answer--label (answer text)
+(defun jumpseat-answer--show-label (answer text)
   "Show TEXT after the heading of ANSWER."
   (let ((overlay (jumpseat-answer-overlay answer)))
     (setf (jumpseat-answer-overlay answer)
-          (jumpseat-view-heading (jumpseat-answer--heading answer) text
-                                 (and overlay (overlay-buffer overlay) overlay)))))
+          (jumpseat-view-show-label (jumpseat-answer--find-heading answer) text
+                                    (and overlay (overlay-buffer overlay) overlay)))))
 
 (defun jumpseat-answer--restart (answer)
   "Discard the blocks of ANSWER after the provider has started again."
@@ -65,13 +65,13 @@
   (setf (jumpseat-answer-written answer) nil
         (jumpseat-answer-thinking answer) nil))
 
-(defun jumpseat-answer--retry (delta)
+(defun jumpseat-answer--describe-retry (delta)
   "Describe the wait before a retry, from DELTA."
   (format "attempt %d of %d in %.1f s: %s" (plist-get delta :attempt)
           (plist-get delta :maxAttempts) (/ (plist-get delta :delayMs) 1000.0)
           (jumpseat-get delta :error :message)))
 
-(defun jumpseat-answer--progress (delta)
+(defun jumpseat-answer--describe-progress (delta)
   "Describe progress unrelated to the answer, such as loading a local model.
 DELTA is a value of `$/progress'."
   (let ((text (or (plist-get delta :message) (plist-get delta :title)))
@@ -107,14 +107,14 @@ DELTA is a value of `$/progress'."
                (jumpseat-answer-conversation answer) (plist-get delta :conversationId))
          (jumpseat-view-update :state 'waiting :model (jumpseat-answer-model answer) :detail nil))
         ("retry"
-         (jumpseat-view-update :state 'retrying :detail (jumpseat-answer--retry delta)))
+         (jumpseat-view-update :state 'retrying :detail (jumpseat-answer--describe-retry delta)))
         ("progress"
-         (jumpseat-view-update :detail (jumpseat-answer--progress delta)))
+         (jumpseat-view-update :detail (jumpseat-answer--describe-progress delta)))
         ("text_start"
-         (jumpseat-answer--label answer "…")
+         (jumpseat-answer--show-label answer "…")
          (jumpseat-view-update :state 'streaming :detail nil))
         ("thinking_start"
-         (jumpseat-answer--label answer "thinking …")
+         (jumpseat-answer--show-label answer "thinking …")
          (jumpseat-view-update :state 'thinking :detail nil)
          (funcall flush)
          ;; If this block starts before the one above it is complete, its text
@@ -162,16 +162,16 @@ STOPPED is non-nil if the user stopped it."
       (with-current-buffer (jumpseat-writer-buffer writer)
         (let ((end (marker-position (jumpseat-writer-end writer))))
           (cond ((not (string-empty-p after))
-                 (jumpseat-answer--label
+                 (jumpseat-answer--show-label
                   answer (concat (jumpseat-view-summary (jumpseat-answer-model answer)
                                                         (jumpseat-answer-usage answer))
                                  (and stopped " · stopped"))))
-                (stopped (jumpseat-view-below end "Stopped before the first words."
-                                              'jumpseat-note))
-                ((not err) (jumpseat-view-below end "The model returned no text." 'warning)))
+                (stopped (jumpseat-view-show-below end "Stopped before the answer began."
+                                                   'jumpseat-note))
+                ((not err) (jumpseat-view-show-below end "The model returned no text." 'warning)))
           (dolist (notice (reverse (jumpseat-answer-notices answer)))
-            (jumpseat-view-below end notice 'warning))
-          (when err (jumpseat-view-error end err))))
+            (jumpseat-view-show-below end notice 'warning))
+          (when err (jumpseat-view-show-error end err))))
       (jumpseat-writer-append writer after)
       (jumpseat-writer-close writer))))
 

@@ -13,7 +13,7 @@
 
 (require 'jumpseat-chat)
 
-(defun jumpseat-ask--refuse ()
+(defun jumpseat-ask--check-idle ()
   "Signal a `user-error' if the last chat is being answered.
 A question would be inserted in the middle of the answer."
   (when-let ((chat (car (jumpseat-chat-list))))
@@ -44,9 +44,9 @@ A question would be inserted in the middle of the answer."
 An empty question only puts the region, from BEG to END, into the chat."
   (interactive
    (let ((region (jumpseat-region-active)))
-     (jumpseat-ask--refuse)
+     (jumpseat-ask--check-idle)
      (cons (read-string (if region "Ask about the region: " "Ask: ")) region)))
-  (jumpseat-ask--refuse)
+  (jumpseat-ask--check-idle)
   (let ((content (delq nil (list (when beg (jumpseat-region-block beg end))
                                  (unless (string-empty-p question)
                                    (list :type "text" :text question))))))
@@ -56,7 +56,7 @@ An empty question only puts the region, from BEG to END, into the chat."
       (let ((chat (current-buffer)))
         (jumpseat-transcript-render
          (list :role "user" :content (vconcat content)) (jumpseat-transcript-model)
-         (jumpseat-or-say-error
+         (jumpseat-make-callback
           (lambda (text)
             (when (buffer-live-p chat)
               (with-current-buffer chat
@@ -67,7 +67,7 @@ An empty question only puts the region, from BEG to END, into the chat."
 
 ;;; Code blocks
 
-(defun jumpseat-ask--block ()
+(defun jumpseat-ask--find-block ()
   "Return the bounds of the code block at point, or else of the last one."
   (save-excursion
     (save-restriction
@@ -82,10 +82,10 @@ An empty question only puts the region, from BEG to END, into the chat."
               (when (<= open at (match-end 0)) (goto-char (point-max))))))
         (or found (user-error "There is no code block in this buffer"))))))
 
-(defun jumpseat-ask--code (callback)
+(defun jumpseat-ask--call-with-code (callback)
   "Call CALLBACK with the code of the block at point, or else of the last one.
 If the code may contain escaped lines, the daemon removes the escapes."
-  (let* ((block (jumpseat-ask--block))
+  (let* ((block (jumpseat-ask--find-block))
          (code (save-restriction
                  (widen)
                  (buffer-substring-no-properties (car block) (cdr block)))))
@@ -93,14 +93,14 @@ If the code may contain escaped lines, the daemon removes the escapes."
         (funcall callback code)
       (jumpseat-transcript-parse
        ;; The full stops protect blank lines at both ends.
-       (concat (jumpseat-transcript-front-matter-text) (jumpseat-ask--heading (car block))
+       (concat (jumpseat-transcript-front-matter-text) (jumpseat-ask--find-heading (car block))
                "\n\n.\n" code ".\n")
-       (jumpseat-or-say-error
+       (jumpseat-make-callback
         (lambda (conversation)
           (let ((blocks (plist-get (elt (plist-get conversation :messages) 0) :content)))
             (funcall callback (substring (plist-get (elt blocks 0) :text) 2 -1)))))))))
 
-(defun jumpseat-ask--heading (position)
+(defun jumpseat-ask--find-heading (position)
   "Return the heading above POSITION, on which the escapes of a text depend."
   (save-excursion
     (save-restriction
@@ -113,7 +113,7 @@ If the code may contain escaped lines, the daemon removes the escapes."
 (defun jumpseat-copy-code ()
   "Copy the code block at point, or the last one."
   (interactive)
-  (jumpseat-ask--code
+  (jumpseat-ask--call-with-code
    (lambda (code)
      (kill-new code)
      (jumpseat-say "Copied %d lines." (length (split-string code "\n" t))))))
@@ -121,9 +121,10 @@ If the code may contain escaped lines, the daemon removes the escapes."
 (defun jumpseat-insert-code ()
   "Insert the code block at point, or the last one, into the last other buffer."
   (interactive)
-  (let ((target (or (jumpseat-chat-source) (user-error "There is no buffer beside the chat"))))
+  (let ((target (or (jumpseat-chat-source)
+                    (user-error "No file is open beside the chat: open one to insert the code"))))
     (with-current-buffer target (barf-if-buffer-read-only))
-    (jumpseat-ask--code
+    (jumpseat-ask--call-with-code
      (lambda (code)
        (when (buffer-live-p target)
          (with-current-buffer target

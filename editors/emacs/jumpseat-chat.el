@@ -157,7 +157,7 @@ Do nothing if the user has edited that line."
                  (goto-char (jumpseat-transcript-front-matter-end))
                  (skip-chars-forward "\n")
                  (point-marker))))
-    (jumpseat-transcript-headings
+    (jumpseat-transcript-fetch-headings
      jumpseat-model
      (lambda (_err headings)
        (when headings (jumpseat-chat--put-heading place (car headings)))))))

@@ -13,7 +13,7 @@
 (require 'flymake)
 (require 'jumpseat-transcript)
 
-(defun jumpseat-check--position (position)
+(defun jumpseat-check--to-position (position)
   "Convert POSITION, in LSP's units, to a position in this buffer."
   (save-excursion
     (goto-char (jumpseat-transcript-line (plist-get position :line)))
@@ -23,17 +23,17 @@
         (forward-char))
       (point))))
 
-(defun jumpseat-check--diagnostic (diagnostic)
+(defun jumpseat-check--to-diagnostic (diagnostic)
   "Convert DIAGNOSTIC from the daemon to a Flymake diagnostic for this buffer."
   (let* ((range (plist-get diagnostic :range))
-         (beg (jumpseat-check--position (plist-get range :start)))
-         (end (jumpseat-check--position (plist-get range :end))))
+         (beg (jumpseat-check--to-position (plist-get range :start)))
+         (end (jumpseat-check--to-position (plist-get range :end))))
     (flymake-make-diagnostic
      (current-buffer) beg (if (> end beg) end (min (1+ beg) (point-max)))
      (if (eql 1 (plist-get diagnostic :severity)) :error :warning)
      (plist-get diagnostic :message))))
 
-(defun jumpseat-check--text ()
+(defun jumpseat-check--build-text ()
   "Return the text of this chat to check: its front matter and a question.
 The rest is only text, and may be long."
   (save-restriction
@@ -48,7 +48,7 @@ The rest is only text, and may be long."
 (defun jumpseat-check-flymake (report &rest _)
   "Have the daemon check this chat, and REPORT its diagnostics."
   (let ((buffer (current-buffer))
-        (text (jumpseat-check--text)))
+        (text (jumpseat-check--build-text)))
     (if (null text)
         (funcall report nil)
       (jumpseat-rpc-request
@@ -59,17 +59,17 @@ The rest is only text, and may be long."
             ;; Flymake signals an error for a report of an outdated check.
              (condition-case nil
                  (funcall report (unless err
-                                   (mapcar #'jumpseat-check--diagnostic
+                                   (mapcar #'jumpseat-check--to-diagnostic
                                            (plist-get result :diagnostics))))
                (error nil)))))))))
 
-(defun jumpseat-check--again (_params)
+(defun jumpseat-check--recheck (_params)
   "Check the chats again after the lists of models changed."
   (dolist (buffer (jumpseat-chat-list))
     (with-current-buffer buffer
       (when flymake-mode (flymake-start)))))
 
-(jumpseat-rpc-on 'models/didChange #'jumpseat-check--again)
+(jumpseat-rpc-on 'models/didChange #'jumpseat-check--recheck)
 
 (provide 'jumpseat-check)
 ;;; jumpseat-check.el ends here

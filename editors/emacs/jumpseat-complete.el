@@ -20,16 +20,16 @@
     ("settings" "Settings of the provider.") ("conversation" "The kept conversation."))
   "The keys of the front matter that are not settings.")
 
-(defun jumpseat-complete--key-items ()
+(defun jumpseat-complete--list-keys ()
   "Return the keys of the front matter, as lists of a text and a note."
   (append (mapcar (lambda (each) (list (concat (car each) ": ") (cadr each)))
                   jumpseat-complete--keys)
           (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
-                                      (concat (jumpseat-models-rule row) ". "
+                                      (concat (jumpseat-models-describe-values row) ". "
                                               (plist-get row :description))))
                   (jumpseat-models-rows))))
 
-(defun jumpseat-complete--value-items (key)
+(defun jumpseat-complete--list-values (key)
   "Return the values that KEY can have in the front matter."
   (if (equal key "model")
       (mapcar (lambda (model) (list (plist-get model :id) (jumpseat-models-describe model)))
@@ -40,14 +40,14 @@
           '(("true") ("false"))
         (mapcar (lambda (each) (list (format "%s" each))) (plist-get row :choices))))))
 
-(defun jumpseat-complete--prompt-items ()
+(defun jumpseat-complete--list-prompts ()
   "Return the slash words that a question can start with."
   (cons '("/model" "choose the model")
         (mapcar (lambda (each) (list (concat "/" (plist-get each :name))
                                      (or (plist-get each :description) "")))
                 (jumpseat-models-known-prompts))))
 
-(defun jumpseat-complete--items (beg items)
+(defun jumpseat-complete--build-result (beg items)
   "Return ITEMS between BEG and point as `completion-at-point' expects them."
   (when items
     (list beg (point) (mapcar #'car items)
@@ -57,7 +57,7 @@
             (let ((note (cadr (assoc text items))))
               (if (or (null note) (string-empty-p note)) "" (concat "  " note)))))))
 
-(defun jumpseat-complete--front-matter ()
+(defun jumpseat-complete--complete-front-matter ()
   "Complete at point in the front matter."
   (let ((end (point)))
     (save-excursion
@@ -66,14 +66,14 @@
        ((looking-at "[ \t]*\\([A-Za-z0-9_]+\\):[ \t]+")
         (when (>= end (match-end 0))
           (let ((beg (match-end 0))
-                (items (jumpseat-complete--value-items (match-string-no-properties 1))))
+                (items (jumpseat-complete--list-values (match-string-no-properties 1))))
             (goto-char end)
-            (jumpseat-complete--items beg items))))
+            (jumpseat-complete--build-result beg items))))
        ((looking-at "[ \t]*")
         (let ((beg (match-end 0)))
           (goto-char end)
           (when (<= beg end)
-            (jumpseat-complete--items beg (jumpseat-complete--key-items)))))))))
+            (jumpseat-complete--build-result beg (jumpseat-complete--list-keys)))))))))
 
 (defun jumpseat-complete--first-line-p ()
   "Whether point is in the first line of a question."
@@ -83,7 +83,7 @@
     (beginning-of-line)
     (or (bobp) (looking-at (jumpseat-transcript-heading-regexp)))))
 
-(defun jumpseat-complete--path (string predicate action)
+(defun jumpseat-complete--complete-path (string predicate action)
   "Complete paths as `complete-with-action' does with PREDICATE and ACTION.
 STRING may start with a quotation mark; a completion with white space gets one."
   (let* ((mark (if (string-prefix-p "\"" string) "\"" ""))
@@ -94,7 +94,7 @@ STRING may start with a quotation mark; a completion with white space gets one."
            (concat (if (string-match-p "[ \t]" found) "\"" mark) found))
           (t found))))
 
-(defun jumpseat-complete--quote (beg status)
+(defun jumpseat-complete--quote-path (beg status)
   "Quote the path from BEG to point if it has white space.
 With STATUS `exact', or after a directory, leave the quote open."
   (let ((path (buffer-substring-no-properties beg (point))))
@@ -104,35 +104,35 @@ With STATUS `exact', or after a directory, leave the quote open."
       (unless (or (eq status 'exact) (string-suffix-p "/" path) (eq (char-after) ?\"))
         (insert "\"")))))
 
-(defun jumpseat-complete--file (beg)
+(defun jumpseat-complete--complete-file (beg)
   "Complete the path between BEG and point."
   (let ((directory default-directory))
     (list beg (point)
           (lambda (string predicate action)
             (let ((default-directory directory))
-              (jumpseat-complete--path string predicate action)))
+              (jumpseat-complete--complete-path string predicate action)))
           :exclusive 'no
-          :exit-function (lambda (_path status) (jumpseat-complete--quote beg status)))))
+          :exit-function (lambda (_path status) (jumpseat-complete--quote-path beg status)))))
 
-(defun jumpseat-complete--word ()
+(defun jumpseat-complete--complete-word ()
   "Complete a reference or a prompt at point."
   (let ((beg (save-excursion (skip-chars-backward "^ \t\n") (point))))
     (cond
      ((save-excursion
         (re-search-backward "\\(?:^\\|[ \t]\\)@file:\\(\"[^\"\n]*\\|[^\" \t\n][^ \t\n]*\\|\\)\\="
                             (line-beginning-position) t))
-      (jumpseat-complete--file (match-beginning 1)))
+      (jumpseat-complete--complete-file (match-beginning 1)))
      ((eq (char-after beg) ?@)
-      (jumpseat-complete--items beg (mapcar #'list jumpseat-references-words)))
+      (jumpseat-complete--build-result beg (mapcar #'list jumpseat-references-words)))
      ((and (eq (char-after beg) ?/) (= beg (line-beginning-position))
            (jumpseat-complete--first-line-p))
-      (jumpseat-complete--items beg (jumpseat-complete--prompt-items))))))
+      (jumpseat-complete--build-result beg (jumpseat-complete--list-prompts))))))
 
 (defun jumpseat-complete-at-point ()
   "Complete words in questions, and the front matter of a chat."
   (if (and (< (point) (jumpseat-transcript-front-matter-end)) (> (line-number-at-pos) 1))
-      (jumpseat-complete--front-matter)
-    (jumpseat-complete--word)))
+      (jumpseat-complete--complete-front-matter)
+    (jumpseat-complete--complete-word)))
 
 (provide 'jumpseat-complete)
 ;;; jumpseat-complete.el ends here

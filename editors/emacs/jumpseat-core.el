@@ -102,11 +102,11 @@ Nil means the wheel in this package, or the checkout that contains it."
 
 ;;; Errors
 
-(defun jumpseat-failure (kind message &optional hint)
+(defun jumpseat-make-failure (kind message &optional hint)
   "Create an error in the daemon's form from KIND, MESSAGE and HINT."
   (list :code 0 :message message :data (list :kind kind :hint hint)))
 
-(defun jumpseat-sentence (err)
+(defun jumpseat-format-error (err)
   "Format ERR for the user: its message, then its hint."
   (let ((hint (jumpseat-get err :data :hint))
         (message (plist-get err :message)))
@@ -160,9 +160,9 @@ Never log the text of chats."
 
 (defun jumpseat-say-error (err)
   "Show the message and the hint of ERR."
-  (jumpseat-say "%s" (jumpseat-sentence err)))
+  (jumpseat-say "%s" (jumpseat-format-error err)))
 
-(defun jumpseat-or-say-error (next)
+(defun jumpseat-make-callback (next)
   "Return a callback for a request that passes the result to NEXT.
 If the request fails, the callback shows the error instead."
   (lambda (err result)

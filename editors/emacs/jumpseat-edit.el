@@ -40,7 +40,7 @@
 
 (defun jumpseat-edit-show (edit old new)
   "Show the hunks between the texts OLD and NEW of EDIT, and return the count."
-  (let ((hunks (jumpseat-hunks-between old new)))
+  (let ((hunks (jumpseat-hunks-compute old new)))
     (jumpseat-hunks-show (overlay-start (jumpseat-edit-region edit)) hunks new)
     (length hunks)))
 

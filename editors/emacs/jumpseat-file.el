@@ -55,18 +55,18 @@ heading in a file in `jumpseat-directory'."
                              "\\(?:.+\n\\)\\{0,20\\}---\n\n*## ")
                      'utf-8)))
 
-(defun jumpseat-file--note ()
+(defun jumpseat-file--record ()
   "Record whether this buffer is a chat, even in another major mode later."
   (setq jumpseat-file-is-chat jumpseat-chat-mode))
 
-(add-hook 'jumpseat-chat-mode-hook #'jumpseat-file--note)
+(add-hook 'jumpseat-chat-mode-hook #'jumpseat-file--record)
 
 (defun jumpseat-file-mode ()
   "Make this buffer, which visits a saved chat, a chat."
   (jumpseat-chat-text-mode)
   (jumpseat-chat-mode)
   (let ((buffer (current-buffer)))
-    (jumpseat-transcript-headings
+    (jumpseat-transcript-fetch-headings
      (jumpseat-transcript-model)
      (lambda (&rest _)
        (when (buffer-live-p buffer)

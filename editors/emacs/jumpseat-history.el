@@ -13,7 +13,7 @@
 (require 'jumpseat-chat)
 (require 'jumpseat-ui)
 
-(defun jumpseat-history--item (row)
+(defun jumpseat-history--make-item (row)
   "Convert ROW of a list of conversations to an item of `jumpseat-ui-choose'."
   (let ((turns (plist-get row :turns)))
     (list (plist-get row :title) row
@@ -23,7 +23,7 @@
                            (plist-get row :model)))
            " · "))))
 
-(defun jumpseat-history--unique (items)
+(defun jumpseat-history--number-names (items)
   "Number the names of ITEMS that are not unique."
   (let (seen)
     (mapcar (lambda (item)
@@ -38,7 +38,7 @@
   "Call CALLBACK with the text of the kept conversation ID, and its data."
   (jumpseat-rpc-request
    "conversations/get" (list :id id)
-   (jumpseat-or-say-error
+   (jumpseat-make-callback
     (lambda (conversation)
       (jumpseat-rpc-request
        "transcript/render"
@@ -46,7 +46,7 @@
              :system (plist-get conversation :system)
              :settings (plist-get conversation :settings) :conversationId id
              :trimAnswers t)
-       (jumpseat-or-say-error
+       (jumpseat-make-callback
         (lambda (result) (funcall callback (plist-get result :text) conversation))))))))
 
 (defun jumpseat-history--continue (id)
@@ -63,14 +63,14 @@
   (jumpseat-history--read
    id
    (lambda (text conversation)
-     (jumpseat-transcript-headings
+     (jumpseat-transcript-fetch-headings
       (plist-get conversation :model)
-      (jumpseat-or-say-error
+      (jumpseat-make-callback
        (lambda (headings)
          (jumpseat-chat-show
           (jumpseat-chat-new
            ;; After a failed turn, the last message is the question itself.
-           (if (equal "user" (plist-get (jumpseat-transcript-last conversation) :role)) text
+           (if (equal "user" (plist-get (jumpseat-transcript-find-last conversation) :role)) text
              (concat text "\n" (car headings) "\n\n"))))))))))
 
 (defun jumpseat-history--preview (row)
@@ -86,29 +86,29 @@
   (when (yes-or-no-p (format "Delete \"%s\"? " (plist-get row :title)))
     (jumpseat-rpc-request
      "conversations/delete" (list :id (plist-get row :id))
-     (jumpseat-or-say-error
+     (jumpseat-make-callback
       (lambda (result)
         (jumpseat-say (if (jumpseat-true-p (plist-get result :deleted))
                           "The conversation was deleted."
-                        "It was deleted already.")))))))
+                        "The conversation was already deleted.")))))))
 
 (defun jumpseat-history--rename (row)
   "Rename the conversation of ROW."
   (jumpseat-rpc-request
    "conversations/rename"
    (list :id (plist-get row :id) :title (read-string "Title: " (plist-get row :title)))
-   (jumpseat-or-say-error
+   (jumpseat-make-callback
     (lambda (renamed)
-      (jumpseat-say "The conversation is \"%s\" now." (plist-get renamed :title))))))
+      (jumpseat-say "The conversation was renamed to \"%s\"." (plist-get renamed :title))))))
 
 (defun jumpseat-history--fork (row)
   "Open a fork of the conversation of ROW."
   (jumpseat-rpc-request
    "conversations/fork" (list :id (plist-get row :id))
-   (jumpseat-or-say-error
+   (jumpseat-make-callback
     (lambda (fork) (jumpseat-history--continue (plist-get fork :id))))))
 
-(defun jumpseat-history--act (row)
+(defun jumpseat-history--choose-action (row)
   "Ask the user what to do with the conversation of ROW."
   (let ((actions `(("Continue" ,(lambda (row) (jumpseat-history--continue (plist-get row :id))))
                    ("Preview" jumpseat-history--preview)
@@ -121,30 +121,30 @@
   "Let the user pick one of the conversations selected by PARAMS."
   (jumpseat-rpc-request
    "conversations/list" params
-   (jumpseat-or-say-error
+   (jumpseat-make-callback
     (lambda (result)
       (let ((rows (plist-get result :conversations))
             (cursor (plist-get result :nextCursor)))
         (if (seq-empty-p rows) (jumpseat-say "No conversation was found.")
           (jumpseat-ui-choose
            "Conversation"
-           (append (jumpseat-history--unique (mapcar #'jumpseat-history--item rows))
+           (append (jumpseat-history--number-names (mapcar #'jumpseat-history--make-item rows))
                    (when cursor '(("… more" more ""))))
            'jumpseat-conversation
            (lambda (row)
              (if (eq row 'more)
                  (jumpseat-history--pick (append (list :cursor cursor) params))
-               (jumpseat-history--act row))))))))))
+               (jumpseat-history--choose-action row))))))))))
 
 (defun jumpseat-history (&optional words here)
   "Pick a kept conversation: continue it, preview, fork, rename or delete it.
 With a prefix argument, read WORDS that it must have; with two, only those of
 this directory are offered, as with HERE."
   (interactive
-   (list (when (equal current-prefix-arg '(4)) (read-string "Conversations with the words: "))
+   (list (when (equal current-prefix-arg '(4)) (read-string "Search conversations: "))
          (equal current-prefix-arg '(16))))
   (when (and here (file-remote-p default-directory))
-    (user-error "This directory is on another machine: no conversation began there"))
+    (user-error "This directory is on another machine, where no conversations are kept"))
   (jumpseat-history--pick
    (list :query (unless (or (null words) (string-empty-p words)) words)
          :cwd (when here (expand-file-name default-directory)))))

@@ -26,7 +26,7 @@
 
 ;;; The difference
 
-(defun jumpseat-hunks--lines (text)
+(defun jumpseat-hunks--split (text)
   "Split TEXT into lines, each with its line end."
   (let ((start 0) lines)
     (while (string-match "[^\n]*\n\\|[^\n]+\\'" text start)
@@ -34,12 +34,12 @@
       (setq start (match-end 0)))
     (nreverse lines)))
 
-(defun jumpseat-hunks--offsets (lines)
+(defun jumpseat-hunks--compute-offsets (lines)
   "Return a vector of the offsets of LINES in their text, and of its end."
   (let ((offset 0))
     (vconcat [0] (mapcar (lambda (line) (setq offset (+ offset (length line)))) lines))))
 
-(defun jumpseat-hunks--increasing (pairs)
+(defun jumpseat-hunks--find-increasing (pairs)
   "Return a longest sublist of PAIRS in which the cdrs increase."
   (let ((ends (make-vector (length pairs) nil))
         (count 0))
@@ -56,7 +56,7 @@
         (setq count (max count (1+ low)))))
     (and (> count 0) (reverse (aref ends (1- count))))))
 
-(defun jumpseat-hunks--numbers (lines beg end)
+(defun jumpseat-hunks--number-lines (lines beg end)
   "Return a hash table of the numbers of LINES between BEG and END.
 A line that occurs several times has the value `several'."
   ;; There are many small tables.  At the default size, they would be enough
@@ -83,37 +83,37 @@ then lines that occur once in each text, then the lines between those."
     (cl-decf new-end)
     (aset kept new-end old-end))
   (when (and (< old-beg old-end) (< new-beg new-end))
-    (let* ((old-numbers (jumpseat-hunks--numbers old old-beg old-end))
-           (new-numbers (jumpseat-hunks--numbers new new-beg new-end))
+    (let* ((old-numbers (jumpseat-hunks--number-lines old old-beg old-end))
+           (new-numbers (jumpseat-hunks--number-lines new new-beg new-end))
            (pairs (cl-loop for number from old-beg below old-end
                            for there = (gethash (aref old number) new-numbers)
                            when (and (integerp there)
                                      (integerp (gethash (aref old number) old-numbers)))
                            collect (cons number there)))
-           (anchors (jumpseat-hunks--increasing pairs)))
+           (anchors (jumpseat-hunks--find-increasing pairs)))
       (pcase-dolist (`(,old-line . ,new-line) anchors)
         (jumpseat-hunks--match old old-beg (1+ old-line) new new-beg (1+ new-line) kept)
         (setq old-beg (1+ old-line) new-beg (1+ new-line)))
       (when anchors
         (jumpseat-hunks--match old old-beg old-end new new-beg new-end kept)))))
 
-(defun jumpseat-hunks--kept (old new)
+(defun jumpseat-hunks--find-kept (old new)
   "Return the number of the equal line in OLD for each of the lines NEW.
 The number is nil for a new line."
   (let ((kept (make-vector (length new) nil)))
     (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
     (append kept nil)))
 
-(defun jumpseat-hunks-between (old new)
+(defun jumpseat-hunks-compute (old new)
   "Return the hunks that turn the text OLD into the text NEW."
-  (let* ((old-lines (jumpseat-hunks--lines old))
-         (new-lines (jumpseat-hunks--lines new))
-         (old-offsets (jumpseat-hunks--offsets old-lines))
-         (new-offsets (jumpseat-hunks--offsets new-lines))
+  (let* ((old-lines (jumpseat-hunks--split old))
+         (new-lines (jumpseat-hunks--split new))
+         (old-offsets (jumpseat-hunks--compute-offsets old-lines))
+         (new-offsets (jumpseat-hunks--compute-offsets new-lines))
          (old-number 0) (new-number 0) (number 0)
          hunks)
     ;; Treat the end as a line that both texts have.
-    (dolist (kept (append (jumpseat-hunks--kept old-lines new-lines) (list (length old-lines))))
+    (dolist (kept (append (jumpseat-hunks--find-kept old-lines new-lines) (list (length old-lines))))
       (when kept
         (when (or (< old-number kept) (< new-number number))
           (push (list (aref old-offsets old-number) (aref old-offsets kept)
@@ -125,7 +125,7 @@ The number is nil for a new line."
 
 ;;; Display
 
-(defun jumpseat-hunks--faces (beg end)
+(defun jumpseat-hunks--copy-faces (beg end)
   "Return the text from BEG to END with only its faces as properties."
   (let ((text (buffer-substring-no-properties beg end))
         (position beg))
@@ -150,10 +150,10 @@ The number is nil for a new line."
             (let* ((beg (+ (point-min) (length before)))
                    (end (+ beg (length text))))
               (font-lock-ensure beg end)
-              (jumpseat-hunks--faces beg end))))
+              (jumpseat-hunks--copy-faces beg end))))
         text)))
 
-(defun jumpseat-hunks--after (end text)
+(defun jumpseat-hunks--format-new (end text)
   "Return the string to display for the new TEXT at END of the old text."
   (let ((added (copy-sequence text))
         (line-start (save-excursion (goto-char end) (bolp)))
@@ -171,7 +171,7 @@ The number is nil for a new line."
   "Show HUNKS between the text of this buffer from START on and the text NEW."
   (jumpseat-view-clear 'preview)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
-    (let ((overlay (jumpseat-view-overlay (+ start old-beg) (+ start old-end) 'preview)))
+    (let ((overlay (jumpseat-view-put-overlay (+ start old-beg) (+ start old-end) 'preview)))
       ;; The face of the whole text would hide the hunk's face otherwise.
       (overlay-put overlay 'priority 1)
       (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))
@@ -179,11 +179,12 @@ The number is nil for a new line."
         (overlay-put overlay 'face 'jumpseat-rewrite-old))
       (when (< new-beg new-end)
         (overlay-put overlay 'after-string
-                     (jumpseat-hunks--after (+ start old-end) (substring new new-beg new-end)))))))
+                     (jumpseat-hunks--format-new (+ start old-end)
+                                                 (substring new new-beg new-end)))))))
 
 ;;; The hunks of a buffer
 
-(defun jumpseat-hunks-shown ()
+(defun jumpseat-hunks-find-shown ()
   "Return the overlays of the hunks in this buffer, in buffer order."
   (save-restriction
     (widen)
@@ -191,7 +192,7 @@ The number is nil for a new line."
                       (overlays-in (point-min) (point-max)))
           (lambda (a b) (< (overlay-start a) (overlay-start b))))))
 
-(defun jumpseat-hunks-current (shown)
+(defun jumpseat-hunks-find-current (shown)
   "Return the overlay of SHOWN at point, or else the next or the last one."
   (let ((line (line-beginning-position)))
     (or (seq-find (lambda (each)
@@ -202,7 +203,7 @@ The number is nil for a new line."
 (defun jumpseat-hunks-move (count)
   "Move to the COUNTth next hunk, or backwards if COUNT is negative."
   (let* ((at (point))
-         (starts (mapcar #'overlay-start (jumpseat-hunks-shown)))
+         (starts (mapcar #'overlay-start (jumpseat-hunks-find-shown)))
          (there (if (> count 0) (seq-filter (lambda (each) (> each at)) starts)
                   (nreverse (seq-filter (lambda (each) (< each at)) starts)))))
     (goto-char (or (nth (1- (abs count)) there)

@@ -28,7 +28,7 @@ Their argument says whether it succeeded.")
         "bootstrap.py"))
   "The script with which all editors install the daemon.")
 
-(defun jumpseat-install--launchers ()
+(defun jumpseat-install--find-launchers ()
   "Return the commands that can run the script, best first."
   (let ((uv (jumpseat-find-program "uv"))
         (pythons (delq nil (mapcar #'jumpseat-find-program '("python3" "python")))))
@@ -36,7 +36,7 @@ Their argument says whether it succeeded.")
               `((,uv "run" "--no-project" "--python" ">=3.11" ,jumpseat-install--script "--uv" ,uv)))
             (mapcar (lambda (python) (list python jumpseat-install--script)) pythons))))
 
-(defun jumpseat-install--end (ok message)
+(defun jumpseat-install--finish (ok message)
   "End the installation, which succeeded if OK, and show MESSAGE."
   (setq jumpseat-install--running nil)
   (jumpseat-say "%s" message)
@@ -45,8 +45,8 @@ Their argument says whether it succeeded.")
 (defun jumpseat-install--run (launchers arguments)
   "Run the script with ARGUMENTS and the first of LAUNCHERS that can run it."
   (if (null launchers)
-      (jumpseat-install--end
-       nil "jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.")
+      (jumpseat-install--finish
+       nil "jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.")
     (let ((command (append (car launchers) arguments))
           ;; A workspace must not choose uv's Python.
           (default-directory (expand-file-name "~/"))
@@ -66,14 +66,15 @@ Their argument says whether it succeeded.")
        :sentinel (lambda (process _change)
                    (unless (process-live-p process)
                      (pcase (process-exit-status process)
-                       (0 (jumpseat-install--end t last))
+                       (0 (jumpseat-install--finish t last))
                        ;; The installation failed or was cancelled.
-                       ((or 20 21) (jumpseat-install--end nil (jumpseat-install--advice last)))
+                       ((or 20 21)
+                        (jumpseat-install--finish nil (jumpseat-install--add-advice last)))
                        (_ (jumpseat-install--run (cdr launchers) arguments)))))))))
 
-(defun jumpseat-install--advice (reason)
+(defun jumpseat-install--add-advice (reason)
   "Add advice to REASON, for which the installation failed."
-  (format-message "%s `jumpseat-package' can name a wheel or a checkout; %s has the whole output."
+  (format-message "%s Set `jumpseat-package' to install a wheel or a checkout. %s shows all output."
                   reason (substitute-command-keys "\\[jumpseat-log]")))
 
 (defun jumpseat-install (&optional again)
@@ -81,24 +82,24 @@ Their argument says whether it succeeded.")
 With a prefix argument AGAIN, also if this version is installed."
   (interactive "P")
   (cond
-   (jumpseat-install--running (jumpseat-say "The installation runs already."))
+   (jumpseat-install--running (jumpseat-say "jumpseat is already being installed."))
    ((and (not again) (jumpseat-installed-program))
-    (jumpseat-say "jumpseat %s is installed; with a prefix argument it is installed again."
+    (jumpseat-say "jumpseat %s is already installed; use a prefix argument to reinstall it."
                   jumpseat-version))
    (t
     (setq jumpseat-install--running t)
     (jumpseat-say "Installing jumpseat …")
     (jumpseat-install--run
-     (jumpseat-install--launchers)
+     (jumpseat-install--find-launchers)
      `("--directory" ,(expand-file-name (jumpseat-install-directory)) "--key" ,jumpseat-version
        ,@(when again '("--again"))
        ,@(when jumpseat-package (list jumpseat-package)))))))
 
 ;;; Offers
 
-(defun jumpseat-install--local-model ()
+(defun jumpseat-install--install-local-model ()
   "Install the local model."
-  (jumpseat-say "Fetching the local model …")
+  (jumpseat-say "Installing the local model …")
   (jumpseat-run-process
    (append (jumpseat-program) '("local" "install"))
    (lambda (code output)
@@ -127,7 +128,8 @@ With a prefix argument AGAIN, also if this version is installed."
                              providers))
          (jumpseat-install--offer "No provider is ready"
                                   '("Sign in" jumpseat-login)
-                                  '("Install the local model" jumpseat-install--local-model))))))))
+                                  '("Install the local model"
+                                    jumpseat-install--install-local-model))))))))
 
 ;; Offer this before the user's own functions are called, which may fail.
 (add-hook 'jumpseat-turn-ended-functions #'jumpseat-install--offer-after -90)

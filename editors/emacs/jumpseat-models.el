@@ -40,7 +40,7 @@
      (unless err (setf (alist-get method jumpseat-models--cache nil nil #'equal) result))
      (funcall callback err result))))
 
-(defun jumpseat-models--known (method key)
+(defun jumpseat-models--get-cached (method key)
   "Return the list KEY in the cached result of METHOD.
 If there is none, request it for the next call: completion cannot wait."
   (let ((known (assoc method jumpseat-models--cache)))
@@ -61,15 +61,15 @@ If there is none, request it for the next call: completion cannot wait."
 
 (defun jumpseat-models-known-providers ()
   "Return the cached list of providers, for completion."
-  (jumpseat-models--known "providers/list" :providers))
+  (jumpseat-models--get-cached "providers/list" :providers))
 
 (defun jumpseat-models-known ()
   "Return the cached list of models, for completion."
-  (jumpseat-models--known "models/list" :models))
+  (jumpseat-models--get-cached "models/list" :models))
 
 (defun jumpseat-models-known-prompts ()
   "Return the cached list of named texts, for completion."
-  (jumpseat-models--known "prompts/list" :prompts))
+  (jumpseat-models--get-cached "prompts/list" :prompts))
 
 (defun jumpseat-models--fetch-prompts (_params)
   "Request the named texts early, to offer all of them after the first slash."
@@ -87,7 +87,7 @@ If there is none, request it for the next call: completion cannot wait."
 
 ;;; Models
 
-(defun jumpseat-models--size (tokens)
+(defun jumpseat-models--format-size (tokens)
   "Format TOKENS in thousands."
   (format "%dk" (round tokens 1000)))
 
@@ -105,9 +105,9 @@ If there is none, request it for the next call: completion cannot wait."
            (list (unless (equal (plist-get model :name) (plist-get model :model))
                    (plist-get model :name))
                  (when context
-                   (concat (jumpseat-models--size context) " context"
+                   (concat (jumpseat-models--format-size context) " context"
                            (when output
-                             (format ", %s output" (jumpseat-models--size output)))))
+                             (format ", %s output" (jumpseat-models--format-size output)))))
                  (when multiplier (format "%gx" multiplier))
                  (when abilities (mapconcat #'cdr abilities ", "))
                  (when (and policy (not (equal policy "enabled"))) "terms not accepted")
@@ -125,10 +125,10 @@ If there is none, request it for the next call: completion cannot wait."
    (t
     (jumpseat-rpc-request
      "settings/save" (list :settings (list :default_model id))
-     (jumpseat-or-say-error
+     (jumpseat-make-callback
       (lambda (result)
         (jumpseat-say "%s" (or (plist-get (elt (plist-get result :warnings) 0) :message)
-                               (concat id " is the default model now, for all clients.")))))))))
+                               (concat id " is now the default model for all clients.")))))))))
 
 (defun jumpseat-models--use-with-terms (buffer model)
   "Use MODEL in BUFFER; if it has terms to accept, ask the user first."
@@ -139,7 +139,7 @@ If there is none, request it for the next call: completion cannot wait."
       (when (yes-or-no-p (concat terms "\nAccept the terms for your account? "))
         (jumpseat-rpc-request
          "models/setPolicy" (list :model id :state "enabled")
-         (jumpseat-or-say-error (lambda (_result) (jumpseat-models--use buffer id))))))))
+         (jumpseat-make-callback (lambda (_result) (jumpseat-models--use buffer id))))))))
 
 (defun jumpseat-model (&optional name)
   "Choose the model of this chat, or elsewhere the default of all clients.
@@ -149,12 +149,12 @@ NAME is the model; without it all models are offered."
     (if name (jumpseat-models--use buffer name)
       (jumpseat-models--get
        "models/list"
-       (jumpseat-or-say-error
+       (jumpseat-make-callback
         (lambda (result)
           (let ((models (seq-remove (lambda (each) (eq (plist-get each :pickerEnabled) :json-false))
                                     (plist-get result :models))))
             (if (null models)
-                (jumpseat-say "No provider has models. %s"
+                (jumpseat-say "No models are available. %s"
                               (mapconcat (lambda (each) (jumpseat-get each :error :message))
                                          (plist-get result :errors) " "))
               (jumpseat-ui-choose
@@ -167,7 +167,7 @@ NAME is the model; without it all models are offered."
 
 ;;; Settings
 
-(defun jumpseat-models-rule (row)
+(defun jumpseat-models-describe-values (row)
   "Describe the type and the limits of the settings ROW."
   (string-join
    (delq nil
@@ -186,15 +186,15 @@ NAME is the model; without it all models are offered."
                                         (jumpseat-models-known-providers))
               :settingsSchema)))
 
-(defun jumpseat-models--text (value)
+(defun jumpseat-models--format-value (value)
   "Format VALUE of a setting as the user would enter it."
   (cond ((eq value :json-false) "false")
         ((eq value t) "true")
         ((stringp value) value)
-        ((vectorp value) (mapconcat #'jumpseat-models--text value ", "))
+        ((vectorp value) (mapconcat #'jumpseat-models--format-value value ", "))
         (value (json-serialize value))))
 
-(defun jumpseat-models--value (type text)
+(defun jumpseat-models--parse-value (type text)
   "Convert TEXT to a value of TYPE.
 Return invalid text unchanged: the daemon explains the rule."
   (cond ((and (equal type "boolean") (member text '("true" "false")))
@@ -218,23 +218,23 @@ setting."
                         (t (mapcar (lambda (each) (format "%s" each)) (plist-get row :choices)))))
          (prompt (format "%s%s (%s; empty removes it): "
                          (if problem (concat (propertize problem 'face 'error) "\n") "")
-                         (plist-get row :key) (jumpseat-models-rule row)))
+                         (plist-get row :key) (jumpseat-models-describe-values row)))
          (text (string-trim (if choices (completing-read prompt choices nil nil initial)
                               (read-string prompt initial)))))
-    (unless (string-empty-p text) (jumpseat-models--value type text))))
+    (unless (string-empty-p text) (jumpseat-models--parse-value type text))))
 
 (defun jumpseat-models--check (conversation key value callback)
   "Check VALUE for the setting KEY of CONVERSATION with the daemon.
 Call CALLBACK with nil, or with a sentence that describes the problem."
-  (jumpseat-transcript-front-matter
+  (jumpseat-transcript-render-front-matter
    (list :model (plist-get conversation :model) :settings (list key value))
    (lambda (err text)
-     (if err (funcall callback (jumpseat-sentence err))
+     (if err (funcall callback (jumpseat-format-error err))
        (jumpseat-rpc-request
         "transcript/check" (list :text (concat text "\n" jumpseat-transcript-question "\n\n-\n"))
         (lambda (failure result)
           (funcall callback
-                   (if failure (jumpseat-sentence failure)
+                   (if failure (jumpseat-format-error failure)
                      (plist-get (seq-find (lambda (each)
                                             (equal (plist-get each :code) "invalid_params"))
                                           (plist-get result :diagnostics))
@@ -258,15 +258,15 @@ INITIAL, start with the current value."
          (value (jumpseat-models--read-value
                  row
                  (or initial
-                     (jumpseat-models--text (jumpseat-get conversation :settings key)))
+                     (jumpseat-models--format-value (jumpseat-get conversation :settings key)))
                  problem)))
     (if (null value) (jumpseat-models--put buffer conversation key nil)
       (jumpseat-models--check
        conversation key value
        (lambda (wrong)
          (if wrong
-             (jumpseat-ui-when-free #'jumpseat-models--set buffer conversation row
-                                    (jumpseat-models--text value) wrong)
+             (jumpseat-ui-call-when-free #'jumpseat-models--set buffer conversation row
+                                         (jumpseat-models--format-value value) wrong)
            (jumpseat-models--put buffer conversation key value)))))))
 
 (defun jumpseat-settings ()
@@ -277,17 +277,17 @@ INITIAL, start with the current value."
   (let ((buffer (current-buffer)))
     (jumpseat-transcript-parse
      (jumpseat-transcript-text)
-     (jumpseat-or-say-error
+     (jumpseat-make-callback
       (lambda (conversation)
         (jumpseat-rpc-request
          "settings/schema" (list :model (plist-get conversation :model))
-         (jumpseat-or-say-error
+         (jumpseat-make-callback
           (lambda (result)
             (jumpseat-ui-choose
              "Setting"
              (mapcar (lambda (row)
                        (list (plist-get row :key) row
-                             (format "%s  %s" (jumpseat-models-rule row)
+                             (format "%s  %s" (jumpseat-models-describe-values row)
                                      (plist-get row :description))))
                      (plist-get result :settingsSchema))
              'jumpseat-setting

@@ -32,7 +32,7 @@
 
 (define-error 'jumpseat-references-missing "No such reference")
 
-(defun jumpseat-references--diagnostics ()
+(defun jumpseat-references--format-diagnostics ()
   "Return the diagnostics of this buffer, one per line."
   (append
    (mapcar (lambda (each)
@@ -51,7 +51,7 @@
                      (flycheck-error-message each)))
            (bound-and-true-p flycheck-current-errors))))
 
-(defun jumpseat-references--file (path)
+(defun jumpseat-references--build-file-block (path)
   "Return the block for the file PATH, relative to the chat's directory."
   (let ((file (expand-file-name path)))
     (unless (and (file-readable-p file) (file-regular-p file))
@@ -62,10 +62,10 @@
             :languageId (let ((mode (assoc-default file auto-mode-alist #'string-match-p)))
                           (and (symbolp mode) mode (jumpseat-region-language mode)))))))
 
-(defun jumpseat-references--block (word)
+(defun jumpseat-references--build-block (word)
   "Return the block for WORD, or signal `jumpseat-references-missing'."
   (if (string-prefix-p "@file:" word)
-      (jumpseat-references--file (string-remove-prefix "@file:" word))
+      (jumpseat-references--build-file-block (string-remove-prefix "@file:" word))
     (let ((source (jumpseat-chat-source)))
       (unless source
         (signal 'jumpseat-references-missing
@@ -75,10 +75,10 @@
           ("@buffer" (jumpseat-region-block 1 (1+ (buffer-size))))
           ("@diagnostics"
            (list :type "context" :uri (jumpseat-region-uri buffer-file-name) :label "diagnostics"
-                 :text (concat (string-join (jumpseat-references--diagnostics) "\n") "\n")))
-          (_ (jumpseat-references--selection)))))))
+                 :text (concat (string-join (jumpseat-references--format-diagnostics) "\n") "\n")))
+          (_ (jumpseat-references--build-selection-block)))))))
 
-(defun jumpseat-references--selection ()
+(defun jumpseat-references--build-selection-block ()
   "Return the region's block, or signal `jumpseat-references-missing'."
   (condition-case refused
       (apply #'jumpseat-region-block
@@ -87,7 +87,7 @@
     (user-error
      (signal 'jumpseat-references-missing (list (format "@selection: %s." (cadr refused)))))))
 
-(defun jumpseat-references--blocks (text)
+(defun jumpseat-references--build-blocks (text)
   "Return the blocks for the references in TEXT.
 Signal `jumpseat-references-missing' if one cannot be resolved."
   (let ((start 0) blocks)
@@ -103,7 +103,7 @@ Signal `jumpseat-references-missing' if one cannot be resolved."
           (setq word (replace-regexp-in-string "[.,;:?!)]+\\'" "" word))))
         (when (or (member word (remove "@file:" jumpseat-references-words))
                   (string-match-p "\\`@file:." word))
-          (push (jumpseat-references--block word) blocks))))
+          (push (jumpseat-references--build-block word) blocks))))
     (nreverse blocks)))
 
 (defun jumpseat-references--same-p (a b)
@@ -111,7 +111,7 @@ Signal `jumpseat-references-missing' if one cannot be resolved."
   (seq-every-p (lambda (key) (equal (plist-get a key) (plist-get b key)))
                '(:type :text :uri :label)))
 
-(defun jumpseat-references--content (content)
+(defun jumpseat-references--insert-blocks (content)
   "Insert the blocks for its references into CONTENT, the blocks of a question.
 Signal `jumpseat-references-missing' if one cannot be resolved."
   (vconcat
@@ -122,16 +122,16 @@ Signal `jumpseat-references-missing' if one cannot be resolved."
                  ;; A question that is sent again already has its blocks.
                  (lambda (found)
                    (seq-some (lambda (each) (jumpseat-references--same-p each found)) content))
-                 (jumpseat-references--blocks (plist-get block :text))))
+                 (jumpseat-references--build-blocks (plist-get block :text))))
               (list block)))
     content)))
 
 ;;; Prompts
 
-(defun jumpseat-references--prompt (content step callback)
+(defun jumpseat-references--expand-prompt (content step callback)
   "Replace the name of a prompt at the start of CONTENT with the prompt's text.
 Call CALLBACK with the new content, and the daemon's response or nil.  STEP
-makes callbacks of requests; see `jumpseat-send--step'."
+makes callbacks of requests; see `jumpseat-send--make-step'."
   (let* ((index (seq-position content "text"
                               (lambda (block type) (equal (plist-get block :type) type))))
          (block (and index (elt content index)))
@@ -149,7 +149,7 @@ makes callbacks of requests; see `jumpseat-send--step'."
                                                      (plist-get prompt :text)))
                       (funcall callback changed prompt)))))))))
 
-(defun jumpseat-references--with-prompt (conversation prompt)
+(defun jumpseat-references--add-prompt-settings (conversation prompt)
   "Add model, system prompt and settings of PROMPT to CONVERSATION if unset."
   (append
    (list :model (or (plist-get conversation :model) (plist-get prompt :model))
@@ -164,20 +164,21 @@ makes callbacks of requests; see `jumpseat-send--step'."
   "Expand the prompt and the references in the last question of CONVERSATION.
 SECTION is the position of the question in this buffer, as a cons.  Call DONE
 with the conversation to send.  STEP makes callbacks of requests; see
-`jumpseat-send--step'."
+`jumpseat-send--make-step'."
   (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
-         (before (plist-get (jumpseat-transcript-last conversation) :content)))
-    (jumpseat-references--prompt
+         (before (plist-get (jumpseat-transcript-find-last conversation) :content)))
+    (jumpseat-references--expand-prompt
      before step
      (lambda (prompted prompt)
        (condition-case missing
-           (let ((content (jumpseat-references--content prompted)))
+           (let ((content (jumpseat-references--insert-blocks prompted)))
              (if (equal content before) (funcall done conversation)
                (jumpseat-references--put
-                (if prompt (jumpseat-references--with-prompt conversation prompt) conversation)
+                (if prompt (jumpseat-references--add-prompt-settings conversation prompt) conversation)
                 content place (and prompt t) step done)))
          (jumpseat-references-missing
-          (funcall (funcall step #'ignore) (jumpseat-failure "request" (cadr missing)) nil)))))))
+          (funcall (funcall step #'ignore)
+                   (jumpseat-make-failure "request" (cadr missing)) nil)))))))
 
 (defun jumpseat-references--put (conversation content place prompted step done)
   "Make CONTENT the last question of CONVERSATION, and of this buffer at PLACE.
@@ -195,7 +196,7 @@ are as for `jumpseat-references-expand'."
       (lambda (text)
         (jumpseat-transcript-replace (car place) (cdr place) (concat text "\n"))
         (when prompted
-          (jumpseat-transcript-front-matter
+          (jumpseat-transcript-render-front-matter
            conversation
            (lambda (failure head)
              (when (and (not failure) (buffer-live-p buffer))

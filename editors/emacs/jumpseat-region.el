@@ -13,7 +13,7 @@
 (require 'seq)
 (require 'url-util)
 
-(defun jumpseat-region--position (position)
+(defun jumpseat-region--to-position (position)
   "Convert POSITION to LSP's units: lines from 0, and UTF-16 code units."
   (save-excursion
     (save-restriction
@@ -73,8 +73,8 @@ Signal a `user-error' if the region is a rectangle."
           :text (buffer-substring-no-properties beg end)
           :uri (jumpseat-region-uri buffer-file-name)
           :languageId (jumpseat-region-language major-mode)
-          :range (list :start (jumpseat-region--position beg)
-                       :end (jumpseat-region--position end)))))
+          :range (list :start (jumpseat-region--to-position beg)
+                       :end (jumpseat-region--to-position end)))))
 
 (provide 'jumpseat-region)
 ;;; jumpseat-region.el ends here

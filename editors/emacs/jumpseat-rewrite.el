@@ -67,7 +67,8 @@ The header line shows what can be done with it."
   (cond (jumpseat-rewrite-mode
          (setq jumpseat-rewrite--outer-header
                (and (local-variable-p 'header-line-format) (list header-line-format))
-               header-line-format '((:eval (jumpseat-rewrite--place)) jumpseat-rewrite--hint)))
+               header-line-format '((:eval (jumpseat-rewrite--describe-place))
+                                    jumpseat-rewrite--hint)))
         (jumpseat-rewrite--outer-header
          (setq header-line-format (car jumpseat-rewrite--outer-header)))
         (t (kill-local-variable 'header-line-format))))
@@ -78,12 +79,12 @@ The header line shows what can be done with it."
   "The keys in the header line.
 They are cached, because redisplay would look them up often and slowly.")
 
-(defun jumpseat-rewrite--place ()
+(defun jumpseat-rewrite--describe-place ()
   "Return the start of the header line: the number of the current hunk."
   (let ((shown (and (jumpseat-edit-replacement jumpseat-rewrite--edit)
-                    (jumpseat-hunks-shown))))
+                    (jumpseat-hunks-find-shown))))
     (if (cdr shown)
-        (format "Change %d/%d: " (1+ (seq-position shown (jumpseat-hunks-current shown)))
+        (format "Change %d/%d: " (1+ (seq-position shown (jumpseat-hunks-find-current shown)))
                 (length shown))
       "Rewrite: ")))
 
@@ -102,7 +103,7 @@ all: \\[jumpseat-rewrite-accept], \\[jumpseat-rewrite-reject]; \
 
 (defun jumpseat-rewrite--show-part (edit)
   "Show the complete lines of the unfinished answer of EDIT."
-  (let* ((text (jumpseat-rewrite--unfenced (jumpseat-edit-answer edit)))
+  (let* ((text (jumpseat-rewrite--remove-fence (jumpseat-edit-answer edit)))
          (new (if (string-match ".*\\'" text) (substring text 0 (match-beginning 0)) ""))
          (lines (length (split-string new "\n" t)))
          (sent (jumpseat-edit-sent edit)))
@@ -123,7 +124,7 @@ Return their number."
       (setq jumpseat-rewrite--hint (jumpseat-rewrite--hint count)))
     count))
 
-(defun jumpseat-rewrite--unfenced (answer)
+(defun jumpseat-rewrite--remove-fence (answer)
   "Remove a fence around ANSWER.
 This is only for the preview: the daemon removes the fence from the result."
   (replace-regexp-in-string
@@ -164,7 +165,7 @@ This is only for the preview: the daemon removes the fence from the result."
   "Drop the rewrite of a buffer that is reverted or gets another major mode."
   (jumpseat-rewrite-stop)
   (jumpseat-rewrite--clear)
-  (jumpseat-say "The rewrite was dropped: its buffer was reverted, or got another major mode."))
+  (jumpseat-say "The edit was discarded because its buffer was reverted or got another major mode."))
 
 (defun jumpseat-rewrite--offer (edit replacement)
   "Let the user review REPLACEMENT for the text of EDIT.
@@ -184,7 +185,7 @@ Return non-nil if there is anything to review."
      ((zerop (jumpseat-rewrite--review edit))
       (jumpseat-say "The model changed nothing.")
       nil)
-     (t (jumpseat-say "The rewrite can be reviewed.")
+     (t (jumpseat-say "The edit is ready.")
         t))))
 
 (defun jumpseat-rewrite--fail (outcome start)
@@ -192,11 +193,11 @@ Return non-nil if there is anything to review."
 OUTCOME has no replacement text."
   (jumpseat-rewrite--clear)
   (let ((result (plist-get outcome :result)) (err (plist-get outcome :error)))
-    (cond ((plist-get outcome :cancelled) (jumpseat-say "The rewrite was stopped."))
-          (result (jumpseat-say "The model gave no text to apply: %s"
+    (cond ((plist-get outcome :cancelled) (jumpseat-say "The edit was stopped."))
+          (result (jumpseat-say "The model returned no text to apply: %s"
                                 (string-trim (plist-get result :text))))
           (t (jumpseat-say-error err)
-             (jumpseat-view-error start err)
+             (jumpseat-view-show-error start err)
              (run-with-idle-timer jumpseat-rewrite--pause nil
                                   #'jumpseat-rewrite--forget-next (current-buffer))))))
 
@@ -267,23 +268,23 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
    (progn
      (barf-if-buffer-read-only)
      (when jumpseat-rewrite--edit
-       (user-error "A rewrite is open in this buffer: accept or reject it first"))
+       (user-error "This buffer already has an edit: accept or reject it first"))
      (append (or (jumpseat-region-active)
                  (list (line-beginning-position) (min (point-max) (1+ (line-end-position)))))
              (list (read-string "Rewrite how? ")))))
   (deactivate-mark)
   (jumpseat-rewrite--begin beg end instruction))
 
-(defun jumpseat-rewrite--open ()
+(defun jumpseat-rewrite--get-open ()
   "Return the rewrite of this buffer, or signal a `user-error'."
-  (or jumpseat-rewrite--edit (user-error "There is no rewrite in this buffer")))
+  (or jumpseat-rewrite--edit (user-error "There is no edit in this buffer")))
 
-(defun jumpseat-rewrite--finished ()
+(defun jumpseat-rewrite--get-finished ()
   "Return the finished rewrite of this buffer.
 Signal a `user-error' if there is none, or if it is still being written."
-  (let ((edit (jumpseat-rewrite--open)))
+  (let ((edit (jumpseat-rewrite--get-open)))
     (unless (jumpseat-edit-replacement edit)
-      (user-error "The rewrite is still being written; %s stops it"
+      (user-error "The edit is still being written; %s stops it"
                   (substitute-command-keys "\\[jumpseat-rewrite-reject]")))
     edit))
 
@@ -291,13 +292,13 @@ Signal a `user-error' if there is none, or if it is still being written."
   "Show the new text beside this buffer, because the old text has changed."
   (jumpseat-rewrite-diff)
   (jumpseat-rewrite--clear)
-  (jumpseat-say "The text was changed since it was sent. The new text is beside it."))
+  (jumpseat-say "The text has changed since it was sent, so the edit was not applied. The new text is shown beside it."))
 
 (defun jumpseat-rewrite-accept ()
   "Apply every change, in one step of undo."
   (interactive)
   (barf-if-buffer-read-only)
-  (let* ((edit (jumpseat-rewrite--finished))
+  (let* ((edit (jumpseat-rewrite--get-finished))
          (region (jumpseat-edit-region edit)))
     (if (not (jumpseat-edit-unchanged-p edit)) (jumpseat-rewrite--put-beside)
       (let ((beg (overlay-start region)) (end (overlay-end region)))
@@ -307,18 +308,18 @@ Signal a `user-error' if there is none, or if it is still being written."
 (defun jumpseat-rewrite--settle (settle)
   "Call SETTLE with the rewrite and the current hunk, and go to the next hunk."
   (barf-if-buffer-read-only)
-  (let ((edit (jumpseat-rewrite--finished)))
+  (let ((edit (jumpseat-rewrite--get-finished)))
     (if (not (jumpseat-edit-unchanged-p edit)) (jumpseat-rewrite--put-beside)
       ;; After an undo, the hunks shown are out of date.
       (jumpseat-rewrite--review edit)
-      (let ((current (jumpseat-hunks-current (jumpseat-hunks-shown))))
+      (let ((current (jumpseat-hunks-find-current (jumpseat-hunks-find-shown))))
         (goto-char (overlay-start current))
         (save-excursion
           (save-restriction
             (widen)
             (funcall settle edit (overlay-get current 'jumpseat-hunk))))
         (unless (zerop (jumpseat-rewrite--review edit))
-          (goto-char (overlay-start (jumpseat-hunks-current (jumpseat-hunks-shown)))))))))
+          (goto-char (overlay-start (jumpseat-hunks-find-current (jumpseat-hunks-find-shown)))))))))
 
 (defun jumpseat-rewrite-accept-change ()
   "Apply the change at point, else the next one, in one step of undo."
@@ -333,7 +334,7 @@ Signal a `user-error' if there is none, or if it is still being written."
 (defun jumpseat-rewrite-next-change (&optional count)
   "Move to the next change, or the COUNTth."
   (interactive "p")
-  (jumpseat-rewrite--finished)
+  (jumpseat-rewrite--get-finished)
   (jumpseat-hunks-move (or count 1)))
 
 (defun jumpseat-rewrite-previous-change (&optional count)
@@ -344,7 +345,7 @@ Signal a `user-error' if there is none, or if it is still being written."
 (defun jumpseat-rewrite-reject ()
   "Drop every change that was not accepted, and stop what is under way."
   (interactive)
-  (jumpseat-rewrite--open)
+  (jumpseat-rewrite--get-open)
   (jumpseat-rewrite-stop)
   (jumpseat-rewrite--clear))
 
@@ -352,14 +353,14 @@ Signal a `user-error' if there is none, or if it is still being written."
   "Rewrite the same text again, by INSTRUCTION."
   (interactive
    (list (read-string "Rewrite how? "
-                      (jumpseat-edit-instruction (jumpseat-rewrite--finished)))))
-  (let ((region (jumpseat-edit-region (jumpseat-rewrite--finished))))
+                      (jumpseat-edit-instruction (jumpseat-rewrite--get-finished)))))
+  (let ((region (jumpseat-edit-region (jumpseat-rewrite--get-finished))))
     (jumpseat-rewrite--begin (overlay-start region) (overlay-end region) instruction)))
 
 (defun jumpseat-rewrite-diff ()
   "Show the difference between this buffer and the rewritten one."
   (interactive)
-  (let* ((edit (jumpseat-rewrite--finished))
+  (let* ((edit (jumpseat-rewrite--get-finished))
          (region (jumpseat-edit-region edit))
          (source (current-buffer))
          (mode major-mode)

@@ -70,7 +70,7 @@ This also works in a recursive edit within a callback, which may last."
   (unless jumpseat-rpc--inbox-timer
     (setq jumpseat-rpc--inbox-timer (run-at-time 0 nil #'jumpseat-rpc--drain))))
 
-(defun jumpseat-rpc--later (function &rest arguments)
+(defun jumpseat-rpc--enqueue (function &rest arguments)
   "Queue FUNCTION to be called with ARGUMENTS after all queued callbacks."
   (setq jumpseat-rpc--inbox (nconc jumpseat-rpc--inbox (list (cons function arguments))))
   (jumpseat-rpc--schedule))
@@ -88,19 +88,19 @@ the error after a process has ended."
 
 ;;; Process errors
 
-(defun jumpseat-rpc--missing ()
+(defun jumpseat-rpc--make-missing-error ()
   "Create the error for a missing program."
   (if jumpseat-command
-      (jumpseat-failure "config" (format "The program %s was not found." (car jumpseat-command))
-                        (format-message "Correct `jumpseat-command', or set it to nil."))
-    (jumpseat-failure
+      (jumpseat-make-failure "config" (format "The program %s was not found." (car jumpseat-command))
+                             (format-message "Correct `jumpseat-command', or set it to nil."))
+    (jumpseat-make-failure
      "config" "The program jumpseat was not found."
      (substitute-command-keys "Run \\[jumpseat-install], or set `jumpseat-command'."))))
 
-(defun jumpseat-rpc--too-old (link lacks)
+(defun jumpseat-rpc--make-too-old-error (link lacks)
   "Create the error for the program of LINK, which LACKS some methods."
   (let ((version (jumpseat-get (jumpseat-rpc--link-info link) :serverInfo :version)))
-    (jumpseat-failure
+    (jumpseat-make-failure
      "config"
      (format "jumpseat %sat %s is too old for this package (it lacks %s)."
              (if version (concat version " ") "")
@@ -124,59 +124,59 @@ the error after a process has ended."
           (jumpseat-rpc--link-waiting link) nil)
     (jumpseat-rpc--resume-garbage)
     (dolist (callback callbacks)
-      (jumpseat-rpc--later callback err nil))
-    (jumpseat-rpc--later #'jumpseat-rpc--emit 'end err)))
+      (jumpseat-rpc--enqueue callback err nil))
+    (jumpseat-rpc--enqueue #'jumpseat-rpc--emit 'end err)))
 
-(defun jumpseat-rpc--explain (link code)
+(defun jumpseat-rpc--report-early-end (link code)
   "Report why LINK ended with CODE before it was ready."
   (let ((command (jumpseat-rpc--link-command link)))
     (jumpseat-run-process
      (append command '("attach" "--help"))
      (lambda (probe output)
-       (let* ((said (if (eql probe 0) (jumpseat-rpc--stderr link) output))
+       (let* ((said (if (eql probe 0) (jumpseat-rpc--get-stderr link) output))
               (reason (string-remove-suffix "." (car (last (split-string said "\n"))))))
          (jumpseat-rpc--fail-all
           link
           ;; A release without `attach' reports it as an unknown command.
           (if (and (not (eql probe 0)) (string-search "'attach'" output))
-              (jumpseat-rpc--too-old link "attach")
-            (jumpseat-failure
+              (jumpseat-rpc--make-too-old-error link "attach")
+            (jumpseat-make-failure
              "connection"
              (format "jumpseat ended with code %d before it was ready%s." code
                      (if (string-empty-p reason) "" (concat ": " reason)))
              (concat (substitute-command-keys "See \\[jumpseat-log], or run ")
                      (format-message "`%s attach' in a terminal." (string-join command " ")))))))))))
 
-(defun jumpseat-rpc--crashed (link code)
+(defun jumpseat-rpc--handle-crash (link code)
   "Report that LINK ended with CODE; restart it unless it ends too often."
   (let ((now (float-time)))
     (setq jumpseat-rpc--crashes
           (cons now (seq-filter (lambda (at) (< (- now at) jumpseat-rpc--restart-seconds))
                                 jumpseat-rpc--crashes)))
     (let* ((again (<= (length jumpseat-rpc--crashes) jumpseat-rpc--restarts))
-           (err (jumpseat-failure
+           (err (jumpseat-make-failure
                  "connection" (format "jumpseat ended unexpectedly (code %d)." code)
-                 (if again "It was started again."
+                 (if again "It was restarted."
                    (substitute-command-keys
-                    "It ended too often to be started again by itself: see \\[jumpseat-log].")))))
+                    "It ended too often to be restarted automatically. See \\[jumpseat-log].")))))
       (jumpseat-say-error err)
       (when again (jumpseat-rpc-start))
       (jumpseat-rpc--fail-all link err))))
 
-(defun jumpseat-rpc--ended (link)
+(defun jumpseat-rpc--handle-end (link)
   "Handle the end of the process of LINK."
   (let ((code (process-exit-status (jumpseat-rpc--link-process link)))
         (state (jumpseat-rpc--link-state link)))
-    (jumpseat-log-write "jumpseat ended: code %d\n%s" code (jumpseat-rpc--stderr link))
+    (jumpseat-log-write "jumpseat ended: code %d\n%s" code (jumpseat-rpc--get-stderr link))
     (when (eq jumpseat-rpc--link link) (setq jumpseat-rpc--link nil))
     (setf (jumpseat-rpc--link-state link) 'ending)
     (pcase state
       ('ending (jumpseat-rpc--fail-all
-                link (jumpseat-failure "connection" "jumpseat was stopped.")))
-      ('starting (jumpseat-rpc--explain link code))
-      (_ (jumpseat-rpc--crashed link code)))))
+                link (jumpseat-make-failure "connection" "jumpseat was stopped.")))
+      ('starting (jumpseat-rpc--report-early-end link code))
+      (_ (jumpseat-rpc--handle-crash link code)))))
 
-(defun jumpseat-rpc--stderr (link)
+(defun jumpseat-rpc--get-stderr (link)
   "Return the text that the process of LINK wrote to stderr."
   (let ((buffer (jsonrpc-stderr-buffer (jumpseat-rpc--link-connection link))))
     (if (not (buffer-live-p buffer)) ""
@@ -187,14 +187,14 @@ the error after a process has ended."
 
 ;;; Start and end
 
-(defun jumpseat-rpc--initialized (link err result)
+(defun jumpseat-rpc--handle-initialize (link err result)
   "Set LINK up after `initialize' was answered with ERR or RESULT."
   (when (eq (jumpseat-rpc--link-state link) 'starting)
     (setf (jumpseat-rpc--link-info link) result)
     (unless err
       (let* ((methods (jumpseat-get result :capabilities :experimental :jumpseat :methods))
              (lacks (seq-difference jumpseat-rpc--needed (jumpseat-list methods))))
-        (when lacks (setq err (jumpseat-rpc--too-old link (string-join lacks ", "))))))
+        (when lacks (setq err (jumpseat-rpc--make-too-old-error link (string-join lacks ", "))))))
     (if err
         (progn
           (setf (jumpseat-rpc--link-state link) 'ending)
@@ -209,10 +209,10 @@ the error after a process has ended."
           (apply #'jumpseat-rpc--send link each)))
       (jumpseat-rpc--emit 'ready result))))
 
-(defun jumpseat-rpc--received (connection method params)
+(defun jumpseat-rpc--handle-notification (connection method params)
   "Handle the notification METHOD of CONNECTION with PARAMS."
   (when (and jumpseat-rpc--link (eq connection (jumpseat-rpc--link-connection jumpseat-rpc--link)))
-    (jumpseat-rpc--later #'jumpseat-rpc--emit method params)))
+    (jumpseat-rpc--enqueue #'jumpseat-rpc--emit method params)))
 
 (defun jumpseat-rpc--refuse (_connection _method _params)
   "Reject a request: the daemon does not send any to clients like this one."
@@ -229,8 +229,8 @@ request; jsonrpc.el would drop the message, and the request would never end."
      (goto-char (point-min))
      (when (looking-at "{\"jsonrpc\": ?\"2.0\", ?\"id\": ?\\([0-9]+\\)")
        (list :id (string-to-number (match-string 1))
-             :error (jumpseat-failure "protocol" "Emacs could not read the answer of jumpseat."
-                                      (substitute-command-keys "See \\[jumpseat-log].")))))))
+             :error (jumpseat-make-failure "protocol" "Emacs could not parse the response of jumpseat."
+                                           (substitute-command-keys "See \\[jumpseat-log].")))))))
 
 (defun jumpseat-rpc--filter (filter process text)
   "Call FILTER of jsonrpc.el with PROCESS and TEXT.
@@ -255,10 +255,10 @@ Messages are parsed by `jumpseat-rpc--read'."
                                         ;; jsonrpc.el expects this name.
                                         :stderr (get-buffer-create "*jumpseat stderr*"))))))
          (arguments (list :name "jumpseat" :process start
-                          :notification-dispatcher #'jumpseat-rpc--received
+                          :notification-dispatcher #'jumpseat-rpc--handle-notification
                           :request-dispatcher #'jumpseat-rpc--refuse
                           :on-shutdown (lambda (_connection)
-                                         (jumpseat-rpc--later #'jumpseat-rpc--ended link)))))
+                                         (jumpseat-rpc--enqueue #'jumpseat-rpc--handle-end link)))))
     (make-directory (file-name-directory file) t)
     (setf (jumpseat-rpc--link-connection link)
           ;; Logging each message would take more time than everything else.
@@ -278,7 +278,7 @@ Return an error if it cannot be started; later errors are passed to requests."
            (link (jumpseat-rpc--make-link :command command)))
       (condition-case failure
           (if (not (and command (jumpseat-find-program (car command))))
-              (jumpseat-rpc--missing)
+              (jumpseat-rpc--make-missing-error)
             (jumpseat-rpc--connect link)
             (setq jumpseat-rpc--link link)
             (add-hook 'kill-emacs-hook #'jumpseat-rpc--leave)
@@ -286,7 +286,7 @@ Return an error if it cannot be started; later errors are passed to requests."
             nil)
         (file-error
          (jumpseat-log-write "%s" (error-message-string failure))
-         (jumpseat-rpc--missing))))))
+         (jumpseat-rpc--make-missing-error))))))
 
 (defun jumpseat-rpc--initialize (link)
   "Send `initialize' over LINK."
@@ -297,10 +297,10 @@ Return an error if it cannot be started; later errors are passed to requests."
          :initializationOptions (list :config jumpseat-config
                                       :coalesceMs jumpseat-rpc--coalesce-ms
                                       :commands jumpseat-rpc--commands))
-   (lambda (err result) (jumpseat-rpc--initialized link err result)))
+   (lambda (err result) (jumpseat-rpc--handle-initialize link err result)))
   (run-at-time jumpseat-rpc--initialize-seconds nil
-               #'jumpseat-rpc--initialized link
-               (jumpseat-failure
+               #'jumpseat-rpc--handle-initialize link
+               (jumpseat-make-failure
                 "connection"
                 (format "jumpseat did not answer within %d seconds."
                         jumpseat-rpc--initialize-seconds)
@@ -329,17 +329,17 @@ and one that does not read would block Emacs."
   (jumpseat-rpc-stop)
   (setq jumpseat-rpc--crashes nil)
   (let ((err (jumpseat-rpc-start)))
-    (if err (jumpseat-say-error err) (jumpseat-say "Started."))))
+    (if err (jumpseat-say-error err) (jumpseat-say "jumpseat was restarted."))))
 
 ;;; Requests
 
-(defun jumpseat-rpc--text (value)
+(defun jumpseat-rpc--make-valid (value)
   "Replace what JSON cannot express in VALUE, and U+0000, with U+FFFD.
 The daemon replaces U+0000 too, because Emacs before 30 cannot read it."
   (cond ((stringp value)
          (replace-regexp-in-string "[\0\uD800-\uDFFF\x3fff80-\x3fffff]" "\uFFFD" value t t))
-        ((vectorp value) (vconcat (mapcar #'jumpseat-rpc--text value)))
-        ((consp value) (cons (jumpseat-rpc--text (car value)) (jumpseat-rpc--text (cdr value))))
+        ((vectorp value) (vconcat (mapcar #'jumpseat-rpc--make-valid value)))
+        ((consp value) (cons (jumpseat-rpc--make-valid (car value)) (jumpseat-rpc--make-valid (cdr value))))
         (t value)))
 
 (defun jumpseat-rpc--call (link method params answered)
@@ -361,18 +361,18 @@ Call CALLBACK with an error or nil, and the result."
                        (setf (jumpseat-rpc--link-pending link)
                              (delq entry (jumpseat-rpc--link-pending link)))
                        (jumpseat-rpc--resume-garbage)
-                       (jumpseat-rpc--later callback err result)))))
+                       (jumpseat-rpc--enqueue callback err result)))))
     (push entry (jumpseat-rpc--link-pending link))
     (jumpseat-garbage-defer)
     (condition-case failure
-        (jumpseat-rpc--call link method (jumpseat-rpc--text params) answered)
+        (jumpseat-rpc--call link method (jumpseat-rpc--make-valid params) answered)
       (error
        (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))
        ;; If the process has just ended, handling its end answers the request.
        (when (process-live-p (jumpseat-rpc--link-process link))
          (funcall answered
-                  (jumpseat-failure "internal" (format "%s could not be sent: %s." method
-                                                       (error-message-string failure)))
+                  (jumpseat-make-failure "internal" (format "%s could not be sent: %s." method
+                                                            (error-message-string failure)))
                   nil))))))
 
 (defun jumpseat-rpc-request (method params callback)
@@ -380,7 +380,7 @@ Call CALLBACK with an error or nil, and the result."
 Call CALLBACK once, later, with an error or nil, and the result."
   (let ((err (jumpseat-rpc-start)))
     (cond
-     (err (jumpseat-rpc--later callback err nil))
+     (err (jumpseat-rpc--enqueue callback err nil))
      ((eq (jumpseat-rpc--link-state jumpseat-rpc--link) 'starting)
       (push (list method params callback) (jumpseat-rpc--link-waiting jumpseat-rpc--link)))
      (t (jumpseat-rpc--send jumpseat-rpc--link method params callback)))))

@@ -52,26 +52,26 @@ Their arguments are the error or nil, and the stop reason or nil.")
     (setq jumpseat-send--answer nil)
     (jumpseat-send-stop)))
 
-(defun jumpseat-send--idle ()
+(defun jumpseat-send--reset ()
   "Reset this chat to the state in which nothing is running."
   (setq jumpseat-send--turn nil
         jumpseat-send--preparing nil)
   (remove-hook 'after-change-functions #'jumpseat-send--watch t)
   (jumpseat-view-update :state nil :detail nil))
 
-(defun jumpseat-send--refuse (err)
+(defun jumpseat-send--fail (err)
   "Show ERR at the end of this chat, which was not sent."
-  (jumpseat-send--idle)
+  (jumpseat-send--reset)
   (jumpseat-view-clear)
   (save-restriction
     (widen)
     (save-excursion
       (goto-char (point-max))
       (skip-chars-backward " \t\n")
-      (jumpseat-view-error (point) err)))
+      (jumpseat-view-show-error (point) err)))
   (run-hook-with-args 'jumpseat-turn-ended-functions err nil))
 
-(defun jumpseat-send--step (preparing next)
+(defun jumpseat-send--make-step (preparing next)
   "Return a callback for a request during the preparation PREPARING.
 It calls NEXT with the result in this buffer, or shows the error and ends the
 preparation.  It does nothing if the user has stopped the preparation."
@@ -80,7 +80,7 @@ preparation.  It does nothing if the user has stopped the preparation."
       (when (and (buffer-live-p buffer)
                  (eq preparing (buffer-local-value 'jumpseat-send--preparing buffer)))
         (with-current-buffer buffer
-          (if err (jumpseat-send--refuse err) (funcall next result)))))))
+          (if err (jumpseat-send--fail err) (funcall next result)))))))
 
 (defun jumpseat-send--close (answer headings outcome err)
   "Write the end of ANSWER and the user's heading of HEADINGS into this chat.
@@ -91,7 +91,7 @@ OUTCOME is the turn's outcome, and ERR its error or nil."
     (when empty (jumpseat-answer-remove answer))
     (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
                            err (plist-get outcome :cancelled))
-    (jumpseat-send--idle)
+    (jumpseat-send--reset)
     (jumpseat-view-update :usage (jumpseat-answer-usage answer))))
 
 (defun jumpseat-send--finish (buffer turn answer headings outcome)
@@ -109,7 +109,7 @@ HEADINGS."
           (jumpseat-send--close answer headings outcome err))
         (run-hook-with-args 'jumpseat-turn-ended-functions err (plist-get result :stopReason))))))
 
-(defun jumpseat-send--pin (answer conversation head)
+(defun jumpseat-send--update-front-matter (answer conversation head)
   "Write ANSWER's model and kept conversation to the front matter.
 The chat then continues with both, even if the default changes.  CONVERSATION is
 what was sent, and HEAD the text of its front matter.  If the user has changed
@@ -118,7 +118,7 @@ the front matter since, leave it unchanged."
         (model (plist-get conversation :model))
         (id (jumpseat-answer-conversation answer)))
     (unless (and model (equal id (plist-get conversation :conversationId)))
-      (jumpseat-transcript-front-matter
+      (jumpseat-transcript-render-front-matter
        (append (list :model (or model (jumpseat-answer-model answer)) :conversationId id)
                conversation)
        (lambda (err text)
@@ -127,7 +127,7 @@ the front matter since, leave it unchanged."
              (when (equal head (jumpseat-transcript-front-matter-text))
                (jumpseat-writer-edit writer (jumpseat-transcript-put-front-matter text))))))))))
 
-(defun jumpseat-send--begin (conversation headings)
+(defun jumpseat-send--start-turn (conversation headings)
   "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
   (let* ((buffer (current-buffer))
          (answer (jumpseat-answer-new (cdr headings)))
@@ -152,13 +152,13 @@ the front matter since, leave it unchanged."
              (jumpseat-answer-write answer deltas)
              (when (and (not pinned) (jumpseat-answer-model answer) (buffer-live-p buffer))
                (setq pinned t)
-               (jumpseat-send--pin answer conversation head)))
+               (jumpseat-send--update-front-matter answer conversation head)))
            (lambda (outcome) (jumpseat-send--finish buffer turn answer headings outcome)))
           jumpseat-send--turn turn
           jumpseat-send--preparing nil)
     (run-hooks 'jumpseat-turn-started-hook)))
 
-(defun jumpseat-send--section (conversation)
+(defun jumpseat-send--find-section (conversation)
   "Return the positions of the last message of CONVERSATION here, as a cons."
   (let* ((last (1- (length (plist-get conversation :messages))))
          (turn (seq-find (lambda (each) (eql (plist-get each :message) last))
@@ -169,53 +169,53 @@ the front matter since, leave it unchanged."
 (defun jumpseat-send--choose-model (conversation)
   "If the question of CONVERSATION is /model, remove it and choose the model.
 Return whether it was."
-  (let* ((content (plist-get (jumpseat-transcript-last conversation) :content))
+  (let* ((content (plist-get (jumpseat-transcript-find-last conversation) :content))
          (text (or (and (= 1 (length content)) (plist-get (elt content 0) :text)) "")))
     (when (string-match "\\`/model[ \t]*\\(\\S-*\\)[ \t\n]*\\'" text)
       (let ((name (match-string 1 text))
-            (section (jumpseat-send--section conversation)))
+            (section (jumpseat-send--find-section conversation)))
         (save-excursion
           (goto-char (car section))
           (forward-line)
           (delete-region (point) (cdr section))
           (insert "\n"))
         (goto-char (point-max))
-        (jumpseat-send--idle)
+        (jumpseat-send--reset)
         (jumpseat-model (unless (string-empty-p name) name))
         t))))
 
-(defun jumpseat-send--again (conversation)
+(defun jumpseat-send--ask-again (conversation)
   "Remove the partial answer at the end of CONVERSATION, and ask again.
 One undo step restores it."
-  (let ((answer (car (jumpseat-send--section conversation))))
+  (let ((answer (car (jumpseat-send--find-section conversation))))
     (setq jumpseat-send--failed nil)
     (undo-boundary)
     (save-restriction
       (widen)
       (delete-region answer (point-max)))
     (undo-boundary)
-    (jumpseat-send--idle)
+    (jumpseat-send--reset)
     (jumpseat-send-start)))
 
-(defun jumpseat-send--read (conversation step)
+(defun jumpseat-send--continue (conversation step)
   "Continue to send CONVERSATION, the parsed text of this chat.
-STEP makes the callbacks of requests; see `jumpseat-send--step'."
-  (let ((role (plist-get (jumpseat-transcript-last conversation) :role)))
+STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
+  (let ((role (plist-get (jumpseat-transcript-find-last conversation) :role)))
     (cond
      ((and jumpseat-send--failed (equal role "assistant"))
-      (jumpseat-send--again conversation))
+      (jumpseat-send--ask-again conversation))
      ((not (equal role "user"))
-      (jumpseat-send--idle)
+      (jumpseat-send--reset)
       (jumpseat-say "There is no question: write one at the end of the chat."))
      ((jumpseat-send--choose-model conversation))
      (t
       (jumpseat-view-clear)
       (jumpseat-references-expand
-       conversation (jumpseat-send--section conversation) step
+       conversation (jumpseat-send--find-section conversation) step
        (lambda (expanded)
-         (jumpseat-transcript-headings
+         (jumpseat-transcript-fetch-headings
           (plist-get expanded :model)
-          (funcall step (lambda (headings) (jumpseat-send--begin expanded headings))))))))))
+          (funcall step (lambda (headings) (jumpseat-send--start-turn expanded headings))))))))))
 
 (defun jumpseat-send-start ()
   "Send this chat, unless it is being answered."
@@ -223,11 +223,11 @@ STEP makes the callbacks of requests; see `jumpseat-send--step'."
       (jumpseat-say "An answer is being written; %s stops it."
                     (substitute-command-keys "\\[jumpseat-stop]"))
     (jumpseat-view-update :state 'preparing)
-    (let ((step (apply-partially #'jumpseat-send--step
+    (let ((step (apply-partially #'jumpseat-send--make-step
                                  (setq jumpseat-send--preparing (list 'question)))))
       (jumpseat-transcript-parse
        (jumpseat-transcript-text)
-       (funcall step (lambda (conversation) (jumpseat-send--read conversation step)))))))
+       (funcall step (lambda (conversation) (jumpseat-send--continue conversation step)))))))
 
 (provide 'jumpseat-send)
 ;;; jumpseat-send.el ends here

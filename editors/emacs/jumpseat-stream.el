@@ -39,7 +39,7 @@ Not if the user has deleted the text or undone the writing."
       (setf (jumpseat-writer-lost writer) t))
     (not (jumpseat-writer-lost writer))))
 
-(defun jumpseat-writer--undo-join (writer)
+(defun jumpseat-writer--join-undo (writer)
   "Make the next change part of the undo step of WRITER.
 If something else has changed the buffer since, start another step."
   (cond ((eq buffer-undo-list t))
@@ -55,7 +55,7 @@ If something else has changed the buffer since, start another step."
   (let ((writer- (make-symbol "writer")))
     `(let ((,writer- ,writer))
        (with-current-buffer (jumpseat-writer-buffer ,writer-)
-         (jumpseat-writer--undo-join ,writer-)
+         (jumpseat-writer--join-undo ,writer-)
          (save-excursion
            (save-restriction
              (widen)
@@ -68,7 +68,7 @@ If something else has changed the buffer since, start another step."
                  (setf (jumpseat-writer-undo ,writer-)
                        (if (eq buffer-undo-list t) nil buffer-undo-list))))))))))
 
-(defun jumpseat-writer--followers (writer)
+(defun jumpseat-writer--find-followers (writer)
   "Return the windows whose point is at the end of the text of WRITER.
 Return nil unless that is also the end of the buffer."
   (let ((end (marker-position (jumpseat-writer-end writer))))
@@ -85,7 +85,7 @@ continues after the text."
   (when (and (jumpseat-writer-live-p writer) (not (string-empty-p text)))
     (with-current-buffer (jumpseat-writer-buffer writer)
       (let* ((end (jumpseat-writer-end writer))
-             (followers (jumpseat-writer--followers writer))
+             (followers (jumpseat-writer--find-followers writer))
              (point-follows (and (= (point) end) (eobp)))
              ;; The hooks of font-lock and of modes take more time than all
              ;; else; see `jumpseat-writer-close'.
@@ -101,7 +101,7 @@ continues after the text."
         (dolist (window followers)
           (set-window-point window end))))))
 
-(defun jumpseat-writer--written (writer)
+(defun jumpseat-writer--get-text (writer)
   "Return the text that WRITER has written."
   (let ((text (apply #'concat (reverse (jumpseat-writer-chunks writer)))))
     (setf (jumpseat-writer-chunks writer) (unless (string-empty-p text) (list text)))
@@ -114,19 +114,19 @@ continues after the text."
       (widen)
       (equal (buffer-substring-no-properties (jumpseat-writer-start writer)
                                              (jumpseat-writer-end writer))
-             (jumpseat-writer--written writer)))))
+             (jumpseat-writer--get-text writer)))))
 
 (defun jumpseat-writer-replace (writer text)
   "Replace the text of WRITER with TEXT, changing only what differs.
 Do nothing if the user has edited the text."
   (when (jumpseat-writer--untouched-p writer)
     (let* ((text (replace-regexp-in-string "\r" "" text t t))
-           (old (jumpseat-writer--written writer))
+           (old (jumpseat-writer--get-text writer))
            (same (if (string= old text) (length old)
                    (1- (abs (compare-strings old nil nil text nil nil))))))
       (unless (string= old text)
         (with-current-buffer (jumpseat-writer-buffer writer)
-          (let ((followers (jumpseat-writer--followers writer))
+          (let ((followers (jumpseat-writer--find-followers writer))
                 (end (jumpseat-writer-end writer)))
             (jumpseat-writer-edit writer
               (goto-char (+ (jumpseat-writer-start writer) same))

@@ -48,7 +48,7 @@ texts of an answer are trimmed of blank lines."
                  "\n" (replace-regexp-in-string "\\`---\n\\(?:.*\n\\)*?---\n+" ""
                                                 (plist-get result :text))))))))
 
-(defun jumpseat-transcript-headings (model callback)
+(defun jumpseat-transcript-fetch-headings (model callback)
   "Fetch the headings of both roles, which the configuration may rename.
 MODEL is the chat's model.  Call CALLBACK with an error or nil, and a cons of
 the user's and the assistant's heading."
@@ -80,7 +80,7 @@ the user's and the assistant's heading."
     (widen)
     (buffer-substring-no-properties (point-min) (jumpseat-transcript-front-matter-end))))
 
-(defun jumpseat-transcript--named (key)
+(defun jumpseat-transcript--find-value (key)
   "Return the value of KEY in the front matter of this buffer, or nil."
   (save-excursion
     (save-restriction
@@ -92,17 +92,17 @@ the user's and the assistant's heading."
 
 (defun jumpseat-transcript-model ()
   "Return the model in the front matter of this buffer, or nil."
-  (jumpseat-transcript--named "model"))
+  (jumpseat-transcript--find-value "model"))
 
 (defun jumpseat-transcript-conversation ()
   "Return the id of the kept conversation that this buffer continues, or nil."
-  (jumpseat-transcript--named "conversation"))
+  (jumpseat-transcript--find-value "conversation"))
 
-(defun jumpseat-transcript-last (conversation)
+(defun jumpseat-transcript-find-last (conversation)
   "Return the last message of CONVERSATION, or nil."
   (car (last (jumpseat-list (plist-get conversation :messages)))))
 
-(defun jumpseat-transcript-front-matter (conversation callback)
+(defun jumpseat-transcript-render-front-matter (conversation callback)
   "Render the front matter of CONVERSATION.
 Call CALLBACK with an error or nil, and the text with a line end at its end."
   (jumpseat-rpc-request
@@ -151,11 +151,11 @@ called in the buffer after the change.  Errors are shown."
   (let ((buffer (current-buffer)))
     (jumpseat-transcript-parse
      (jumpseat-transcript-text)
-     (jumpseat-or-say-error
+     (jumpseat-make-callback
       (lambda (conversation)
-        (jumpseat-transcript-front-matter
+        (jumpseat-transcript-render-front-matter
          (funcall changes conversation)
-         (jumpseat-or-say-error
+         (jumpseat-make-callback
           (lambda (text)
             (when (buffer-live-p buffer)
               (with-current-buffer buffer

@@ -13,14 +13,14 @@
 
 (require 'jumpseat-core)
 
-(defun jumpseat-ui-when-free (function &rest arguments)
+(defun jumpseat-ui-call-when-free (function &rest arguments)
   "Call FUNCTION with ARGUMENTS when no minibuffer is in use.
 FUNCTION may ask the user, and must not interrupt other input."
   (if (active-minibuffer-window)
       (let ((hook nil))
         (setq hook (lambda ()
                      (remove-hook 'minibuffer-exit-hook hook)
-                     (run-at-time 0 nil #'apply #'jumpseat-ui-when-free function arguments)))
+                     (run-at-time 0 nil #'apply #'jumpseat-ui-call-when-free function arguments)))
         (add-hook 'minibuffer-exit-hook hook))
     ;; Quitting is inhibited in timers, so allow it here.
     (let ((inhibit-quit nil))
@@ -28,7 +28,7 @@ FUNCTION may ask the user, and must not interrupt other input."
           (apply function arguments)
         (quit nil)))))
 
-(defun jumpseat-ui--table (items category)
+(defun jumpseat-ui--make-table (items category)
   "Return a completion table of ITEMS with CATEGORY; see `jumpseat-ui-choose'."
   (let ((annotate (lambda (name)
                     (let ((note (nth 2 (assoc name items))))
@@ -52,7 +52,7 @@ In a minibuffer with completion they are bound to commands."
   "Read the name of one of ITEMS at PROMPT, and return its value or nil.
 CATEGORY is as for `jumpseat-ui-choose'."
   (let ((name (minibuffer-with-setup-hook (lambda () (jumpseat-ui--insert-literally items))
-                (completing-read (concat prompt ": ") (jumpseat-ui--table items category) nil t))))
+                (completing-read (concat prompt ": ") (jumpseat-ui--make-table items category) nil t))))
     (nth 1 (assoc name items))))
 
 (defun jumpseat-ui-choose (prompt items category callback)
@@ -60,7 +60,7 @@ CATEGORY is as for `jumpseat-ui-choose'."
 ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol by which
 other packages recognize the kind of items at PROMPT.  Call CALLBACK with the
 value, unless the user chose nothing."
-  (jumpseat-ui-when-free
+  (jumpseat-ui-call-when-free
    (lambda ()
      (when-let ((value (jumpseat-ui--read prompt items category)))
        (funcall callback value)))))

@@ -21,7 +21,7 @@
 
 (defconst jumpseat-view--labels
   '((preparing . "sending") (waiting . "waiting") (thinking . "thinking")
-    (streaming . "answering") (retrying . "waiting to try again") (stopping . "stopping"))
+    (streaming . "answering") (retrying . "waiting to retry") (stopping . "stopping"))
   "The labels of the states.")
 
 (defun jumpseat-view-get (key)
@@ -39,7 +39,7 @@
   (setq jumpseat-view--header nil)
   (force-mode-line-update))
 
-(defun jumpseat-view-tokens (usage)
+(defun jumpseat-view-format-usage (usage)
   "Describe USAGE in a few words, or return nil."
   (when usage
     (let ((cost (plist-get usage :cost)))
@@ -47,7 +47,7 @@
               (if cost (format " · %.4f %s" (plist-get cost :amount) (plist-get cost :currency))
                 "")))))
 
-(defun jumpseat-view--state ()
+(defun jumpseat-view--describe-state ()
   "Describe the activity of this buffer in a few words, or return nil."
   (or (jumpseat-view-get :detail)
       (alist-get (jumpseat-view-get :state) jumpseat-view--labels)))
@@ -62,8 +62,8 @@ keys is slow."
 (defun jumpseat-view--make-header ()
   "Create the text of the header line."
   (let* ((parts (list (or (jumpseat-view-get :model) "default model")
-                      (jumpseat-view--state)
-                      (jumpseat-view-tokens (jumpseat-view-get :usage))
+                      (jumpseat-view--describe-state)
+                      (jumpseat-view-format-usage (jumpseat-view-get :usage))
                       (jumpseat-view-get :quota)))
          (hint (substitute-command-keys
                 (if (jumpseat-view-get :state) "\\[jumpseat-stop] stops "
@@ -83,11 +83,11 @@ keys is slow."
 
 (defun jumpseat-view-summary (model usage)
   "Return the label of an answer's heading, with MODEL and USAGE."
-  (string-join (delq nil (list model (jumpseat-view-tokens usage))) " · "))
+  (string-join (delq nil (list model (jumpseat-view-format-usage usage))) " · "))
 
 ;;; Overlays
 
-(defun jumpseat-view-overlay (beg end kind)
+(defun jumpseat-view-put-overlay (beg end kind)
   "Create an overlay from BEG to END of KIND; see `jumpseat-view-clear'."
   (let ((overlay (make-overlay beg end nil t)))
     (overlay-put overlay 'jumpseat-kind kind)
@@ -99,30 +99,30 @@ keys is slow."
 It makes Emacs draw a cursor at the end of that line on the blank, instead of on
 or after the text.")
 
-(defun jumpseat-view-heading (position text &optional overlay)
+(defun jumpseat-view-show-label (position text &optional overlay)
   "Show TEXT after the heading at POSITION, reusing OVERLAY if there is one."
   (let ((overlay (or overlay
-                     (jumpseat-view-overlay
+                     (jumpseat-view-put-overlay
                       position (save-excursion (goto-char position) (line-end-position))
                       'heading))))
     (overlay-put overlay 'after-string
                  (concat jumpseat-view-cursor (propertize text 'face 'jumpseat-note)))
     overlay))
 
-(defun jumpseat-view-below (position text face)
+(defun jumpseat-view-show-below (position text face)
   "Show TEXT in FACE below the line at POSITION, until the next turn."
   (let* ((at (save-excursion (goto-char position) (line-end-position)))
          (filled (with-temp-buffer
                    (insert text)
                    (let ((fill-column 76)) (fill-region (point-min) (point-max)))
                    (string-trim (buffer-string))))
-         (overlay (jumpseat-view-overlay at at 'message)))
+         (overlay (jumpseat-view-put-overlay at at 'message)))
     (overlay-put overlay 'after-string
                  (concat jumpseat-view-cursor (propertize (concat "\n" filled) 'face face)))))
 
-(defun jumpseat-view-error (position err)
+(defun jumpseat-view-show-error (position err)
   "Show ERR below the line at POSITION."
-  (jumpseat-view-below position (concat "✗ " (jumpseat-sentence err)) 'jumpseat-error))
+  (jumpseat-view-show-below position (concat "✗ " (jumpseat-format-error err)) 'jumpseat-error))
 
 (defun jumpseat-view-clear (&optional kind)
   "Remove the overlays of KIND (by default `message'); leave others alone."
@@ -142,7 +142,7 @@ or after the text.")
 (defun jumpseat-view-fold (beg end)
   "Fold the thinking from the line at BEG to the end of the line before END."
   (let* ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point))))
-         (overlay (jumpseat-view-overlay beg end 'fold)))
+         (overlay (jumpseat-view-put-overlay beg end 'fold)))
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
     (overlay-put overlay 'keymap jumpseat-view-fold-map)
     ;; The markup takes four lines: the two tags of `<details>', and a blank
@@ -161,7 +161,7 @@ or after the text.")
   "Show the text of OVERLAY."
   (overlay-put overlay 'display nil))
 
-(defun jumpseat-view--folds (beg end)
+(defun jumpseat-view--find-folds (beg end)
   "Return the folds between BEG and END, in buffer order."
   (sort (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat-kind) 'fold)) (overlays-in beg end))
         (lambda (a b) (< (overlay-start a) (overlay-start b)))))
@@ -170,7 +170,7 @@ or after the text.")
   "Show or hide the thinking at point, else the last before it.
 With a prefix argument ALL, that of the whole chat."
   (interactive "P")
-  (let* ((folds (jumpseat-view--folds (point-min) (if all (point-max) (line-end-position))))
+  (let* ((folds (jumpseat-view--find-folds (point-min) (if all (point-max) (line-end-position))))
          (chosen (if all folds (last folds))))
     (unless chosen (user-error "There is no thinking here"))
     (let ((hidden (overlay-get (car chosen) 'display)))

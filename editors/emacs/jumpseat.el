@@ -61,7 +61,7 @@
   "Stop the answer or the rewrite of this buffer; a partial answer stays."
   (interactive)
   (unless (or (jumpseat-send-stop) (jumpseat-rewrite-stop))
-    (jumpseat-say "Nothing runs in this buffer.")))
+    (jumpseat-say "Nothing is running in this buffer.")))
 
 ;;;###autoload (autoload 'jumpseat-command-map "jumpseat" nil nil 'keymap)
 (defvar jumpseat-command-map

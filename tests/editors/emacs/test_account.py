@@ -39,7 +39,7 @@ def test_a_model_that_is_chosen_outside_of_a_chat_becomes_the_default(home, pack
     provider.default(MODELS, path="/v1/models")
     with running_emacs(home, package=package) as child:
         child.command("jumpseat-model", "fake:other-model")
-        child.said("fake:other-model is the default model now")
+        child.said("fake:other-model is now the default model")
 
 
 def test_a_default_model_that_the_configuration_overrides_is_reported(home, package, provider):

@@ -185,7 +185,7 @@ def test_an_answer_that_emacs_cannot_read_ends_with_an_error(home, package, prov
     with running_emacs(home, package=package, options={"command": garbling}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("✗ Emacs could not read the answer of jumpseat. See M-x jumpseat-log.")
+        child.sees("✗ Emacs could not parse the response of jumpseat. See M-x jumpseat-log.")
         child.idle()
         assert "## Assistant\n\nHalf" in child.text
         assert "A message could not be read" in child.log
@@ -209,7 +209,7 @@ def test_the_package_can_be_stopped_and_started_again(child, provider):
     child.sees("Hello there.")
     child.idle()
     child.command("jumpseat-restart")
-    child.said("Started.")
+    child.said("jumpseat was restarted.")
     child.ask("Again?")
     child.wait('(= 2 (how-many "Hello there." 1))')
     assert len(provider.requests) == 2

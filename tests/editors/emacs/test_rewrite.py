@@ -136,7 +136,7 @@ def test_the_new_text_has_the_colours_of_its_language(editing, provider):
     provider.script(answer("    if x:  # why\n        return None\n"))
     rewrite(editing)
     ready(editing)
-    added = "(overlay-get (car (jumpseat-hunks-shown)) 'after-string)"
+    added = "(overlay-get (car (jumpseat-hunks-find-shown)) 'after-string)"
     for word, face in (("if", "font-lock-keyword-face"), ("# w", "font-lock-comment-delimiter-face")):
         faces = editing.eval(f"""(let ((added {added}))
             (format "%S" (get-text-property (string-search {lisp(word)} added) 'face added)))""")
@@ -173,7 +173,7 @@ def test_a_rewrite_of_text_that_was_changed_meanwhile_is_only_shown(editing, pro
     provider.open(gate)
     ready(editing)
     editing.keys("^C^A")
-    editing.said("was changed since it was sent")
+    editing.said("has changed since it was sent")
     assert editing.eval('(with-current-buffer "a.py" (buffer-string))') == BEFORE.replace("1", "19")
     assert editing.eval('(with-current-buffer "*jumpseat rewrite: a.py*" (buffer-string))') == AFTER
     assert "-        return 19\n" in editing.eval('(with-current-buffer "*Diff*" (buffer-string))')
@@ -240,7 +240,7 @@ def test_a_rewrite_that_is_still_being_written_cannot_be_reviewed(editing, provi
     rewrite(editing)
     editing.sees("    if x:\n")
     editing.keys(key)
-    editing.sees("The rewrite is still being written; C-c C-k stops it")
+    editing.sees("The edit is still being written; C-c C-k stops it")
     assert editing.text == BEFORE
     provider.open(gate)
     ready(editing)
@@ -277,7 +277,7 @@ def test_a_rewrite_whose_buffer_is_read_again_is_dropped(editing, provider, fini
         provider.open(gate)
         ready(editing)
     editing.eval("(revert-buffer t t)")
-    editing.said("The rewrite was dropped")
+    editing.said("The edit was discarded")
     if not finished:
         provider.wait_for_disconnect(1)
     assert editing.eval("(list jumpseat-rewrite-mode (overlays-in 1 (point-max)))") == [None, None]

@@ -20,13 +20,13 @@
   (units-with "a\n😀 ö x\n"
     (goto-char (point-min))
     (search-forward "ö")
-    (should (equal (jumpseat-region--position (point)) '(:line 1 :character 4)))
-    (should (= (point) (jumpseat-check--position '(:line 1 :character 4))))))
+    (should (equal (jumpseat-region--to-position (point)) '(:line 1 :character 4)))
+    (should (= (point) (jumpseat-check--to-position '(:line 1 :character 4))))))
 
 (ert-deftest units-a-position-is-that-of-the-whole-buffer-also-in-a-narrowed-one ()
   (units-with "a\nb\nc\n"
     (narrow-to-region 3 5)
-    (should (equal (jumpseat-region--position 5) '(:line 2 :character 0)))
+    (should (equal (jumpseat-region--to-position 5) '(:line 2 :character 0)))
     (should (equal (plist-get (jumpseat-region-block 1 2) :text) "a"))))
 
 (ert-deftest units-a-uri-has-its-unusual-characters-encoded ()
@@ -179,29 +179,29 @@
 ;;; Edits
 
 (ert-deftest units-a-difference-is-in-hunks-of-lines ()
-  (should (equal (jumpseat-hunks-between "a\nb\nc\nd\ne\n" "a\nX\nc\nY\nd\n")
+  (should (equal (jumpseat-hunks-compute "a\nb\nc\nd\ne\n" "a\nX\nc\nY\nd\n")
                  '((2 4 2 4) (6 6 6 8) (8 10 10 10))))
   ;; Lines that are there more than once, and lines that have changed their places.
-  (should (equal (jumpseat-hunks-between "(\na\n)\n(\nb\n)\n" "(\na\n)\n(\nX\n)\n(\nb\n)\n")
+  (should (equal (jumpseat-hunks-compute "(\na\n)\n(\nb\n)\n" "(\na\n)\n(\nX\n)\n(\nb\n)\n")
                  '((8 8 8 14))))
-  (should (equal (jumpseat-hunks-between "a\nb\nc\n" "c\na\nb\n") '((0 0 0 2) (4 6 6 6))))
-  (should (equal (jumpseat-hunks-between "a" "a\n") '((0 1 0 2))))
-  (should (equal (jumpseat-hunks-between "" "a\n") '((0 0 0 2))))
-  (should (equal (jumpseat-hunks-between "a\n" "") '((0 2 0 0))))
-  (should-not (jumpseat-hunks-between "a\na\n" "a\na\n")))
+  (should (equal (jumpseat-hunks-compute "a\nb\nc\n" "c\na\nb\n") '((0 0 0 2) (4 6 6 6))))
+  (should (equal (jumpseat-hunks-compute "a" "a\n") '((0 1 0 2))))
+  (should (equal (jumpseat-hunks-compute "" "a\n") '((0 0 0 2))))
+  (should (equal (jumpseat-hunks-compute "a\n" "") '((0 2 0 0))))
+  (should-not (jumpseat-hunks-compute "a\na\n" "a\na\n")))
 
 (ert-deftest units-a-preview-shows-each-hunk-at-its-lines ()
   (units-with "a\nb\nc\nd\n"
-    (jumpseat-hunks-show 1 (jumpseat-hunks-between (buffer-string) "X\nb\nc\nd\nY\n") "X\nb\nc\nd\nY\n")
+    (jumpseat-hunks-show 1 (jumpseat-hunks-compute (buffer-string) "X\nb\nc\nd\nY\n") "X\nb\nc\nd\nY\n")
     (should (equal (mapcar (lambda (each)
                              (list (overlay-start each) (overlay-end each)
                                    (substring-no-properties (overlay-get each 'after-string))))
-                           (jumpseat-hunks-shown))
+                           (jumpseat-hunks-find-shown))
                    '((1 3 "X\n") (9 9 "Y\n"))))))
 
 (ert-deftest units-a-fence-around-an-answer-is-not-shown ()
-  (should (equal (jumpseat-rewrite--unfenced "```python\nx = 1\n```\n") "x = 1\n"))
-  (should (equal (jumpseat-rewrite--unfenced "x = 1\n") "x = 1\n")))
+  (should (equal (jumpseat-rewrite--remove-fence "```python\nx = 1\n```\n") "x = 1\n"))
+  (should (equal (jumpseat-rewrite--remove-fence "x = 1\n") "x = 1\n")))
 
 ;;; Garbage
 
@@ -316,8 +316,8 @@
 ;;; References
 
 (ert-deftest units-only-words-are-references ()
-  (cl-letf (((symbol-function 'jumpseat-references--block) #'identity))
-    (should (equal (jumpseat-references--blocks "See @buffer, @file:a/b.py. Mail me@buffer.org @other")
+  (cl-letf (((symbol-function 'jumpseat-references--build-block) #'identity))
+    (should (equal (jumpseat-references--build-blocks "See @buffer, @file:a/b.py. Mail me@buffer.org @other")
                    '("@buffer" "@file:a/b.py")))))
 
 ;;; Programs
@@ -329,7 +329,7 @@
     (cl-letf (((symbol-function 'jumpseat-program) #'ignore)
               ((symbol-function 'jumpseat-ui-choose) (lambda (&rest _) (push 'offer said)))
               ((symbol-function 'jumpseat-say) (lambda (text &rest _) (push text said))))
-      (jumpseat-install--offer-after (jumpseat-rpc--missing) nil))
+      (jumpseat-install--offer-after (jumpseat-rpc--make-missing-error) nil))
     (should (equal said '("jumpseat is being installed: send the question again afterwards.")))))
 
 (defun units-run (&rest command)
@@ -350,16 +350,16 @@
 
 (ert-deftest units-an-error-in-one-call-does-not-hold-up-the-others ()
   (let (called)
-    (jumpseat-rpc--later #'error "Broken")
-    (jumpseat-rpc--later (lambda (each) (push each called)) 1)
-    (jumpseat-rpc--later (lambda (each) (push each called)) 2)
+    (jumpseat-rpc--enqueue #'error "Broken")
+    (jumpseat-rpc--enqueue (lambda (each) (push each called)) 1)
+    (jumpseat-rpc--enqueue (lambda (each) (push each called)) 2)
     (let ((debug-on-error nil)) (jumpseat-rpc--drain))
     (should (equal called '(2 1)))))
 
 (ert-deftest units-a-sentence-has-the-message-and-the-hint ()
-  (should (equal (jumpseat-sentence (jumpseat-failure "config" "It broke." "Fix it."))
+  (should (equal (jumpseat-format-error (jumpseat-make-failure "config" "It broke." "Fix it."))
                  "It broke. Fix it."))
-  (should (equal (jumpseat-sentence '(:message "It broke.")) "It broke.")))
+  (should (equal (jumpseat-format-error '(:message "It broke.")) "It broke.")))
 
 ;; An editor that stopped on this file could not even install again.
 (ert-deftest units-a-corrupt-record-of-the-installation-is-ignored ()
