@@ -80,7 +80,7 @@ def stopped_before_the_provider_has_answered(child: Editor, provider: ThreadedUp
     child.idle()
     provider.wait_for_disconnect(1)
     assert child.text.endswith("\n---\n\n## Me\n\nA slow one.")
-    child.sees("Stopped before the first words.")
+    child.sees("Stopped before the answer began.")
 
 
 def thinking_is_folded(child: Editor, provider: ThreadedUpstream) -> None:
@@ -212,7 +212,7 @@ def a_killed_daemon(child: Editor, provider: ThreadedUpstream, home: Path) -> No
     child.sees("✗ jumpseat ended unexpectedly")
     child.idle()
     assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
-    assert "It was started again." in child.messages[0]
+    assert "It was restarted." in child.messages[0]
 
     child.ask("Go on.")
     child.sees("Hello there.")

@@ -23,27 +23,31 @@ local function complete_with(name)
   return function(...) return require('jumpseat.commands').complete[name](...) end
 end
 
-define_command('', 'open the last chat; with ! a new one, with a file that chat', {
+define_command('', 'open the last chat, with ! a new one, or the chat in a file', {
   nargs = '?',
   bang = true,
   complete = 'file',
 })
 define_command('Send', 'send the chat')
-define_command('Ask', 'ask, about the range if there is one', { nargs = '*', range = true })
+define_command('Ask', 'ask a question, about the range if there is one', { nargs = '*', range = true })
 define_command('Edit', 'rewrite the range', { nargs = '*', range = true })
 define_command('Accept', 'apply the rewritten text')
-define_command('Reject', 'drop the rewritten text')
+define_command('Reject', 'discard the rewritten text')
 define_command('Again', 'rewrite again, with another instruction if one is given', { nargs = '*' })
-define_command('Stop', 'stop the answer of this buffer')
+define_command('Stop', 'stop the answer or the edit in this buffer')
 define_command('Model', 'choose a model', { nargs = '?', complete = complete_with('models') })
 define_command('Login', 'sign in', { nargs = '?', complete = complete_with('sign_ins') })
 define_command('Logout', 'sign out', { nargs = '?', complete = complete_with('sign_ins') })
 define_command('Status', 'show providers, accounts and the daemon')
 define_command('Log', 'show the logs')
-define_command('History', 'pick a kept conversation; with ! of this directory', { nargs = '*', bang = true })
+define_command(
+  'History',
+  'pick a kept conversation; with !, only of this directory',
+  { nargs = '*', bang = true }
+)
 define_command('Yank', 'yank the code block under the cursor, or the last one')
-define_command('Insert', 'insert that code block into the last buffer, at its cursor')
-define_command('Setting', 'show what a setting of the front matter means', { nargs = '?' })
+define_command('Insert', 'insert that code block at the cursor of the last other buffer')
+define_command('Setting', 'explain a setting of the front matter', { nargs = '?' })
 define_command('Install', 'install the daemon for this plug-in', { bang = true })
 
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWinEnter' }, {

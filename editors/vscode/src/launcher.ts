@@ -84,7 +84,7 @@ export class Launcher {
         throw this.#failure;
       }
       this.#log.error(this.#failure.sentence);
-      this.#log.warn('The version before is used.');
+      this.#log.warn('The previous version is used.');
       return { program: older, env: process.env };
     } finally {
       this.#installing = undefined;

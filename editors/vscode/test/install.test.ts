@@ -138,7 +138,7 @@ test('without a Python and without uv the error says what is needed', async () =
 
   assert.match(
     (await failure(installer.install(() => undefined))).sentence,
-    /needs Python 3\.11 or newer with venv, or uv, and found neither\..*python3-venv/,
+    /needs uv, or Python 3\.11 or newer with venv\. Neither was found\..*python3-venv/,
   );
 });
 

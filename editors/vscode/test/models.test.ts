@@ -98,7 +98,7 @@ test('the first row is the default model, whichever that is', () => {
   ]);
 
   assert.deepEqual([first?.id, first?.name, first?.isDefault], ['default', '(default)', true]);
-  assert.match(first?.tooltip ?? '', /The default of jumpseat.* a:2/);
+  assert.match(first?.tooltip ?? '', /The default model of jumpseat.* a:2/);
   assert.deepEqual(
     others.map(({ id }) => id),
     ['a:1', 'a:2'],

@@ -95,18 +95,18 @@ test('after a crash the turn has its deltas and the reason, and the next request
   const error = await failure(chat(daemon, (delta) => deltas.push(delta)));
 
   assert.deepEqual(deltas, [{ type: 'text_delta', block: 0, text: 'Once' }]);
-  assert.equal(error.sentence, 'jumpseat ended unexpectedly (code 3). It was started again.');
+  assert.equal(error.sentence, 'jumpseat ended unexpectedly (code 3). It was restarted.');
   assert.notEqual(await pidOf(daemon), before);
   daemon.dispose();
 });
 
-test('a daemon that crashes too often is started again only by the user', async () => {
+test('a daemon that crashes too often is restarted only by the user', async () => {
   const { daemon, log } = daemonThat('well');
   const sentences: string[] = [];
   for (let crash = 0; crash < 5; crash++) {
     sentences.push((await failure(chat(daemon))).sentence);
   }
-  assert.equal(sentences.filter((each) => each.endsWith('It was started again.')).length, 4);
+  assert.equal(sentences.filter((each) => each.endsWith('It was restarted.')).length, 4);
   assert.match(sentences[4] ?? '', /"jumpseat: Restart Server" tries again/);
   assert.equal(daemon.state, 'failed');
 
@@ -127,7 +127,7 @@ const UNFIT: [string, RegExp][] = [
     'older',
     /^jumpseat 0\.0\.1 at .*node.* is too old for this extension \(it lacks edit\/start\)\. Upgrade it/,
   ],
-  ['newer', /^jumpseat 0\.0\.1 at .*node.* speaks another version of the protocol/],
+  ['newer', /^jumpseat 0\.0\.1 at .*node.* uses a different version of the protocol/],
   ['broken', /^jumpseat ended with code 3 before it was ready\. .*Show Log/],
   ['silent', /^jumpseat did not answer within 1 seconds\./],
 ];

@@ -51,7 +51,7 @@ def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(home: Path)
     with running_neovim(home) as child:
         child.command("JumpseatModel fake:other-model")
         child.wait("#_G.messages == 1")
-        assert "is the default model now" in child.messages[0]
+        assert "is now the default model" in child.messages[0]
 
 
 def test_a_wrong_default_model_is_refused_with_the_nearest_names(home, provider):
@@ -60,7 +60,7 @@ def test_a_wrong_default_model_is_refused_with_the_nearest_names(home, provider)
         child.command("JumpseatModel fake:fake-modle")
         child.wait("#_G.messages == 1")
         assert "fake:fake-model" in child.messages[0]
-        assert "default model now" not in child.messages[0]
+        assert "is now the default model" not in child.messages[0]
         child.command("Jumpseat")
         child.sees("default model")
 

@@ -83,7 +83,7 @@ def test_an_edit_whose_text_was_changed_meanwhile_is_shown_beside_it_and_not_app
     provider.open(gate)
     ready(editing)
     editing.command("JumpseatAccept")
-    assert "was changed since it was sent" in editing.messages[-1]
+    assert "has changed since it was sent" in editing.messages[-1]
     buffers = editing.lua("""
         return vim.tbl_map(function(win)
           local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false)
@@ -188,7 +188,7 @@ def test_an_answer_without_text_is_reported(editing, provider):
     provider.script(Reply.events(completion_stream(["  \n"])))
     editing.command("2,3JumpseatEdit Simplify.")
     ready(editing)
-    assert editing.messages == ["jumpseat: The model gave no text to apply."]
+    assert editing.messages == ["jumpseat: The model returned no text to apply."]
 
 
 def test_a_stopped_edit_applies_nothing(editing, provider):
@@ -225,7 +225,7 @@ def test_a_block_that_would_get_another_number_of_lines_is_not_offered(editing, 
     provider.script(answer("one"))
     editing.keys("gg0<C-v>jl:JumpseatEdit B.<CR>")
     ready(editing)
-    assert "another number of lines" in editing.messages[-1]
+    assert "does not have as many lines" in editing.messages[-1]
     assert editing.text == "a1 x\na2 y"
 
 
@@ -263,7 +263,7 @@ def test_an_edit_whose_buffer_goes_away_is_stopped(editing, provider, command):
     provider.wait_for_request(1)
     editing.command(command)
     provider.wait_for_disconnect(1)
-    dropped = "jumpseat: The edit was dropped, because its buffer was closed or read again."
+    dropped = "jumpseat: The edit was discarded because its buffer was closed or reloaded."
     assert editing.messages == [dropped]
 
 

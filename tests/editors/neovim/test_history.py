@@ -109,7 +109,7 @@ def test_a_kept_conversation_is_renamed(home, provider):
         history(child, "Which colour", "Rename")
         child.wait("#_G.messages == 1")
         assert child.lua("return _G.offered") == "Which colour is the sky?"
-        assert child.messages == ['jumpseat: The conversation is called "Colours" now.']
+        assert child.messages == ['jumpseat: The conversation was renamed to "Colours".']
         history(child, "Colours", "Preview", words="sky")
         child.sees("Which colour is the sky?")
 

@@ -40,7 +40,7 @@ def test_a_failed_installation_says_why_and_what_to_do(home, tmp_path):
         message = child.messages[1]
         assert message.startswith("jumpseat: No such release.")
         assert message.endswith(
-            " The option package can name a wheel or a checkout; :JumpseatLog has the whole output."
+            " Set the option package to install a wheel or a checkout. :JumpseatLog shows all output."
         )
         asked = f" --directory {child.lua(DIRECTORY)} --key {jumpseat.__version__} ~/jumpseat "
         assert asked in message
@@ -51,7 +51,7 @@ def test_without_a_python_that_can_install_the_message_says_what_is_needed(home,
     with running_neovim(home, env={"PATH": path}) as child:
         child.command("JumpseatInstall")
         child.wait("#_G.messages == 2")
-        assert "needs Python 3.11 or newer with venv, or uv" in child.messages[1]
+        assert "needs uv, or Python 3.11 or newer with venv" in child.messages[1]
 
 
 def test_a_user_without_the_program_is_offered_its_installation(home):
@@ -136,7 +136,7 @@ def test_an_installed_version_is_installed_again_only_on_request(home, tmp_path)
             json.dumps({"key": jumpseat.__version__, "program": f"{tmp_path}/bin/uv"})
         )
         child.command("JumpseatInstall")
-        assert child.messages[-1].endswith("is installed; :JumpseatInstall! installs it again.")
+        assert child.messages[-1].endswith("is already installed; run :JumpseatInstall! to reinstall it.")
         child.command("JumpseatInstall!")
         child.wait("#_G.messages == 3")
         assert " --again" in child.messages[-1]

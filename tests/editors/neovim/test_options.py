@@ -59,7 +59,7 @@ def test_a_wrong_option_is_named_by_commands_and_by_checkhealth(child):
 def test_an_answer_can_be_stopped_with_wrong_options(child):
     child.lua("vim.g.jumpseat = { keep = 'no' }")
     child.stop()
-    assert "Nothing runs" in child.messages[-1]
+    assert "Nothing is running" in child.messages[-1]
 
 
 def test_an_unknown_option_is_reported_by_checkhealth(home):

@@ -31,7 +31,7 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(home)
     with running_neovim(home, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("✗ The program /nowhere/jumpseat was not found. Name it")
+        child.sees("✗ The program /nowhere/jumpseat was not found. Set it")
         child.idle()
         assert child.text == "## Me\n\nHello?"
 
@@ -115,7 +115,7 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
         child.lua("""
             local function ask()
               require('jumpseat.daemon.client').request('providers/list', {}, function(err)
-                if err.data.hint == 'It was started again.' then ask() end
+                if err.data.hint == 'It was restarted.' then ask() end
               end)
             end
             ask()
@@ -148,7 +148,7 @@ def test_a_neovim_that_ends_starts_no_process(home, tmp_path):
             """.replace("...", f"'{written}'")
         )
         child.quit()
-    assert written.read_text("utf-8") == "Neovim is ending.\n"
+    assert written.read_text("utf-8") == "Neovim is exiting.\n"
 
 
 @pytest.mark.scenario("two-editors")

@@ -54,7 +54,7 @@ def test_a_text_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, w
     child.idle()
     name = word.removeprefix("@file:")
     shown = " ".join(child.screen.split())
-    assert f"✗ {name} has 2.4 MB, and at most 1 MB of a text is sent. Select a part of it." in shown
+    assert f"✗ {name} is 2.4 MB, and the limit is 1 MB. Select a part of it." in shown
     assert "x = 1" not in child.text
     assert provider.requests == []
 
@@ -64,7 +64,5 @@ def test_a_range_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, 
     (tmp_path / "a.py").write_text(LARGE)
     child.command(f"edit {tmp_path / 'a.py'}")
     child.command(f"%{command}")
-    assert child.messages == [
-        "jumpseat: The text has 2.4 MB, and at most 1 MB of a text is sent. Select a part of it."
-    ]
+    assert child.messages == ["jumpseat: The text is 2.4 MB, and the limit is 1 MB. Select a part of it."]
     assert provider.requests == []

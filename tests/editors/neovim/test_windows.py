@@ -45,7 +45,7 @@ def test_the_only_answer_is_stopped_from_any_window(home, provider, tmp_path):
         provider.wait_for_disconnect(1)
         child.sees("stopped")
         child.stop()
-        assert child.messages == ["jumpseat: Nothing runs in this buffer."]
+        assert child.messages == ["jumpseat: Nothing is running in this buffer."]
 
         child.command("wincmd p")
         child.ask("Question.")

@@ -102,7 +102,7 @@ def test_a_read_only_transcript_is_neither_sent_nor_written(window, provider):
     window.open_file("locked.md", text)
     window.command("workbench.action.files.setActiveEditorReadonlyInSession")
     window.command("jumpseat.sendTranscript")
-    window.notified("The document is read-only. Nothing was sent.")
+    window.notified("The document is read-only, so it was not sent.")
     assert (window.text, provider.chats) == (text, [])
 
 

@@ -59,7 +59,7 @@ def test_an_edit_of_a_text_that_was_changed_meanwhile_is_not_applied(rewritten):
         """
     )
     press(rewritten, "Accept Edit")
-    rewritten.notified("The text was changed since it was sent. Nothing was applied")
+    rewritten.notified("The text has changed since it was sent, so the edit was not applied")
     assert rewritten.js(f"return {TEXT}") == "first = 1\nsec_ond = 2\nthird = 3\n"
     rewritten.sees("new text ↔ your text")
 
@@ -85,7 +85,7 @@ def test_an_edit_leaves_the_keyboard_in_the_file(window, provider):
 def test_a_read_only_editor_is_not_rewritten(rewritten):
     rewritten.command("workbench.action.files.setActiveEditorReadonlyInSession")
     rewritten.command("jumpseat.acceptEdit")
-    rewritten.notified("numbers.py is read-only. Nothing was applied")
+    rewritten.notified("numbers.py is read-only, so the edit was not applied")
     assert rewritten.js(f"return {TEXT}") == BEFORE
     rewritten.command("workbench.action.files.setActiveEditorWriteableInSession")
     rewritten.command("jumpseat.acceptEdit")
@@ -106,7 +106,7 @@ def test_escape_rejects_a_finished_edit_which_can_be_restored(rewritten):
 def test_an_edit_whose_diff_is_closed_has_buttons(rewritten, provider):
     rewritten.command("jumpseat.showEdit")
     rewritten.command("workbench.action.closeActiveEditor")
-    rewritten.notified("The edit of numbers.py is neither accepted nor rejected.")
+    rewritten.notified("The edit of numbers.py is not yet accepted or rejected.")
     for name in ("Accept Edit", "Reject or Stop Edit", "Edit Again", "Show Edit"):
         button = rewritten.page.locator(".title .editor-actions").get_by_role("button", name=name)
         rewritten.shows(button)
@@ -118,7 +118,7 @@ def test_an_edit_whose_diff_is_closed_has_buttons(rewritten, provider):
     rewritten.start("jumpseat.edit", "Another name.")
     rewritten.sees("numbers.py: rewritten")
     rewritten.counts(rewritten.notifications.filter(has_text="Rewriting"), 0)
-    message = rewritten.notified("The edit of numbers.py is neither accepted nor rejected.")
+    message = rewritten.notified("The edit of numbers.py is not yet accepted or rejected.")
     message.get_by_text("Accept", exact=True).click()
     rewritten.notified("There is no finished edit in this file.")
     rewritten.command("jumpseat.rejectEdit")

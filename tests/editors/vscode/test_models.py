@@ -67,7 +67,7 @@ def test_refresh_models_and_restart_server_list_new_models(window, provider):
     window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
     provider.list(rows("fake-model", "other-model", "pulled"))
     window.command("jumpseat.refreshModels")
-    window.notified("models are listed.")
+    window.notified("models are available.")
     window.wait("(await lm.models({ id: 'fake:pulled' })).length === 1")
     provider.list(rows("fake-model", "other-model"))
     window.command("jumpseat.restart")

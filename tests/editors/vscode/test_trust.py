@@ -118,7 +118,7 @@ def test_the_python_of_a_folder_installs_nothing_until_the_folder_is_trusted(hom
         program(server.workspace / "python", ran)
         window = open_restricted(server)
         window.start("jumpseat.status")
-        window.notified("jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.")
+        window.notified("jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.")
         assert not ran.exists()
 
         trust(window)

@@ -28,14 +28,14 @@ def test_the_walkthrough_installs_the_local_model_and_its_step_is_done_then(tmp_
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         window = Window(server, context)
         window.command("workbench.action.openWalkthrough", "jumpseat.jumpseat#start", False)
-        window.page.get_by_text("Sign in, or take the local model").first.click()
+        window.page.get_by_text("Sign in, or install the local model").first.click()
         window.shows(window.status.get_by_text("no provider is ready"))
         window.page.get_by_role("button", name="Install Local Model").click()
         window.wait(LISTED, wait_seconds=INSTALL_SECONDS)
 
         window.shows(window.status.get_by_text("SmolLM2-135M-Instruct"))
         window.shows(
-            window.page.get_by_role("checkbox", name="Sign in, or take the local model", checked=True)
+            window.page.get_by_role("checkbox", name="Sign in, or install the local model", checked=True)
         )
         context.close()
 
@@ -44,6 +44,6 @@ def test_the_walkthrough_has_the_steps_done_that_were_done_before_it_was_opened(
     window.wait("(await lm.models({ vendor: 'jumpseat' })).length > 0")
     window.shows(window.status.get_by_text("fake-model"))
     window.command("workbench.action.openWalkthrough", "jumpseat.jumpseat#start", False)
-    for step in ("Start the daemon", "Sign in, or take the local model"):
+    for step in ("Start the daemon", "Sign in, or install the local model"):
         window.shows(window.page.get_by_role("checkbox", name=step, checked=True))
     window.shows(window.page.get_by_role("checkbox", name="Ask the first question", checked=False))

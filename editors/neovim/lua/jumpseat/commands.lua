@@ -46,7 +46,7 @@ function M.Stop()
   if #running == 1 then
     chat.stop(running[1])
   elseif #running == 0 then
-    require('jumpseat.core.log').notify('Nothing runs in this buffer.')
+    require('jumpseat.core.log').notify('Nothing is running in this buffer.')
   else
     require('jumpseat.core.log').warn('Several chats are being answered. Run :JumpseatStop in one of them.')
   end

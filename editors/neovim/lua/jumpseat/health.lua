@@ -66,7 +66,7 @@ function M.check()
     return health.report_error(too_old)
   end
   vim.health.start('jumpseat')
-  vim.health.ok('Neovim is new enough')
+  vim.health.ok('Neovim is recent enough')
   if not check_options() then return end
   local command = config.find_command()
   if not command then

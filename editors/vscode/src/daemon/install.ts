@@ -14,8 +14,8 @@ import { findInDirectories } from './program';
 const [INSTALLED, FAILED, CANCELLED] = [0, 20, 21];
 const NAMES = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 const HINT =
-  'The command "jumpseat: Show Log" has its output, and "jumpseat: Restart Server" tries again. ' +
-  'Or name the program in the setting jumpseat.path.';
+  '"jumpseat: Show Log" shows all output, and "jumpseat: Restart Server" tries again. ' +
+  'You can also set jumpseat.path to another program.';
 
 interface InstallOptions {
   /** The installer script that all editors share. It installs the daemon's wheel, which is beside it. */
@@ -75,8 +75,8 @@ export class Installer {
       }
     }
     throw createSetUpError(
-      'jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.',
-      `Install one of them (in Debian and Ubuntu: python3-venv). ${HINT}`,
+      'jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.',
+      `Install one of them (on Debian and Ubuntu: apt install python3-venv). ${HINT}`,
     );
   }
 

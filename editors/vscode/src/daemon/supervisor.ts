@@ -157,7 +157,7 @@ export class Daemon implements Disposable {
   async #connect(): Promise<Session> {
     for (;;) {
       if (this.#disposed) {
-        throw createConnectionError('jumpseat was stopped.', 'VS Code is ending, or the extension is.');
+        throw createConnectionError('jumpseat was stopped.', 'VS Code or the extension is shutting down.');
       }
       try {
         return await (this.#attempt ??= this.#start(++this.#generation));
@@ -177,7 +177,8 @@ export class Daemon implements Disposable {
       this.#checkCurrent(generation);
       if (!this.#canStart()) {
         throw (
-          this.failure ?? createConnectionError('jumpseat ended too often to be started again.', TRY_AGAIN)
+          this.failure ??
+          createConnectionError('jumpseat ended too often to be restarted automatically.', TRY_AGAIN)
         );
       }
       this.#change('starting');
@@ -228,7 +229,7 @@ export class Daemon implements Disposable {
         reject(
           createConnectionError(
             `jumpseat did not answer within ${Math.round(limit / 1000)} seconds.`,
-            'The command "jumpseat: Show Log" has its log.',
+            '"jumpseat: Show Log" shows its log.',
           ),
         );
       }, limit);
@@ -253,7 +254,7 @@ export class Daemon implements Disposable {
     const again = this.#canStart();
     const lost = createConnectionError(
       ready ? `jumpseat ended unexpectedly (${how}).` : `jumpseat ended with ${how} before it was ready.`,
-      again && ready ? 'It was started again.' : TRY_AGAIN,
+      again && ready ? 'It was restarted.' : TRY_AGAIN,
     );
     session.connection.close(lost);
     if (ready) {

@@ -18,7 +18,7 @@ export function checkVersion(info: InitializeResult, program: string): void {
   const name = `jumpseat ${info.serverInfo.version} at ${program}`;
   if (abilities?.protocolVersion !== 1) {
     throw createSetUpError(
-      `${name} speaks another version of the protocol than this extension.`,
+      `${name} uses a different version of the protocol than this extension.`,
       'Install the extension and jumpseat in the same version.',
     );
   }

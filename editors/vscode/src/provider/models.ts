@@ -59,7 +59,7 @@ function toDefaultRow(model: ModelInfo): ModelRow {
     detail: model.id,
     family: DEFAULT_ID,
     version: DEFAULT_ID,
-    tooltip: `The default of jumpseat, which "jumpseat: Select Model" changes: ${formatTooltip(model)}`,
+    tooltip: `The default model of jumpseat, which "jumpseat: Select Model" changes: ${formatTooltip(model)}`,
     isDefault: true,
   };
 }

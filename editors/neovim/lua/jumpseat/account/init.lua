@@ -54,7 +54,7 @@ local function show_prompt(prompt)
     'Code:  ' .. prompt.userCode,
     '',
     copy(prompt.userCode) .. ' Waiting for you to enter it there …',
-    'Close this window with q to cancel.',
+    'Press q to cancel.',
   }
   running.close = status.open_window(lines, M.cancel)
   if config.get().open_browser then pcall(vim.ui.open, prompt.verificationUri) end

@@ -10,7 +10,7 @@ local INSTALL_MS = 600000
 local function install_local_model()
   local command = vim.list_extend({}, config.find_command() or {})
   vim.list_extend(command, { 'local', 'install' })
-  log.notify('Fetching the local model …')
+  log.notify('Installing the local model …')
   vim.system(command, { text = true, timeout = INSTALL_MS }, function(result)
     vim.schedule(function()
       log.write('%s%s', result.stdout or '', result.stderr or '')

@@ -116,7 +116,7 @@ function M.insert(buf)
   local lines = find_current(buf)
   if not lines then return end
   local target = chats.source()
-  if not target then return log.warn('There is no file to insert it into: open one beside the chat.') end
+  if not target then return log.warn('No file is open beside the chat. Open one to insert the code.') end
   if not vim.bo[target].modifiable then
     local name = vim.fs.basename(vim.api.nvim_buf_get_name(target))
     return log.warn(("Code cannot be inserted into %s: 'modifiable' is off."):format(name))

@@ -96,7 +96,9 @@ local function delete(row)
     if choice ~= DELETE then return end
     client.request('conversations/delete', { id = row.id }, function(err, result)
       if err then return log.error(err) end
-      log.notify(result.deleted and 'The conversation was deleted.' or 'It was deleted already.')
+      log.notify(
+        result.deleted and 'The conversation was deleted.' or 'The conversation was already deleted.'
+      )
     end)
   end)
 end
@@ -107,7 +109,7 @@ local function rename(row)
     if not title or vim.trim(title) == '' then return end
     client.request('conversations/rename', { id = row.id, title = title }, function(err, renamed)
       if err then return log.error(err) end
-      log.notify(('The conversation is called "%s" now.'):format(renamed.title))
+      log.notify(('The conversation was renamed to "%s".'):format(renamed.title))
     end)
   end)
 end

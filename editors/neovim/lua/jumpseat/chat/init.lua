@@ -114,7 +114,7 @@ local function load(buf)
   vim.cmd(('silent! call bufload(%d)'):format(buf))
   vim.go.modeline = modeline
   if vim.v.errmsg:find('^E325') then
-    log.warn('The chat has a swap file: another Neovim has it open, or one has crashed (then :recover).')
+    log.warn('The chat has a swap file: another Neovim has it open, or one crashed (then run :recover).')
   elseif vim.v.errmsg ~= '' then
     log.warn(vim.v.errmsg)
   end
@@ -171,7 +171,7 @@ local function confirm_chat(buf)
     return false
   end
   if recognize.begins_as_chat(buf) then return true end
-  return vim.fn.confirm('Send this whole file as a question, and write the answer into it?', '&Yes\n&No', 2)
+  return vim.fn.confirm('Send this whole file as a question and write the answer into it?', '&Yes\n&No', 2)
     == 1
 end
 

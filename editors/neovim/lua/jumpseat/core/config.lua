@@ -17,7 +17,7 @@ function M.check_version()
 end
 
 --- The hint that explains how to configure the program.
-M.ADVICE = "Name it with :lua require('jumpseat').setup({ command = { '/path/to/jumpseat' } })"
+M.ADVICE = "Set it with :lua require('jumpseat').setup({ command = { '/path/to/jumpseat' } })"
 
 ---@class jumpseat.Options
 ---@field command? string[] the program, without `attach`; default: the one `:JumpseatInstall` installed, else `jumpseat` on PATH

@@ -33,10 +33,7 @@ local LARGEST_BYTES = 1000 * 1000
 ---@return string?
 function M.check_size(name, bytes)
   if bytes <= LARGEST_BYTES then return end
-  return ('%s has %.1f MB, and at most 1 MB of a text is sent. Select a part of it.'):format(
-    name,
-    bytes / LARGEST_BYTES
-  )
+  return ('%s is %.1f MB, and the limit is 1 MB. Select a part of it.'):format(name, bytes / LARGEST_BYTES)
 end
 
 --- Return the size of a buffer in bytes, without reading its text.

@@ -137,7 +137,7 @@ local function handle_exit(gone, command, code, signal)
   local err = wire.error(
     'connection',
     ('jumpseat ended unexpectedly (code %d).'):format(code),
-    again and 'It was started again.' or 'It ended too often to be started again by itself: see :JumpseatLog.'
+    again and 'It was restarted.' or 'It ended too often to be restarted automatically. See :JumpseatLog.'
   )
   log.error(err)
   if again then M.start() end
@@ -215,7 +215,7 @@ end
 function M.start()
   if connection then return end
   -- A process that starts now would briefly outlive Neovim, and might start a daemon that nobody uses.
-  if type(vim.v.exiting) == 'number' then return wire.error('connection', 'Neovim is ending.') end
+  if type(vim.v.exiting) == 'number' then return wire.error('connection', 'Neovim is exiting.') end
   local command = config.find_command()
   if not command or vim.fn.executable(command[1]) == 0 then return describe_missing() end
   local options = config.get()

@@ -36,7 +36,7 @@ end
 local function run(number, arguments)
   local launcher = LAUNCHERS[number]
   if not launcher then
-    return finish('jumpseat needs Python 3.11 or newer with venv, or uv, and found neither.', false)
+    return finish('jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.', false)
   end
   local command = vim.list_extend(vim.list_extend({}, launcher), arguments)
   local last = ''
@@ -55,7 +55,7 @@ local function run(number, arguments)
       if result.code == 0 and result.signal == 0 then return finish(last, true) end
       if not FAILED[result.code] then return run(number + 1, arguments) end
       finish(
-        last .. ' The option package can name a wheel or a checkout; :JumpseatLog has the whole output.',
+        last .. ' Set the option package to install a wheel or a checkout. :JumpseatLog shows all output.',
         false
       )
     end)
@@ -66,10 +66,10 @@ end
 --- Install the daemon. If `again` is set, replace an installation of this version.
 ---@param again boolean
 function M.run(again)
-  if installing then return log.warn('The installation runs already.') end
+  if installing then return log.warn('jumpseat is already being installed.') end
   if not again and config.find_installed() then
     return log.notify(
-      ('jumpseat %s is installed; :JumpseatInstall! installs it again.'):format(config.version)
+      ('jumpseat %s is already installed; run :JumpseatInstall! to reinstall it.'):format(config.version)
     )
   end
   installing = true

@@ -170,7 +170,7 @@ function Answer:close(after, err, stopped)
     local label = view.summary(self.model, self.usage) .. (stopped and ' · stopped' or '')
     view.show_label(self.buf, self:_heading_row(), label, self.mark)
   elseif stopped then
-    view.show_below(self.buf, row, 'Stopped before the first words.', 'Comment')
+    view.show_below(self.buf, row, 'Stopped before the answer began.', 'Comment')
   elseif not err then
     view.show_below(self.buf, row, 'The model returned no text.', 'DiagnosticWarn')
   end

@@ -15,7 +15,7 @@ local LABELS = {
   waiting = 'waiting',
   thinking = 'thinking',
   streaming = 'answering',
-  retrying = 'waiting to try again',
+  retrying = 'waiting to retry',
   stopping = 'stopping',
 }
 

@@ -166,7 +166,7 @@ local function watch_buffer(buf)
     callback = function()
       drop(buf)
       if type(vim.v.exiting) == 'number' then return end
-      log.warn('The edit was dropped, because its buffer was closed or read again.')
+      log.warn('The edit was discarded because its buffer was closed or reloaded.')
     end,
   })
   return group
@@ -234,7 +234,7 @@ local function finish(edit, outcome)
     edit.new_lines = new_lines
     view.unfold(buf, row, spans[#spans].row)
     diff.show(buf, row, edit.lines, new_lines)
-    log.notify('Review the change: :JumpseatAccept or :JumpseatReject.')
+    log.notify('The edit is ready: :JumpseatAccept applies it, :JumpseatReject discards it.')
   else
     clear(buf)
     if outcome.cancelled then
@@ -250,10 +250,10 @@ local function finish(edit, outcome)
         end,
       })
     elseif replacement then
-      log.warn('The answer has another number of lines than the block, so it cannot be applied.')
+      log.warn('The answer does not have as many lines as the block, so it cannot be applied.')
     else
       local text = vim.trim(outcome.result.text)
-      log.warn('The model gave no text to apply' .. (text ~= '' and ': ' .. text or '.'))
+      log.warn('The model returned no text to apply' .. (text ~= '' and ': ' .. text or '.'))
     end
   end
   fire('EditEnded', { buf = buf, error = outcome.error, ready = new_lines ~= nil })
@@ -304,7 +304,9 @@ function M.start(target, instruction)
     return log.warn("This buffer cannot be rewritten: 'modifiable' is off.")
   end
   if edits[target.buf] then
-    return log.warn('An edit of this buffer is open: :JumpseatAccept, :JumpseatReject or :JumpseatStop.')
+    return log.warn(
+      'This buffer already has an edit. Run :JumpseatAccept, :JumpseatReject or :JumpseatStop first.'
+    )
   end
   if instruction ~= '' then return start_edit(target, instruction) end
   vim.ui.input({ prompt = 'Rewrite how? ' }, function(text)
@@ -349,7 +351,9 @@ function M.accept(buf)
   if not is_unchanged(edit) then
     offer_diff(edit)
     clear(buf)
-    return log.warn('The text was changed since it was sent. Nothing was applied: the new text is beside it.')
+    return log.warn(
+      'The text has changed since it was sent, so the edit was not applied. The new text is shown beside it.'
+    )
   end
   local row = locate(edit).spans[1].row
   clear(buf)

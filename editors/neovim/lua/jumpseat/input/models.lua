@@ -60,7 +60,7 @@ local function use(buf, id)
     client.request('settings/save', { settings = { default_model = id } }, function(err, result)
       if err then return log.error(err) end
       if result.warnings then return log.warn(result.warnings[1].message) end
-      log.notify(id .. ' is the default model now, for all clients.')
+      log.notify(id .. ' is now the default model for all clients.')
     end)
   end)
 end
@@ -92,7 +92,7 @@ function M.choose(buf, name)
     local models = vim.tbl_filter(function(model) return model.pickerEnabled ~= false end, result.models)
     if #models == 0 then
       local reasons = vim.tbl_map(function(each) return each.error.message end, result.errors)
-      return log.warn('No provider has models. ' .. table.concat(reasons, ' '))
+      return log.warn('No models are available. ' .. table.concat(reasons, ' '))
     end
     vim.ui.select(models, { prompt = 'Model:', format_item = M.describe }, function(model)
       if model then use_with_terms(buf, model) end

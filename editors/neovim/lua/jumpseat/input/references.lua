@@ -12,8 +12,8 @@ local M = {}
 ---@type jumpseat.Completion[]
 M.WORDS = {
   { word = '@buffer', menu = 'The last buffer that is not a chat.' },
-  { word = '@selection', menu = 'What was selected in it.' },
-  { word = '@diagnostics', menu = 'Its diagnostics.' },
+  { word = '@selection', menu = 'The last selection in that buffer.' },
+  { word = '@diagnostics', menu = 'The diagnostics of that buffer.' },
   { word = '@file:', menu = 'A file.' },
 }
 

@@ -49,7 +49,7 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
 
 /** Fetch the lists of all providers again. Returns a sentence about the result. */
 export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 'check'>): Promise<string> {
-  const { models, errors } = await runWithStatus('Listing models', () =>
+  const { models, errors } = await runWithStatus('Fetching models', () =>
     daemon.request('models/list', { refresh: true }),
   );
   picker.check();
@@ -57,7 +57,7 @@ export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 
   const failed = errors.filter(({ provider }) =>
     providers.some((each) => each.id === provider && each.configured),
   );
-  const found = models.length === 1 ? '1 model is listed.' : `${models.length} models are listed.`;
+  const found = models.length === 1 ? '1 model is available.' : `${models.length} models are available.`;
   return [found, ...failed.map(({ error }) => error.message)].join(' ');
 }
 
@@ -71,6 +71,6 @@ export async function selectModel(daemon: Daemon, name?: string): Promise<void> 
   if (warnings) {
     showWarning(warnings.map((each) => each.message).join(' '));
   } else {
-    showInformation(`${id} is the default model now, for all clients.`);
+    showInformation(`${id} is now the default model for all clients.`);
   }
 }

@@ -56,7 +56,7 @@ export async function openConfiguration(find: FindProgram): Promise<void> {
   const { code, lines } = await run(program, args, { env, timeoutMs: PATH_MS });
   const path = lines.at(-1);
   if (code !== 0 || path === undefined) {
-    throw createSetUpError('The path of the configuration file is not known.', lines.join(' '));
+    throw createSetUpError('The path of the configuration file could not be determined.', lines.join(' '));
   }
   const file = vscode.Uri.file(path);
   const exists = await vscode.workspace.fs.stat(file).then(

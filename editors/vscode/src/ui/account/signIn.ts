@@ -74,7 +74,7 @@ export class Account {
       (each) => each.auth.login !== undefined || each.auth.state === 'signed_in',
     );
     if (candidates.length === 0) {
-      showWarning('You are not signed in to a provider.');
+      showWarning('You are not signed in to any provider.');
     }
     if (candidates.length < 2) {
       return candidates[0]?.id;

@@ -28,7 +28,7 @@ function attachSelection(editor: vscode.TextEditor | undefined): AttachedFile[] 
 async function openChat(query: string, attachFiles: AttachedFile[], isPartialQuery: boolean): Promise<void> {
   const commands = await vscode.commands.getCommands(true);
   if (!commands.includes(OPEN)) {
-    showWarning('The chat of VS Code is switched off: see the setting chat.disableAIFeatures.');
+    showWarning('The chat of VS Code is turned off. Change the setting chat.disableAIFeatures.');
     return;
   }
   await vscode.commands.executeCommand(OPEN, { query, isPartialQuery, attachFiles });

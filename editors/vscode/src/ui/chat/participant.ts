@@ -35,7 +35,7 @@ export class Participant {
   readonly #daemon: Daemon;
   readonly #onTurnEnd: (provider: string) => void;
 
-  /** `ended` is called with the provider of each finished turn. */
+  /** `onTurnEnd` is called with the provider of each finished turn. */
   constructor(daemon: Daemon, onTurnEnd: (provider: string) => void) {
     this.#daemon = daemon;
     this.#onTurnEnd = onTurnEnd;

@@ -45,7 +45,7 @@ export class ConversationActions {
     }
     const { deleted } = await this.#daemon.request('conversations/delete', { id: row.id });
     if (!deleted) {
-      showInformation('It was deleted already.');
+      showInformation('The conversation was already deleted.');
     }
   }
 }

@@ -170,7 +170,9 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     if (this.#query === '') {
       return '';
     }
-    return count === 0 ? `No conversation has "${this.#query}".` : `Conversations with "${this.#query}"`;
+    return count === 0
+      ? `No conversation contains "${this.#query}".`
+      : `Conversations that contain "${this.#query}"`;
   }
 
   #createPages(cwd?: string): Pages {
@@ -226,8 +228,8 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
 
   async #search(): Promise<void> {
     const query = await vscode.window.showInputBox({
-      title: 'Search the kept conversations',
-      prompt: 'Words that the title, a question or an answer has',
+      title: 'Search kept conversations',
+      prompt: 'Words from a title, a question or an answer',
       value: this.#query,
     });
     if (query !== undefined) {

@@ -63,7 +63,7 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
     run[name]?.(row).catch(showError);
   };
   picker.title = 'Kept conversations';
-  picker.placeholder = 'Words of a title, a question or an answer';
+  picker.placeholder = 'Words from a title, a question or an answer';
   picker.onDidChangeValue(() => {
     clearTimeout(timer);
     timer = setTimeout(() => void read(), SEARCH_MS);

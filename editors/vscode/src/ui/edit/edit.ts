@@ -48,7 +48,7 @@ interface Edit {
   shown?: Promise<void>;
 }
 
-const OPEN = 'An edit of this file is open: accept it or reject it first.';
+const OPEN = 'This file already has an edit. Accept or reject it first.';
 const RESTORE = { title: 'Restore', command: 'jumpseat.restoreEdit' };
 
 /** Rewrites of pieces of documents: shown as a diff, and applied if the text is still the one that was sent. */
@@ -149,7 +149,9 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     const document = await vscode.workspace.openTextDocument(edit.document.uri);
     if (!edit.rewrite.isUnchangedIn(document.getText())) {
       await offerProposal(document, edit.proposed);
-      showWarning('The text was changed since it was sent. Nothing was applied: the new text is beside it.');
+      showWarning(
+        'The text has changed since it was sent, so the edit was not applied. The new text is shown beside it.',
+      );
       return;
     }
     const { span } = edit.rewrite;
@@ -161,7 +163,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     const after = rangeOfSpan(document, { start: span.start, end: span.start + replacement.length });
     if (document.getText(after) !== replacement) {
       showWarning(
-        `${nameOf(document)} is read-only. Nothing was applied: make it writeable, and accept again.`,
+        `${nameOf(document)} is read-only, so the edit was not applied. Make it writable, then accept the edit again.`,
       );
       return;
     }
@@ -188,7 +190,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   async restore(): Promise<void> {
     const edit = this.#rejected;
     if (!edit) {
-      showWarning('No finished edit was rejected.');
+      showWarning('There is no rejected edit to restore.');
       return;
     }
     if (this.#findEdit(edit.document.uri)) {
@@ -241,7 +243,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         this.#unused = instruction;
         await this.#close(edit);
         const text = result.text.trim();
-        const warning = `The model gave no text to apply${text === '' ? '.' : `: ${text}`}`;
+        const warning = `The model returned no text to apply${text === '' ? '.' : `: ${text}`}`;
         showWarning(cutOff(result.stopReason) ?? warning);
       }
     } catch (error) {
@@ -259,7 +261,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     if (this.#isOpen(edit)) {
       this.#refresh(edit);
       await edit.shown;
-      this.#remind(edit, 'is finished');
+      this.#remind(edit, 'is ready');
     }
   }
 
@@ -368,7 +370,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         // The edit could not be applied, and the user has taken the wanted parts from this diff.
         this.#drop(edit).catch(showError);
       } else if (input.modified.toString() === edit.proposed.toString()) {
-        this.#remind(edit, 'is neither accepted nor rejected');
+        this.#remind(edit, 'is not yet accepted or rejected');
       }
     }
   }

@@ -58,7 +58,7 @@ export class TranscriptSender {
     const document = vscode.window.activeTextEditor?.document;
     if (document?.languageId !== 'markdown' || this.#transcripts.conversationIn(document) !== undefined) {
       showWarning(
-        'Open a chat: "jumpseat: New Transcript" begins one, "jumpseat: History" has those that were kept.',
+        'Open a chat first: "jumpseat: New Transcript" creates one, "jumpseat: History" lists those that were kept.',
       );
       return;
     }
@@ -110,7 +110,7 @@ export class TranscriptSender {
     try {
       // Blank lines after the question would end up below the answer.
       if (!(await section.clear())) {
-        showWarning('The document is read-only. Nothing was sent.');
+        showWarning('The document is read-only, so it was not sent.');
         return;
       }
       const head = await this.#runTurn(parsed, section, stop);
