@@ -98,11 +98,11 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
 
     child.lua("vim.api.nvim_win_set_cursor(0, { 3, 3 })")
     child.keys("K")
-    child.sees("Higher is more random")
+    child.sees("Higher values are more random")
     child.keys("$")
     child.wait("#vim.api.nvim_list_wins() == 1")
     child.keys("K")
-    child.sees("Higher is more random")
+    child.sees("Higher values are more random")
     child.keys("$r1")
     child.wait("#vim.diagnostic.get(0) == 0")
     assert provider.requests == []

@@ -50,7 +50,7 @@ def _with_row(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
         thinking_levels=_read_levels(row) or model.thinking_levels,
         deprecated=model.deprecated or lifecycle in ("deprecated", "retired"),
         picker_enabled=model.picker_enabled and lifecycle != "retired",
-        messages=[f"It will be retired at {retires}."] if isinstance(retires, str) else model.messages,
+        messages=[f"It will be retired on {retires}."] if isinstance(retires, str) else model.messages,
     )
 
 

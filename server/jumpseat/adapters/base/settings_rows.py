@@ -27,7 +27,7 @@ def row(type_: str, order: int, description: str, **rules: Any) -> SettingRow:
 
 
 TEMPERATURE = row(
-    "number", 1, "Higher is more random; some reasoning models refuse it.", minimum=0, maximum=2
+    "number", 1, "Higher values are more random. Some reasoning models reject it.", minimum=0, maximum=2
 )
 TOP_P = row(
     "number", 2, "Sample from the most probable tokens that add up to this share.", minimum=0, maximum=1
@@ -40,15 +40,19 @@ MIN_P = row(
     minimum=0,
     maximum=1,
 )
-REPEAT_PENALTY = row("number", 5, "Above 1, repetitions are avoided.", minimum=0)
-SEED = row("integer", 6, "The same seed gives the same answer, as far as the provider can.")
+REPEAT_PENALTY = row("number", 5, "Values above 1 reduce repetition.", minimum=0)
+SEED = row("integer", 6, "The same seed gives the same answer if the provider supports it.")
 MAX_TOKENS = row(
-    "integer", 20, "The longest answer in tokens, for chats that set no limit.", minimum=1, mapping="chat"
+    "integer",
+    20,
+    "The maximum length of an answer in tokens, for chats that do not set it.",
+    minimum=1,
+    mapping="chat",
 )
 THINKING = row(
     "enum",
     21,
-    "How much to think, for chats that set no level.",
+    "How much to think, for chats that do not set it.",
     choices=list(THINKING_ROOM),
     mapping="chat",
 )

@@ -31,9 +31,9 @@ _NO_SEAT = "Get a plan, or ask your organization for a seat: {site}/settings/cop
 _HINTS: dict[str, str] = {
     "no_copilot_access": _NO_SEAT,
     "not_signed_up": _NO_SEAT,
-    "subscription_ended": "The subscription has ended; renew it: {site}/settings/copilot.",
-    "expired_coupon": "The coupon has expired; choose a plan: {site}/settings/copilot.",
-    "revoked_coupon": "The coupon was revoked; choose a plan: {site}/settings/copilot.",
+    "subscription_ended": "The subscription has ended. Renew it: {site}/settings/copilot.",
+    "expired_coupon": "The coupon has expired. Choose a plan: {site}/settings/copilot.",
+    "revoked_coupon": "The coupon was revoked. Choose a plan: {site}/settings/copilot.",
     "enterprise_managed_user_account": "Your enterprise manages this account: ask its administrator for a "
     "Copilot seat.",
     "feature_flag_blocked": "Copilot is disabled for this account: ask your organization's administrator.",
@@ -114,7 +114,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
         return _convert(
             base,
             AuthorizationError,
-            f"{hosts.authority} has no Copilot for the sign-in from {source}.",
+            f"{hosts.authority} does not offer Copilot to the sign-in from {source}.",
             f"Check that the account has Copilot ({hosts.github}/settings/copilot), then run "
             f"`{hosts.login_command}`.",
         )
@@ -147,7 +147,7 @@ def not_signed_in_error(hosts: GitHubHosts, notes: Sequence[str] = ()) -> Authen
 def not_json_error(hosts: GitHubHosts) -> ProtocolError:
     """Return the error for a response with status 200 that does not come from GitHub."""
     return ProtocolError(
-        f"{hosts.authority} sent an answer that does not come from GitHub.",
+        f"{hosts.authority} sent an answer that is not from GitHub.",
         provider=hosts.provider,
         hint="A proxy, or the sign-in page of a network, may have answered instead.",
     )

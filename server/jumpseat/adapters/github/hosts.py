@@ -90,8 +90,8 @@ class GitHubHosts:
         if parts is None or not any(_is_part_of(home, parts) for home in {self.authority, *own}):
             host = parts.netloc if parts is not None else "an invalid address"
             raise ConfigError(
-                f"{self.authority} names {host} as the host of Copilot. No credential is sent there, because "
-                "it is not a part of this GitHub.",
+                f"{self.authority} names {host} as the host of Copilot. Credentials are not sent there, "
+                "because the host does not belong to this GitHub instance.",
                 provider=self.provider,
                 hint=f"If the host is right, set providers.{self.provider}.copilot_url to its URL.",
             )
@@ -125,7 +125,7 @@ def github_hosts(
         raise ConfigError(
             f"providers.{provider}.host is not a host name.",
             provider=provider,
-            hint=f'Set only the host: "{DOTCOM}" or "acme.{TENANT_DOMAIN}"; a port is 1 to 65535.',
+            hint=f'Set only the host: "{DOTCOM}" or "acme.{TENANT_DOMAIN}". Ports are 1 to 65535.',
         )
     if is_loopback(f"http://{name}"):
         github, api, copilot = f"http://{name}", f"http://{name}/api/v3", f"http://{name}"
@@ -154,9 +154,10 @@ def _validate(url: str | None, default: str, key: str, provider: str) -> str:
     parts = _split_allowed(url)
     if parts is None:
         raise ConfigError(
-            f"{key} is not an address that a credential may be sent to.",
+            f"{key} is not an address to which credentials may be sent.",
             provider=provider,
-            hint="Use https:// and a host, without a user, a query or a fragment; http:// on loopback only.",
+            hint="Use https:// and a host, without a user, a query or a fragment. Only loopback addresses "
+            "may use http://.",
         )
     # Normalize the URL, because it is part of keys in credential stores.
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")

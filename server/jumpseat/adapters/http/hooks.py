@@ -96,9 +96,9 @@ class HttpAdapter(EndpointAdapter):
             raise ConfigError(f"providers.{provider}.base_url is missing.", provider=provider)
         if needs_model(self._base_url):
             raise ConfigError(
-                f"providers.{provider}.base_url uses ${{model}}, which this kind of provider does not take.",
+                f"providers.{provider}.base_url uses ${{model}}, which is not supported here.",
                 provider=provider,
-                hint=f"Give the whole address of a chat in providers.{provider}.url.",
+                hint=f"Set providers.{provider}.url to the complete URL of a chat.",
             )
         self._address = self._base_url
         self._route = ChatCompletionsRoute(provider, self._facts_of)

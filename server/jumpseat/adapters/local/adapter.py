@@ -62,7 +62,7 @@ class LocalAccount(Account):
 
     def _no_sign_in_error(self) -> ConfigError:
         return ConfigError(
-            f"There is no sign-in to {self._provider}: no credential is required.",
+            f"{self._provider} does not need a sign-in.",
             provider=self._provider,
             hint="Run `jumpseat doctor` to see what it needs instead.",
         )
@@ -200,9 +200,9 @@ class LocalAdapter(Adapter):
     def _check_name(self, name: str) -> None:
         if name != self._model.name:
             raise RequestError(
-                f"The provider {self._provider} has no model {name!r}; it has {self._model.name}.",
+                f"The provider {self._provider} has no model {name!r}. Its only model is {self._model.name}.",
                 provider=self._provider,
-                hint=f"Ask for {self._provider}:{self._model.name}, or set model_path to another file.",
+                hint=f"Use {self._provider}:{self._model.name}, or set model_path to another file.",
             )
 
     def _check_installed(self) -> Path:

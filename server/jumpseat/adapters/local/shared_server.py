@@ -65,7 +65,7 @@ class SharedServer:
             raise ServerError(
                 f"The provider {provider} was closed while the model was loading.",
                 provider=provider,
-                hint="The provider's table has changed, or the daemon ends. Send the request again.",
+                hint="The provider's table has changed, or the daemon is stopping. Send the request again.",
                 retryable=False,
             ) from None
         except ChatError as error:

@@ -136,7 +136,7 @@ class OllamaAdapter(EndpointAdapter):
             raise RequestError(
                 f"The model {request.model} of {self._provider} does not accept images.",
                 provider=self._provider,
-                hint="Remove the images from the conversation, or choose a model that takes images.",
+                hint="Remove the images from the conversation, or choose a model that accepts images.",
             )
         model = f"The model {request.model} of {self._provider}"
         messages, warnings = replace_unreadable_results(request.messages, model, images=False, documents=())
@@ -145,12 +145,14 @@ class OllamaAdapter(EndpointAdapter):
     def _explain(self, error: ChatError, model: str | None = None) -> None:
         super()._explain(error, model)
         if isinstance(error, UnknownModelError):
-            error.hint = f"Fetch it with `ollama pull {model}`, or choose a model that is there."
+            error.hint = f"Fetch it with `ollama pull {model}`, or choose an installed model."
         # Compare the name, because only `http` imports httpx2.
         elif isinstance(error, ConnectionError) and type(error.__cause__).__name__ == "ReadTimeout":
             # The server is still loading the model or reading the prompt; a new request would restart that.
             error.retryable = False
-            error.hint = f"Large models load slowly; providers.{self._provider}.timeout may be longer."
+            error.hint = (
+                f"Large models load slowly. Increase providers.{self._provider}.timeout if necessary."
+            )
         elif isinstance(error, ConnectionError):
             error.hint = (
                 "Start the server with `ollama serve`, or set "
@@ -165,8 +167,8 @@ class OllamaAdapter(EndpointAdapter):
 
     def _address_hint(self) -> str:
         if self._config.url is not None:
-            return f"providers.{self._provider}.url must be the whole address, /api/chat included."
+            return f"providers.{self._provider}.url must be the complete URL, including /api/chat."
         if _PART_OF_A_PATH.search(self._base_url):
             return f"providers.{self._provider}.base_url must end before /api/chat."
         where = host_of_template(self._base_url) or "that address"
-        return f"The server at {where} has no /api/chat: check that it is Ollama, and update it."
+        return f"The server at {where} does not have /api/chat. Check that it is Ollama, and update it."

@@ -11,9 +11,12 @@ OLLAMA = ProviderSpec(
     settings_rows={
         **LLAMA,
         "num_ctx": row(
-            "integer", 7, "Tokens of context; a change makes the server load the model again.", minimum=1
+            "integer",
+            7,
+            "The context length in tokens. The server reloads the model if it changes.",
+            minimum=1,
         ),
-        "keep_alive": row("string", 8, "How long the model stays loaded: 10m, 24h, 0s; -1m means always."),
+        "keep_alive": row("string", 8, "How long the model stays loaded: 10m, 24h, 0s, or -1m for always."),
         **CHAT,
     },
 )

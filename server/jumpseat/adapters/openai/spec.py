@@ -11,10 +11,14 @@ OPENAI = ProviderSpec(
     settings_rows={
         **SAMPLING,
         "frequency_penalty": row(
-            "number", 3, "Above 0, a token is avoided the more often it was used.", minimum=-2, maximum=2
+            "number",
+            3,
+            "Values above 0 penalize a token more, the more often it was used.",
+            minimum=-2,
+            maximum=2,
         ),
         "presence_penalty": row(
-            "number", 4, "Above 0, tokens that were used are avoided.", minimum=-2, maximum=2
+            "number", 4, "Values above 0 penalize tokens that were already used.", minimum=-2, maximum=2
         ),
         "seed": SEED,
         **CHAT,
@@ -29,7 +33,7 @@ RESPONSES = ProviderSpec(
         "verbosity": row(
             "enum",
             3,
-            "How long answers are; newer models only.",
+            "The length of answers. Only newer models support it.",
             choices=["low", "medium", "high"],
             mapping="parameters.text",
         ),

@@ -115,7 +115,7 @@ def test_a_data_host_of_the_same_github_is_used(host: str, endpoint: str) -> Non
     ],
 )
 def test_any_other_data_host_is_refused(host: str, endpoint: str) -> None:
-    with pytest.raises(ConfigError, match="not a part of this GitHub") as caught:
+    with pytest.raises(ConfigError, match="not belong to this GitHub") as caught:
         github_hosts(host, provider="copilot").data_host(endpoint)
     assert "copilot_url" in (caught.value.hint or "")
 

@@ -172,7 +172,7 @@ async def test_another_server_at_this_address_is_reported_as_such(http, upstream
     upstream.default(Reply.raw(b"404 page not found", 404))
     _, failure = await collect(adapter_for(upstream.origin, http))
     assert type(failure) is RequestError
-    assert "has no /api/chat: check that it is Ollama" in failure.hint
+    assert "Check that it is Ollama" in failure.hint
     assert "base_url" not in failure.hint
 
 
@@ -186,7 +186,7 @@ async def test_a_404_is_explained_by_a_base_url_that_is_too_long(http, upstream,
 async def test_a_404_of_a_configured_url_is_explained_by_its_key(http, upstream):
     upstream.default(Reply.raw(b"404 page not found", 404))
     _, failure = await collect(adapter_for(None, http, url=f"{upstream.origin}/api"))
-    assert failure.hint == "providers.acme.url must be the whole address, /api/chat included."
+    assert failure.hint == "providers.acme.url must be the complete URL, including /api/chat."
 
 
 @pytest.mark.requirement("ollama:not-running")

@@ -139,10 +139,11 @@ class CopilotAccount(Account):
         sentences = [status.message]
         if status.source in NAMED_SOURCES:
             named = "github_token in the configuration" if status.source == "config" else status.source
-            sentences.append(f"The sign-in is stored, but not used: {named} comes before it.")
+            sentences.append(f"The sign-in is stored, but not used: {named} takes precedence.")
         if storage == "file":
             sentences.append(
-                f"No keyring took the sign-in. It is stored in {self._store.path}, which only you can read."
+                "No keyring is available, so the sign-in is stored in "
+                f"{self._store.path}, which only you can read."
             )
         return replace(status, message=" ".join(filter(None, sentences)) or None)
 
@@ -248,7 +249,7 @@ class CopilotAccount(Account):
         is_rejected = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
         if not is_rejected or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
             return False
-        logger.warning("the sign-in from %s is not accepted any more", sign_in.source)
+        logger.warning("the sign-in from %s is no longer accepted", sign_in.source)
         return await self._sign_ins.reject(sign_in)
 
     async def _forget(self) -> None:
@@ -268,7 +269,7 @@ class CopilotAccount(Account):
                 self._http, self._hosts, sign_in.token, source=f"{self._hosts.authority}'s answer"
             )
         except ChatError as error:
-            logger.info("the account's name is not known: %s", error.message)
+            logger.info("the name of the account is unknown: %s", error.message)
             return None
         return account.login
 

@@ -186,7 +186,7 @@ class CopilotCredential:
             token = (await self.get_bearer(insist=True)).exchanged
             if token is None:
                 raise
-            logger.info("plan and quotas are not known: %s", error.message)
+            logger.info("plan and quotas are unknown: %s", error.message)
             self.facts = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
         else:
             # On the direct route, a bearer needs only the account, which was just fetched.

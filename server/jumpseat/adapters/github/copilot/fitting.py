@@ -41,7 +41,7 @@ def fit_request(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatReque
         return request, warnings
     if request.thinking is not None and info.supports_thinking is False:
         if request.thinking != "off":
-            message = f"{info.model} has no thinking levels; the level was left out."
+            message = f"{info.model} does not have thinking levels, so the level was left out."
             warnings.append(WarningEvent("thinking_dropped", message))
         request = replace(request, thinking=None)
     elif thinks_by_default(info.model, info.supports_thinking):
@@ -88,9 +88,9 @@ def _drop_oldest_images(request: ChatRequest, info: ModelInfo, warnings: list[Wa
         return request
     if counts[-1] > limit:
         raise RequestError(
-            f"The message has {counts[-1]} images; {info.model} takes at most {limit}.",
+            f"The message has {counts[-1]} images, but {info.model} accepts at most {limit}.",
             provider=info.provider,
-            hint="Send fewer images, or choose a model that takes more.",
+            hint="Send fewer images, or choose a model that accepts more.",
         )
     excess = left = sum(counts) - limit
     messages: list[Message] = []
@@ -101,7 +101,7 @@ def _drop_oldest_images(request: ChatRequest, info: ModelInfo, warnings: list[Wa
             left -= is_excess
             content.append(TextBlock(NOTE) if is_excess else block)
         messages.append(Message(message.role, content))
-    text = f"{info.model} takes at most {limit} images; the oldest ({excess}) were left out."
+    text = f"{info.model} accepts at most {limit} images, so the oldest ({excess}) were left out."
     warnings.append(WarningEvent("images_dropped", text))
     return replace(request, messages=messages)
 

@@ -115,7 +115,7 @@ def explain(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
         case 403:
             return _explain_forbidden(fault, error, place)
         case 301 | 302 | 303 | 307 | 308:
-            hint = f"Configure the address that serves Copilot: providers.{place.provider}.copilot_url."
+            hint = f"Set providers.{place.provider}.copilot_url to the URL that serves Copilot."
             return _convert(error, type(error), error.message, hint)
         case 421:
             message = f"{place.provider} says that this account is served by another host"
@@ -132,9 +132,7 @@ def explain(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
             return _convert(error, RequestError, _add_words(message, fault), "Update jumpseat.")
         case 413:
             message = f"The request is too large for {place.provider}"
-            return _convert(
-                error, RequestError, _add_words(message, fault), "Send less: fewer or smaller parts."
-            )
+            return _convert(error, RequestError, _add_words(message, fault), "Send fewer or smaller parts.")
     if code in _QUOTA_CODES:
         return _explain_quota(error, place)
     if status == 429 or code in _RATE_CODES:
@@ -160,7 +158,7 @@ def temporary_refusal(error: ChatError, provider: str, seconds: float) -> ChatEr
 def _explain_signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     if _PERSONAL_TOKEN.search(fault.message):
         return _explain_personal_token(error, place)
-    message = f"{place.provider} does not accept the sign-in any more"
+    message = f"{place.provider} no longer accepts the sign-in"
     return _convert(
         error,
         AuthenticationError,
@@ -203,8 +201,8 @@ def _explain_forbidden(fault: ProviderFault, error: ChatError, place: Place) -> 
         return _convert(
             error,
             AccountDeniedError,
-            _add_words(f"{place.provider} has closed this to the account", fault),
-            f"Read why in GitHub's terms, and ask GitHub Support: {place.site}/contact.",
+            _add_words(f"{place.provider} has blocked the account", fault),
+            f"See GitHub's terms of service, or ask GitHub Support: {place.site}/contact.",
         )
     if _POLICY.search(words) and place.model is not None:
         return _explain_not_enabled(fault, error, place)
@@ -213,7 +211,7 @@ def _explain_forbidden(fault: ProviderFault, error: ChatError, place: Place) -> 
             error,
             AuthorizationError,
             _add_words(f"{place.provider} does not allow this", fault),
-            f"See {place.site}/settings/copilot/features; in an organization an administrator enables it.",
+            f"See {place.site}/settings/copilot/features. In an organization, an administrator enables it.",
         )
     if _NO_PLAN.search(words):
         return _convert(
@@ -236,7 +234,7 @@ def _explain_not_enabled(fault: ProviderFault, error: ChatError, place: Place) -
         AuthorizationError,
         _add_words(f"{place.model} is not enabled for this account", fault),
         f"Run `jumpseat accept-terms {place.provider}:{place.model}`, or accept the terms on "
-        f"{place.site}/settings/copilot/features; in an organization an administrator does that."
+        f"{place.site}/settings/copilot/features. In an organization, an administrator does that."
         f"{place.plans}",
     )
 
@@ -244,13 +242,13 @@ def _explain_not_enabled(fault: ProviderFault, error: ChatError, place: Place) -
 def _explain_rate_limit(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     code = fault.code or ""
     if code.startswith("user_model") and place.model is not None:
-        hint = f"The limit is for {place.model}: another model may answer now."
+        hint = f"The limit applies to {place.model}. Another model may answer now."
     elif code.startswith("user_weekly"):
-        hint = "It is a weekly limit; another provider may answer now."
+        hint = "This is a weekly limit. Another provider may answer now."
     elif code.startswith("integration"):
-        hint = "All users of this integration id share the limit; wait a little."
+        hint = "All users of this integration id share the limit. Try again later."
     else:
-        hint = "Wait, and send fewer requests; another provider may answer now."
+        hint = "Wait, and send fewer requests. Another provider may answer now."
     return _convert(
         error,
         RateLimitError,
@@ -271,7 +269,7 @@ def _explain_bad_request(
             error,
             ContextExceededError,
             _add_words(message, fault),
-            "Start a new conversation, or leave parts out.",
+            "Start a new conversation, or remove parts of this one.",
         )
     if code == "model_not_available_for_integrator" and place.model is not None:
         return _convert(
@@ -293,8 +291,8 @@ def _explain_bad_request(
         return _convert(
             error,
             ConfigError,
-            _add_words(f"{place.provider} does not know the editor", fault),
-            f'Set providers.{place.provider}.editor_version, to "Neovim/0.11.0" for example.',
+            _add_words(f"{place.provider} does not recognize the editor", fault),
+            f'Set providers.{place.provider}.editor_version, for example to "Neovim/0.11.0".',
         )
     if _EXPIRED.search(words) and "authorization header" not in words.lower():
         return _explain_signed_out(fault, error, place)

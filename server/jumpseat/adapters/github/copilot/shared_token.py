@@ -100,7 +100,7 @@ class SharedTokenFile:
     async def erase(self) -> None:
         """Remove the file and its copies."""
         for path in await run_blocking(_erase, self._file.path.parent, self._file.path.name):
-            logger.warning("%s holds a token and cannot be removed", path)
+            logger.warning("%s contains a token and cannot be removed", path)
 
 
 async def forget_shared_tokens(hosts: GitHubHosts, directory: Path) -> None:
@@ -137,7 +137,7 @@ async def exchange_lock(path: Path) -> AsyncIterator[None]:
             OSError,
             NotImplementedError,
         ) as error:  # This includes timeouts. An extra exchange is better than none.
-            logger.warning("%s is not locked; another exchange may be under way: %s", path, error)
+            logger.warning("%s cannot be locked, so another exchange may be in progress: %s", path, error)
         yield
 
 

@@ -267,7 +267,7 @@ class LanguageServerAdapter(Adapter):
         """
         if self._options.chat_api == "conversation":
             raise ConfigError(
-                f"providers.{self._provider}.chat_api: this language server has no conversations.",
+                f"providers.{self._provider}.chat_api: this language server does not support conversations.",
                 provider=self._provider,
                 hint=f'Run `{UPDATE_COMMAND}`, or set chat_api = "completion".',
             ) from missing
@@ -282,14 +282,14 @@ class LanguageServerAdapter(Adapter):
         """
         if request.tools and request.tool_choice != "none":
             raise RequestError(
-                f"{self._provider} does not accept tools: the language server runs its own.",
+                f"{self._provider} does not accept tools, because the language server runs its own.",
                 provider=self._provider,
                 hint="Send the chat without tools, or choose another provider.",
             )
         has_images = any(block.type == "image" for message in request.messages for block in message.content)
         if has_images and not self.capabilities.vision:
             raise RequestError(
-                f"{self._provider} does not accept images: it completes text.",
+                f"{self._provider} does not accept images, because it only completes text.",
                 provider=self._provider,
                 hint="Remove the images from the conversation, or choose another provider.",
             )
@@ -306,13 +306,13 @@ class LanguageServerAdapter(Adapter):
         if request.stop_sequences:
             names.insert(0, "stop_sequences")
         for name in names:
-            message = f"The Copilot language server does not support {name}; it was left out."
+            message = f"The Copilot language server does not support {name}, so it was left out."
             yield WarningEvent("parameter_dropped", message)
         if request.output_mode != "text":
-            message = "The Copilot language server has no JSON mode; it was left out."
+            message = "The Copilot language server does not have a JSON mode, so it was left out."
             yield WarningEvent("json_mode_dropped", message)
         if completes and request.thinking not in (None, "off"):
-            message = "The completions of the Copilot language server have no thinking levels."
+            message = "Completions of the Copilot language server do not have thinking levels."
             yield WarningEvent("thinking_dropped", message)
         if completes and (row is None or row.supports_streaming):
             message = (

@@ -51,9 +51,9 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
     """
     if config.is_from_client:
         raise ConfigError(
-            f"A workspace's configuration may not start a program; {provider} needs one.",
+            f"The configuration of a workspace cannot start a program, which {provider} needs.",
             provider=provider,
-            hint=f"Put providers.{provider} into your own configuration file.",
+            hint=f"Move providers.{provider} to your own configuration file.",
         )
     command = read_options(LanguageServerOptions, provider, config).command
     name, *arguments = command or [PROGRAM]
@@ -90,7 +90,7 @@ def check_command(provider: str, config: ProviderConfig) -> None:
 def find_ignored_keys(provider: str, config: ProviderConfig) -> list[str]:
     """Return a sentence for each key of the table that has no effect on the program."""
     return [
-        f"providers.{provider}.{key} is ignored: the language server makes its own requests."
+        f"providers.{provider}.{key} is ignored, because the language server makes its own requests."
         for key in _IGNORED
         if key in config.model_fields_set
     ]
@@ -125,7 +125,7 @@ async def build_environment(provider: str, config: ProviderConfig, values: Value
             raise ConfigError(
                 f"providers.{provider}.ca_file is a relative path.",
                 provider=provider,
-                hint="Write an absolute path, or begin with ~/.",
+                hint="Use an absolute path, or one that starts with ~/.",
             )
         # Node.js reads this variable only once, at its start.
         env["NODE_EXTRA_CA_CERTS"] = str(certificates)

@@ -290,12 +290,12 @@ def _warnings(chat: _Chat) -> Iterator[WarningEvent]:
     request = chat.request
     if ends_with_assistant(request):
         message = (
-            "With the Copilot language server, no model can continue its own message; a user message "
+            "With the Copilot language server, models cannot continue their own message, so a user message "
             f"{GO_ON!r} was added."
         )
         yield WarningEvent("prefill_replaced", message)
     if request.thinking == "off" and chat.effort is None:
-        message = "The Copilot language server cannot turn thinking off; the model decides."
+        message = "The Copilot language server cannot turn thinking off. The model decides whether to think."
         yield WarningEvent("thinking_dropped", message)
     elif request.thinking is not None:
         warning = effort_warning(request.model, request.thinking, chat.effort)

@@ -111,7 +111,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         said = said.removeprefix("Not authenticated:").strip()
     if error.code == _NO_COPILOT or _NO_ACCESS.search(said):
         message = _sentence(f"The account at {provider} may not use Copilot", said)
-        hint = "Check the plan, or ask the organization for a seat, on the page Copilot of GitHub's settings."
+        hint = "Check the plan, or ask the organization for a seat, on the Copilot page of GitHub's settings."
         return AuthorizationError(message, hint=hint, **facts)
     if error.code in _SIGNED_OUT:
         message = _sentence(f"{provider} is not signed in", said)
@@ -219,14 +219,14 @@ def _make_error(
         hint = "Wait, and send fewer requests, or use another model or provider."
     elif kind is AuthorizationError:
         lead = f"{provider} does not allow this"
-        hint = "Check what the account may use, on the page Copilot of GitHub's settings."
+        hint = "Check what the account may use, on the Copilot page of GitHub's settings."
     elif kind is AuthenticationError:
         lead, hint = f"{provider} does not accept the sign-in", _sign_in_hint(provider)
     elif kind is ContentFilterError:
         lead, hint = f"The content filter of {provider} blocked this", "Change the wording, and try again."
     elif kind is ContextExceededError:
         lead = f"The conversation is too long for {model or 'the model'} at {provider}"
-        hint = "Start a new conversation, or leave parts out."
+        hint = "Start a new conversation, or remove parts of this one."
     elif kind is ServerError:
         lead = f"The service behind {provider} failed"
     elif kind is ConnectionError:

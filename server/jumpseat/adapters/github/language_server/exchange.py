@@ -94,7 +94,7 @@ class Exchange:
 
     def _silence_error(self) -> ConnectionError:
         return ConnectionError(
-            f"{self._provider} has sent nothing for {self._silence_seconds:g} seconds.",
+            f"{self._provider} has not sent anything for {self._silence_seconds:g} seconds.",
             provider=self._provider,
             hint=f"Try again, or set a longer providers.{self._provider}.timeout.",
         )

@@ -166,7 +166,7 @@ class LanguageServerIdentity:
         except TimeoutError:
             # Allow one at a time: the server's notification of a code does not identify its sign-in.
             raise RequestError(
-                f"A sign-in to {self._hosts.provider} is already under way.",
+                f"A sign-in to {self._hosts.provider} is already in progress.",
                 provider=self._hosts.provider,
                 hint="Finish it on its page, or cancel it.",
             ) from None
@@ -272,7 +272,7 @@ class LanguageServerIdentity:
             try:
                 answer = await connection.request("checkQuota", {}, seconds=REFRESH_SECONDS)
             except RpcError as error:
-                logger.info("plan and quotas of %s are not known: %s", self._hosts.provider, error.message)
+                logger.info("plan and quotas of %s are unknown: %s", self._hosts.provider, error.message)
             else:
                 self._note_account(answer if isinstance(answer, Mapping) else {})
         return self._report()

@@ -95,7 +95,7 @@ class LanguageServerModels:
         return AuthorizationError(
             f"{model} is not enabled for this account at {self._provider}.",
             provider=self._provider,
-            hint=f"Run `jumpseat accept-terms {row.id}`; in an organization an administrator does that.",
+            hint=f"Run `jumpseat accept-terms {row.id}`. In an organization, an administrator does that.",
             status_code=error.status_code,
             provider_code=error.provider_code,
             provider_request_id=error.provider_request_id,

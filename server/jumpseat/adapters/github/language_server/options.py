@@ -16,7 +16,7 @@ def _as_words(value: Any) -> Any:
     try:
         return shlex.split(value)
     except ValueError:
-        raise ValueError("must be a command line whose quotes are closed") from None
+        raise ValueError("must be a command line with matching quotes") from None
 
 
 CommandLine = Annotated[

@@ -129,7 +129,10 @@ class ProgressDecoder:
         self._begin()
         self._blocks.close_all()
         if self._misses_thinking:
-            message = "The answer has no reasoning: the language server sets the level for some models only."
+            message = (
+                "The answer has no reasoning, because the language server sets the level only for some "
+                "models."
+            )
             self._blocks.emit(WarningEvent("thinking_ignored", message))
         self._add_cost(mapping_in(answer).get("preciseCredits"))
         self._blocks.emit(DoneEvent(stop_reason, self._usage, raw))

@@ -220,16 +220,17 @@ class LanguageServer:
         return ConnectionError(
             f"The Copilot language server of {self._provider} {what}.",
             provider=self._provider,
-            hint=f"Run `{self._command_line}` in a terminal: it should wait there. {words.strip()}".strip(),
+            hint=f"Run `{self._command_line}` in a terminal. It should start and wait for input. "
+            f"{words.strip()}".strip(),
             retryable=False,
         )
 
     def _check_open(self) -> None:
         if self._closed:
             raise ConnectionError(
-                f"The Copilot language server of {self._provider} was ended, and its requests cancelled.",
+                f"The Copilot language server of {self._provider} was stopped, which cancelled its requests.",
                 provider=self._provider,
-                hint="The provider's table has changed, or the daemon ends. Send the request again.",
+                hint="The provider's table has changed, or the daemon is stopping. Send the request again.",
                 retryable=False,
             )
 

@@ -95,7 +95,7 @@ class DeviceSignIn:
                 return await flow  # The server is already signed in, or it failed.
             if not self._code.done():
                 raise ConnectionError(
-                    f"The language server sent no code for the sign-in within {CODE_SECONDS:g} s.",
+                    f"The language server did not send a code for the sign-in within {CODE_SECONDS:g} s.",
                     provider=self._hosts.provider,
                 )
             return await self._prompt_and_wait(self._code.result(), flow)
@@ -134,7 +134,7 @@ class DeviceSignIn:
                 return await flow
         except TimeoutError:
             raise AuthenticationError(
-                "The sign-in was not finished in time; its code has expired.",
+                "The sign-in was not finished before its code expired.",
                 provider=self._hosts.provider,
                 provider_code="expired_token",
                 hint=f"Run `{self._hosts.login_command}` again.",

@@ -124,13 +124,11 @@ def _data_url(block: ImageBlock) -> str:
     url = image_url(block)
     if not url.startswith("data:"):
         raise RequestError(
-            "The Copilot language server takes the bytes of an image, not a URL.",
+            "The Copilot language server does not accept an image by its URL.",
             hint="Attach the image itself, as base64 or as a data: URL.",
         )
     if not url.partition(",")[0].endswith(";base64"):
-        raise RequestError(
-            "The Copilot language server takes images in base64 only; a data: URL of the chat is different."
-        )
+        raise RequestError("The Copilot language server accepts images in base64 only, also in data: URLs.")
     return url
 
 

@@ -239,7 +239,7 @@ class DeviceFlow:
 
     def _expired_error(self) -> AuthenticationError:
         return AuthenticationError(
-            "The sign-in was not finished in time: the code has expired.",
+            "The sign-in was not finished before its code expired.",
             provider=self._hosts.provider,
             provider_code="expired_token",
             hint=f"Run `{self._hosts.login_command}` again.",

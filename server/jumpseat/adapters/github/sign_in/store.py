@@ -144,7 +144,7 @@ class TokenStore:
             left = await _run_in_thread(lambda: self._file.erase(mark_signed_out))
         except ConfigError as error:
             raise ConfigError(
-                f"{self._file.path} may still hold the token: {error.message}",
+                f"{self._file.path} may still contain the token: {error.message}",
                 provider=hosts.provider,
                 hint=error.hint,
             ) from None
@@ -181,7 +181,7 @@ def not_removed_error(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
     """Return the error for files with tokens that a sign-out could not remove."""
     named = ", ".join(sorted(map(str, paths)))
     return ConfigError(
-        f"These files still hold tokens and cannot be removed: {named}.",
+        f"These files still contain tokens and cannot be removed: {named}.",
         provider=hosts.provider,
         hint="Make their directory writable and sign out again, or remove them yourself.",
     )

@@ -39,7 +39,7 @@ class OllamaChatRoute(Route):
         body = encode(request, facts)
         warnings = find_losses(request, facts)
         if "think" in facts.dropped and request.thinking not in (None, "off"):
-            message = f"The model {model} of {self._provider} does not think; `thinking` was left out."
+            message = f"The model {model} of {self._provider} does not think, so `thinking` was left out."
             warnings.append(WarningEvent("thinking_dropped", message))
         if "num_ctx" not in body["options"]:
             message = (

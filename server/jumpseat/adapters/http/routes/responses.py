@@ -69,9 +69,8 @@ class ResponsesRoute(Route):
         warnings: list[WarningEvent] = []
         takes_unfollowed = self._facts.takes_unfollowed and model not in self._refuses_unfollowed
         if not takes_unfollowed and (lost := _drop_unfollowed(full_body)):
-            message = (
-                f"Reasoning at the end of an answer was left out ({lost} items): {self._provider} refuses it."
-            )
+            why = f"because {self._provider} rejects it"
+            message = f"Reasoning at the end of an answer was left out ({lost} items) {why}."
             warnings.append(WarningEvent("unfinished_dropped", message))
         warnings += [
             dropped_parameter_warning(name, f"{model} {reason}")
@@ -100,9 +99,8 @@ class ResponsesRoute(Route):
         changed = without_encrypted_content(request)
         if changed is None:
             return None
-        message = (
-            f"The encrypted reasoning of the conversation was left out: {self._provider} cannot read it."
-        )
+        why = f"because {self._provider} cannot read it"
+        message = f"The encrypted reasoning of the conversation was left out {why}."
         return Replan(FOREIGN, error, changed, WarningEvent("foreign_data_dropped", message))
 
     def _learn_unfollowed(

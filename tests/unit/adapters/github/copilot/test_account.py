@@ -103,7 +103,7 @@ async def test_a_rejected_sign_in_of_an_editor_is_skipped_from_then_on(
     assert len({each.token.reveal() for each, _ in credentials}) == 1
     assert (status.state, status.source) == ("signed_in", "apps.json")
     assert len(emulator.requests(path=EXCHANGE)) == 2
-    assert "hosts.json is not accepted any more" in caplog.text
+    assert "hosts.json is no longer accepted" in caplog.text
     await account.aclose()
 
 

@@ -123,7 +123,7 @@ async def test_each_route_is_tried_once(make_of: MakeOf, upstream: FakeUpstream)
     other = make_of("gho_canary1")
     await other.refuse(await other.get_bearer())
     for _ in range(5):
-        with pytest.raises(AuthorizationError, match="has no Copilot"):
+        with pytest.raises(AuthorizationError, match="does not offer Copilot"):
             await other.get_bearer()
     assert paths(upstream).count(EXCHANGE) == 2
 
@@ -136,7 +136,7 @@ async def test_a_token_that_both_routes_refused_is_retried_later(
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make_of("gho_canary1")
     await credentials.refuse(await credentials.get_bearer())
-    with pytest.raises(AuthorizationError, match="has no Copilot"):
+    with pytest.raises(AuthorizationError, match="does not offer Copilot"):
         await credentials.get_bearer()
 
     clock.pass_time(FINAL_SECONDS)
@@ -154,7 +154,7 @@ async def test_an_account_without_copilot_causes_few_requests_and_recovers(
     credentials = make_of("ghu_canary1")
 
     for _ in range(MANY):
-        with pytest.raises(AuthorizationError, match="has no Copilot"):
+        with pytest.raises(AuthorizationError, match="does not offer Copilot"):
             await credentials.get_bearer()
     assert paths(upstream) == [EXCHANGE, USER]
 
@@ -183,7 +183,7 @@ async def test_an_account_with_a_data_host_elsewhere_gets_no_credential(
 ) -> None:
     upstream.default(account(upstream, endpoints={"api": "https://evil.example"}), path=USER)
 
-    with pytest.raises(ConfigError, match="not a part of this GitHub"):
+    with pytest.raises(ConfigError, match="not belong to this GitHub"):
         await make_of("gho_canary1").get_bearer()
 
 

@@ -169,7 +169,7 @@ def test_of_too_many_images_the_oldest_become_a_note_with_a_warning():
 
 @pytest.mark.requirement("copilot:image-limit")
 def test_more_images_in_the_last_message_than_the_model_takes_are_an_error():
-    with pytest.raises(RequestError, match="has 4 images; m takes at most 3"):
+    with pytest.raises(RequestError, match="has 4 images, but m accepts at most 3"):
         fit_request(request(Message("user", images(4))), info(max_prompt_images=3))
 
 

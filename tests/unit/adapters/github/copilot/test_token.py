@@ -85,13 +85,13 @@ def test_the_other_fields_of_the_answer_are_kept() -> None:
 
 @pytest.mark.requirement("8:credential-host")
 def test_a_data_host_elsewhere_is_refused() -> None:
-    with pytest.raises(ConfigError, match="not a part of this GitHub"):
+    with pytest.raises(ConfigError, match="not belong to this GitHub"):
         read_token(answer(endpoints={"api": "https://evil.example"}), DOTCOM, HandClock(NOW))
 
 
 @pytest.mark.parametrize("token", [None, "", 7, "a\r\nb", "é", "x" * 20_000])
 def test_an_answer_without_a_token_is_a_protocol_error(token: object) -> None:
-    with pytest.raises(ProtocolError, match="not come from GitHub"):
+    with pytest.raises(ProtocolError, match="is not from GitHub"):
         read_token(answer(token=token), DOTCOM, HandClock(NOW))
 
 

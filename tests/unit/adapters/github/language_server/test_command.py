@@ -159,7 +159,7 @@ def test_a_relative_path_starts_at_the_configuration_and_a_tilde_at_the_home(
         ("[]", "must not be empty"),
         ("['']", "must not be empty"),
         ("[1]", "must be a string"),
-        ("""'a "b'""", "must be a command line whose quotes are closed"),
+        ("""'a "b'""", "must be a command line with matching quotes"),
     ],
 )
 def test_a_malformed_command_is_a_fault_of_the_table(home: Path, value: str, rule: str) -> None:

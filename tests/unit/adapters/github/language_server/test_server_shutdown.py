@@ -43,7 +43,7 @@ async def test_a_server_ends_by_itself_after_the_shutdown_request(
     await fake.starts[0].wait_until_ended()
     await grandchild.wait_until_ended()
     error = await harness.failure()
-    assert "was ended" in error.message
+    assert "was stopped" in error.message
     assert len(fake.starts) == 1
 
 
@@ -104,7 +104,7 @@ async def test_closing_during_a_start_ends_the_server_and_fails_the_waiting_requ
     for task in tasks:
         error = await failure_of(task)
         assert isinstance(error, ConnectionError)
-        assert "was ended" in error.message
+        assert "was stopped" in error.message
     await fake.starts[0].wait_until_ended()
 
 

@@ -96,7 +96,7 @@ async def test_slow_down_increases_the_interval_permanently(
     ("error", "kind", "words"),
     [
         ("access_denied", AuthenticationError, "was refused on GitHub's page"),
-        ("expired_token", AuthenticationError, "has expired"),
+        ("expired_token", AuthenticationError, "code expired"),
         ("incorrect_device_code", AuthenticationError, "It is wrong"),
         ("unsupported_grant_type", AuthenticationError, "It is wrong"),
         ("never_heard_of", AuthenticationError, "It is wrong"),
@@ -144,7 +144,7 @@ async def test_polling_ends_when_the_code_has_expired(
     device = await started(flow, upstream, expires_in=20)
     upstream.default(PENDING, path=POLL)
 
-    with pytest.raises(AuthenticationError, match="has expired"):
+    with pytest.raises(AuthenticationError, match="code expired"):
         await flow.wait(device)
     assert clock.slept == [6.0, 6.0, 6.0]
 
@@ -232,7 +232,7 @@ async def test_on_a_public_host_the_page_is_https_on_that_host(http: HttpClient)
 async def test_an_invalid_code_is_refused(
     flow: DeviceFlow, upstream: FakeUpstream, changed: dict[str, Any]
 ) -> None:
-    with pytest.raises(ProtocolError, match="not come from GitHub"):
+    with pytest.raises(ProtocolError, match="is not from GitHub"):
         await started(flow, upstream, **changed)
 
 
@@ -324,5 +324,5 @@ async def test_an_invalid_token_is_not_returned(
     device = await started(flow, upstream)
     upstream.script(Reply.json(answer), path=POLL)
 
-    with pytest.raises(ProtocolError, match="not come from GitHub"):
+    with pytest.raises(ProtocolError, match="is not from GitHub"):
         await flow.wait(device)
