@@ -290,7 +290,7 @@ class FakeLanguageServer:
 
     async def _answer(self, start: Start, method: str, message: Mapping[str, Any], key: Any) -> None:
         try:
-            answer = await self._answered(method, message.get("params"))
+            answer = await self._make_answer(method, message.get("params"))
             if isinstance(answer, RpcError):
                 raise answer
             if answer is NEVER:
@@ -306,7 +306,7 @@ class FakeLanguageServer:
         if "id" in message:
             self._send({"jsonrpc": "2.0", "id": message["id"], **response}, start)
 
-    async def _answered(self, method: str, params: Any) -> Any:
+    async def _make_answer(self, method: str, params: Any) -> Any:
         scripted = self._answers.get(method)
         if scripted is None:
             return await self.default(method, params)

@@ -72,7 +72,7 @@ def test_a_call_without_a_name_is_dropped_with_a_warning():
     assert assembler.call_count == 1
 
 
-def test_opaque_data_is_that_of_the_block_that_is_open_and_of_no_other():
+def test_opaque_data_belongs_to_the_open_block():
     blocks = BlockAssembler("p", "m", thinking_opaque=lambda: "asked for")
     blocks.set_opaque("ignored")
     for opaque in ("one", "two", None):

@@ -38,7 +38,7 @@ URL = "https://a.example/"
         ({"url": URL, "title": 3, "start_index": "1"}, CitationEvent(0, URL)),
     ],
 )
-def test_a_citation_has_what_the_provider_gives(source, expected):
+def test_a_citation_has_the_fields_that_the_provider_sends(source, expected):
     assert citation_of(source, 0) == expected
 
 

@@ -35,7 +35,7 @@ def test_the_heading_names_the_place(block, heading):
     assert render_context(block).splitlines()[0] == heading
 
 
-def test_the_fence_is_longer_than_any_in_the_text_and_names_the_language():
+def test_the_fence_names_the_language_and_is_longer_than_those_in_the_text():
     text = "a\n```\nb\n`````\nc\n"
     rendered = render_context(ContextBlock(text, language_id="mark`\ndown"))
     assert rendered == f"Context:\n``````markdown\n{text}``````"

@@ -24,7 +24,7 @@ def call_chunk(arguments, **more):
 
 @pytest.mark.requirement("copilot:endless-whitespace")
 @pytest.mark.parametrize(("begun", "arguments"), [('{"a": 1}', {"a": 1}), ('{"a":', None)])
-def test_a_call_with_endless_whitespace_is_cut_off_and_the_chat_does_not_fail(begun, arguments):
+def test_endless_whitespace_in_a_call_ends_the_answer_without_an_error(begun, arguments):
     start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": begun}}
     blank = call_chunk(" \n\t" * 400)
     events = chat(chunk({"tool_calls": [start]}), *[blank] * 100)
@@ -54,7 +54,7 @@ def test_whitespace_below_the_limit_is_kept():
 
 
 @pytest.mark.requirement("copilot:endless-whitespace")
-def test_responses_cut_off_endless_whitespace_too():
+def test_endless_whitespace_ends_an_answer_of_the_responses_api():
     decoder = ResponsesDecoder("copilot", "m")
     item = {"type": "function_call", "id": "i", "call_id": "c", "name": "f", "arguments": ""}
     events = decoder.feed_event(

@@ -18,7 +18,7 @@ def codes_of(events):
 @pytest.mark.requirement("2:nameless-call")
 @in_every_dialect
 @however_it_comes
-def test_a_call_without_a_name_is_dropped_with_a_warning_and_the_text_is_kept(dialect, streamed):
+def test_a_call_without_a_name_is_dropped_and_the_text_is_kept(dialect, streamed):
     said = Answer(["Hel", "lo"], [NAMELESS])
     assert codes_of(dialect.events(said, streamed=streamed)) == ["nameless_call_dropped"]
     got = dialect.read(said, streamed=streamed)
@@ -37,7 +37,7 @@ def test_a_call_next_to_one_without_a_name_is_kept(dialect, streamed):
 @pytest.mark.requirement("1:no-nul")
 @in_every_dialect
 @however_it_comes
-def test_an_answer_has_no_nul(dialect, streamed):
+def test_nul_is_replaced_in_answers(dialect, streamed):
     said = Answer(["a\0b", "\0", "c"], [("c-1", "f", ('{"a": "\\u0', '000", "b\\u0000": ["\\\\u0000"]}'))])
     assert "\0" not in "".join(strings_in(to_json_form(dialect.events(said, streamed=streamed))))
     got = dialect.read(said, streamed=streamed)
@@ -139,7 +139,7 @@ def test_the_tools_of_a_providers_table_are_added_to_those_of_a_chat(dialect):
 
 @pytest.mark.requirement("7:parameters-joined")
 @in_every_dialect
-def test_the_tools_of_a_providers_table_are_not_called_if_a_chat_wants_none(dialect):
+def test_a_chat_can_exclude_the_tools_of_the_providers_table(dialect):
     request = ChatRequest(messages=(Message.user("Hi"),), model="m", tool_choice="none")
     body = dialect.encode(request, parameters={"tools": [SEARCH]})
     assert "tools" not in body or body["tool_choice"] in ("none", {"type": "none"})

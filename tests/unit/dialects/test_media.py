@@ -76,7 +76,7 @@ def test_responses_have_documents():
 
 
 @pytest.mark.requirement("2:documents")
-def test_chat_completions_have_documents_but_not_at_a_url():
+def test_chat_completions_accept_documents_but_not_their_urls():
     (message,) = completions_body(request(TextBlock("Read"), PDF))
     assert message["content"][1] == {"type": "file", "file": PDF_FILE}
     with pytest.raises(RequestError, match="do not accept a document by its URL"):

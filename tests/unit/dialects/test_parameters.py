@@ -3,7 +3,7 @@
 from jumpseat.dialects.parameters import omit
 
 
-def test_a_member_is_removed_by_its_dotted_name_and_an_object_that_is_then_empty_too():
+def test_a_dotted_name_removes_a_member_and_an_emptied_object():
     body = {"reasoning": {"effort": "low", "summary": "auto"}, "x": 1}
     assert omit(body, ["reasoning.summary"]) == {"reasoning": {"effort": "low"}, "x": 1}
     assert omit(body, ["reasoning.summary", "reasoning.effort", "y"]) == {"x": 1}

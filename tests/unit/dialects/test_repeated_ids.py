@@ -84,7 +84,7 @@ def test_another_model_gets_the_unique_ids(dialect):
 
 
 @in_every_dialect
-def test_a_client_that_keeps_texts_and_calls_only_loses_no_id(dialect):
+def test_ids_survive_in_a_client_that_keeps_only_texts_and_calls(dialect):
     response = dialect.read(TWICE, streamed=True)
     memory = BlockMemory()
     memory.remember(response, [HI])
@@ -149,7 +149,7 @@ def test_calls_without_arguments_in_one_delta_or_with_other_names_are_distinguis
     assert [each.name for each in got.tool_calls] == ["f", "g"]
 
 
-def test_an_empty_object_before_the_arguments_begins_no_other_call():
+def test_an_empty_object_before_the_arguments_does_not_begin_a_call():
     got = answer(stream(calls(call(0, "c-0", "f", "{}")), calls(call(0, "c-0", "f", '{"a":1}'))))
     assert [each.arguments for each in got.tool_calls] == [None]
 

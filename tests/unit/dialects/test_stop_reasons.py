@@ -26,23 +26,23 @@ pytestmark = pytest.mark.requirement("2:stop-reason-twice")
         (None, 7, None),
     ],
 )
-def test_the_word_that_reports_a_cut_off_answer_counts(one, other, counts):
+def test_the_stop_reason_of_a_truncated_answer_takes_precedence(one, other, counts):
     assert choose_stop_reason(one, other) == counts
 
 
-def test_the_words_are_in_lower_case():
+def test_known_stop_reasons_are_in_lower_case():
     assert [word for word in STOP_REASONS if word != word.lower()] == []
 
 
 @pytest.mark.parametrize("words", [("length", "stop"), ("stop", "length"), ("LENGTH", "length")])
-def test_chunks_of_chat_completions_with_two_stop_reasons(words):
+def test_chunks_of_chat_completions_may_have_two_stop_reasons(words):
     chunks = [chat.chunk({"content": "x"}), *(chat.chunk({}, word) for word in words)]
     got = chat.answer(chat.stream(*chunks))
     assert (got.text, got.stop_reason, got.raw_stop_reason.lower()) == ("x", "max_tokens", "length")
 
 
 @pytest.mark.parametrize("words", [("max_tokens", "end_turn"), ("end_turn", "max_tokens")])
-def test_events_of_messages_with_two_stop_reasons(words):
+def test_events_of_messages_may_have_two_stop_reasons(words):
     first, second = words
     events = message_stream(Words(["x"]), stop_reason=second)
     got = messages.answer(messages.raw(*events[:-2], *messages.ended(first, stop=False), *events[-2:]))
@@ -58,12 +58,12 @@ def test_events_of_messages_with_two_stop_reasons(words):
         ("completed", "completed", {"reason": None}, "end_turn"),
     ],
 )
-def test_an_end_of_responses_with_two_stop_reasons(event, status, details, reason):
+def test_the_end_of_responses_may_have_two_stop_reasons(event, status, details, reason):
     end = responses.completed(kind=event, status=status, incomplete_details=details)
     got = responses.answer(responses.CREATED, responses.added(0, "message"), responses.text("x"), end)
     assert (got.text, got.stop_reason) == ("x", reason)
 
 
-def test_a_body_of_responses_with_two_stop_reasons():
+def test_a_body_of_responses_may_have_two_stop_reasons():
     body = {"status": "Incomplete", "output": [], "incomplete_details": {"reason": "MAX_OUTPUT_TOKENS"}}
     assert responses.whole(body).stop_reason == "max_tokens"

@@ -20,7 +20,7 @@ async def test_terms_must_be_accepted_once_as_either_of_githubs_clients_does(use
     assert (await user.post("/models/gpt-4o/policy", {"state": "enabled"})).status_code == 400
 
 
-async def test_accepting_terms_outside_the_plan_is_answered_and_changes_nothing(user):
+async def test_accepting_terms_outside_the_plan_has_no_effect(user):
     accepted = await user.post("/models/claude-opus-4.7/policy", {"state": "enabled"})
     assert accepted.status_code == 200
     row = (await rows(user))["claude-opus-4.7"]

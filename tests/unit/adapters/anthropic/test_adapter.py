@@ -72,7 +72,7 @@ async def test_configured_headers_override_the_adapters(upstream, http):
 
 
 @pytest.mark.requirement("messages:version-2026-10-21")
-async def test_the_newer_version_of_the_api_gets_no_sampling(upstream, http):
+async def test_sampling_is_not_sent_to_the_newer_version_of_the_api(upstream, http):
     upstream.script(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http, headers={"anthropic-version": "2026-10-21"})
     events, _ = await collect(adapter, request_for(settings={"temperature": 1}))
@@ -180,7 +180,7 @@ async def test_a_truncated_answer_is_a_protocol_error(upstream, http):
     assert "".join(event.text for event in events if isinstance(event, TextDeltaEvent)) == "Hello "
 
 
-async def test_closing_the_iterator_closes_the_upstream_connection_at_once(upstream, http):
+async def test_closing_the_iterator_closes_the_upstream_connection(upstream, http):
     upstream.script(Reply.events(message_stream(Words(["a"]))[:4]).stall_after())
     events = adapter_for(upstream, http).stream(request_for())
     async with asyncio.timeout(WAIT):

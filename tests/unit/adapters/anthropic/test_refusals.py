@@ -125,7 +125,7 @@ LITELLM = (
 @pytest.mark.parametrize(
     "text", [LITELLM.replace("{}", "reasoning_effort"), "m doesn't support `reasoning.effort`"]
 )
-async def test_thinking_that_a_gateway_does_not_support_is_dropped_at_once(upstream, http, model, text):
+async def test_thinking_that_a_gateway_does_not_support_is_dropped_immediately(upstream, http, model, text):
     upstream.script(refused(text))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)

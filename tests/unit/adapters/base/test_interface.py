@@ -37,7 +37,7 @@ class Silent(Adapter):
     """Overrides nothing."""
 
 
-async def test_the_defaults_have_no_capabilities() -> None:
+async def test_capabilities_are_false_by_default() -> None:
     adapter = Silent()
 
     assert adapter.provider_name == "Silent"

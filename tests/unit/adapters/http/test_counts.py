@@ -22,7 +22,7 @@ async def http() -> AsyncIterator[HttpClient]:
     await client.aclose()
 
 
-async def asked(upstream: FakeUpstream, http: HttpClient, reply: Reply) -> int:
+async def count_tokens(upstream: FakeUpstream, http: HttpClient, reply: Reply) -> int:
     upstream.script(reply)
     call = HttpCall("POST", f"{upstream.origin}/count", {}, {"model": "m"})
     return await ask_for_count(http, call, provider="p")
@@ -43,7 +43,7 @@ async def asked(upstream: FakeUpstream, http: HttpClient, reply: Reply) -> int:
 async def test_only_a_number_is_a_count(
     upstream: FakeUpstream, http: HttpClient, body: Any, tokens: int
 ) -> None:
-    assert await asked(upstream, http, Reply.json(body)) == tokens
+    assert await count_tokens(upstream, http, Reply.json(body)) == tokens
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def test_only_a_number_is_a_count(
 async def test_an_endpoint_without_a_count_is_not_an_error(
     upstream: FakeUpstream, http: HttpClient, reply: Reply
 ) -> None:
-    assert await asked(upstream, http, reply) == -1
+    assert await count_tokens(upstream, http, reply) == -1
 
 
 @pytest.mark.parametrize(("status", "error"), [(401, AuthenticationError), (503, ServerError)])
@@ -61,4 +61,4 @@ async def test_a_failed_request_is_an_error(
     upstream: FakeUpstream, http: HttpClient, status: int, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        await asked(upstream, http, Reply.raw(b"", status))
+        await count_tokens(upstream, http, Reply.raw(b"", status))

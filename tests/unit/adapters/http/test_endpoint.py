@@ -46,7 +46,7 @@ async def http() -> AsyncIterator[HttpClient]:
     await client.aclose()
 
 
-async def drained(adapter: Adapter) -> None:
+async def drain(adapter: Adapter) -> None:
     async for _ in adapter.stream(REQUEST):
         pass
 
@@ -136,7 +136,7 @@ async def test_secrets_in_a_url_are_redacted_before_it_is_sent(http: HttpClient,
 async def test_a_query_is_percent_encoded_on_the_way(upstream: FakeUpstream, http: HttpClient) -> None:
     upstream.default(OK)
     query = {"key": "${api_key}", "n": 1}
-    await drained(endpoint(http, base_url=upstream.base_url, api_key=KEY, query=query))
+    await drain(endpoint(http, base_url=upstream.base_url, api_key=KEY, query=query))
     assert upstream.requests[0].query == "key=key-of%2Fthe%20endpoint%264711&n=1"
 
 
@@ -229,11 +229,11 @@ async def test_requests_of_a_plug_ins_hooks_use_the_same_urls(
     table: dict[str, Any] = {"base_url": "${place}/v1", "query": {"m": "${model}"}, "api_key": KEY}
     table |= {"env": {"place": upstream.origin}, "parameters": {"user": "${model}"}}
     with pytest.raises(ConfigError, match=r"providers\.x\.my_key is env:TEST_NOWHERE_SET"):
-        await drained(Own("x", ProviderConfig(**table), http))
+        await drain(Own("x", ProviderConfig(**table), http))
     assert seen == [upstream.base_url]
 
-    await drained(HttpAdapter("x", ProviderConfig(**table), http))
-    await drained(HttpAdapter("x", ProviderConfig(**table, url="${place}/own?k=${api_key}"), http))
+    await drain(HttpAdapter("x", ProviderConfig(**table), http))
+    await drain(HttpAdapter("x", ProviderConfig(**table, url="${place}/own?k=${api_key}"), http))
     first, second = upstream.requests
     assert (first.path, first.query, first.json["user"]) == ("/v1/chat/completions", "m=m%2F1", "m/1")
     assert second.path == "/own"
@@ -258,5 +258,5 @@ async def test_only_three_generators_pass_an_event_from_the_decoder_to_the_calle
         return feed_event(decoder, name, data)
 
     monkeypatch.setattr(ChatCompletionsDecoder, "feed_event", recording)
-    await drained(endpoint(http, base_url=upstream.base_url))
+    await drain(endpoint(http, base_url=upstream.base_url))
     assert passed == ["decode_answer", "stream_events", "_attempt"]

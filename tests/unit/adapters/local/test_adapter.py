@@ -41,7 +41,7 @@ async def adapter(server_class, installed):
     await http.aclose()
 
 
-async def test_the_key_of_the_server_is_in_no_error(adapter, upstream):
+async def test_errors_do_not_show_the_key_of_the_server(adapter, upstream):
     upstream.script(Reply.json({"error": {"message": "Invalid API key: key-of-this-server"}}, 401))
     with pytest.raises(AuthenticationError) as failed:
         await collect(adapter)
@@ -57,7 +57,7 @@ async def test_only_the_first_chat_reports_the_load(adapter, server_class):
     assert len(server_class.started) == 1
 
 
-async def test_ten_chats_at_once_load_once(adapter, server_class, upstream):
+async def test_ten_simultaneous_chats_load_once(adapter, server_class, upstream):
     server_class.may_load.clear()
     chats = [asyncio.create_task(answer_of(adapter)) for _ in range(10)]
     await asyncio.wait_for(server_class.loading.wait(), WAIT_SECONDS)
@@ -78,7 +78,7 @@ async def test_a_cancelled_chat_leaves_the_load_to_the_next_one(adapter, server_
     assert len(server_class.started) == 1
 
 
-async def test_a_failed_load_fails_every_waiting_chat_with_an_error_of_its_own(adapter, server_class):
+async def test_a_failed_load_raises_a_separate_error_for_each_waiting_chat(adapter, server_class):
     server_class.fails = True
     server_class.may_load.clear()
     chats = [asyncio.create_task(collect(adapter)) for _ in range(3)]
@@ -212,7 +212,7 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
     assert server_class.started == []
 
 
-async def test_the_list_needs_no_load(adapter, server_class):
+async def test_listing_does_not_load_the_model(adapter, server_class):
     (model,) = await adapter.list_models()
     assert (model.id, model.name) == (f"local:{NAME}", "SmolLM2-135M-Instruct")
     assert (model.max_context_tokens, model.supports_tool_use, model.is_default) == (8192, False, True)

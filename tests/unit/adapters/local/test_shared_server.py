@@ -54,7 +54,7 @@ async def test_chats_of_two_sessions_use_one_process(session, server_class):
     assert len(server_class.started) == 1
 
 
-async def test_a_session_that_ends_leaves_the_chats_of_another_and_the_model_to_the_next(
+async def test_an_ending_session_keeps_chats_of_others_and_the_loaded_model(
     session, shared, server_class, upstream
 ):
     one, two = session(), session()
@@ -83,7 +83,7 @@ async def test_the_model_is_unloaded_with_the_daemon(session, shared, server_cla
     assert server_class.started[0].closed
 
 
-async def test_a_load_goes_on_when_the_session_that_began_it_ends(session, server_class):
+async def test_a_load_continues_after_the_session_that_began_it_ends(session, server_class):
     server_class.may_load.clear()
     one, two = session(), session()
     first = asyncio.create_task(answer_of(one))

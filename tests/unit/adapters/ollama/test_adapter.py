@@ -68,7 +68,7 @@ async def test_an_unstreamed_answer_gives_the_same_response(server, http):
     assert responses[0].stop_reason == "tool_use"
 
 
-async def test_each_line_yields_its_delta_at_once(server, http):
+async def test_each_line_yields_its_delta_immediately(server, http):
     gate = Gate()
     server.script(lines(part("Hel"), gate, part("lo"), last()))
     async with asyncio.timeout(WAIT):

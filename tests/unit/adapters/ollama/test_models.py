@@ -147,7 +147,7 @@ async def test_gpt_oss_gets_the_nearest_of_its_levels(server, http, level, think
 
 
 @pytest.mark.requirement("ollama:think-levels")
-async def test_gpt_oss_is_known_by_its_name_where_the_server_does_not_say(server, http, upstream):
+async def test_gpt_oss_is_recognised_by_name_if_the_server_does_not_report_it(server, http, upstream):
     upstream.script(error("no", 500), path="/api/show")
     server.models[:] = [FakeModel("gpt-oss:20b", "gptoss")]
     server.script(HELLO)

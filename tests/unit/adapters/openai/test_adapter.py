@@ -187,7 +187,7 @@ async def test_context_lengths_that_the_server_lists_are_kept(upstream, http, ro
     assert models[0].max_context_tokens == adapter.max_context_tokens("m") == context
 
 
-async def test_configured_models_are_listed_where_the_endpoint_lists_none(upstream, http):
+async def test_configured_models_are_listed_if_the_endpoint_has_no_list(upstream, http):
     upstream.default(Reply.json({"detail": "Not Found"}, 404))
     assert [m.model for m in await adapter_for(upstream.base_url, http, models=["mine"]).list_models()] == [
         "mine"
@@ -209,7 +209,7 @@ async def test_a_models_row_overrides_the_providers_capabilities(upstream, http)
     assert (model.supports_thinking, model.supports_json) == (False, False)
 
 
-async def test_the_state_of_the_credential_needs_no_request(http, monkeypatch):
+async def test_the_state_of_the_credential_is_known_without_a_request(http, monkeypatch):
     monkeypatch.delenv("ACME_KEY", raising=False)
     nowhere = "http://127.0.0.1:9"
     assert (await adapter_for(nowhere, http).account.auth_status()).state == "not_required"

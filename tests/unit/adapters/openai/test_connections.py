@@ -25,7 +25,7 @@ async def test_a_host_that_cannot_be_reached_is_named(http):
     assert "connection refused" in error.message
 
 
-async def test_closing_the_iterator_closes_the_upstream_connection_at_once(upstream, http):
+async def test_closing_the_iterator_closes_the_upstream_connection(upstream, http):
     upstream.script(Reply.events([chunk({"content": "a"})]).stall_after())
     events = adapter_for(upstream.base_url, http).stream(request_for())
     async with asyncio.timeout(WAIT):
@@ -38,7 +38,7 @@ async def test_closing_the_iterator_closes_the_upstream_connection_at_once(upstr
 
 
 @pytest.mark.parametrize("stalled", [True, False], ids=["in the body", "before the headers"])
-async def test_cancelling_the_task_closes_the_upstream_connection_at_once(upstream, http, stalled):
+async def test_cancelling_the_task_closes_the_upstream_connection(upstream, http, stalled):
     gate = Gate()
     reply = Reply.events([chunk({"content": "a"})])
     upstream.script(reply.stall_after() if stalled else replace(reply, pieces=(gate,)))
@@ -51,7 +51,7 @@ async def test_cancelling_the_task_closes_the_upstream_connection_at_once(upstre
     await upstream.wait_for_disconnect()
 
 
-async def test_fifty_chats_at_once_do_not_mix(upstream, http):
+async def test_fifty_simultaneous_chats_do_not_mix(upstream, http):
     def answer(request):
         question = request.json["messages"][0]["content"]
         return Reply.events(completion_stream([f"{question}:{n} " for n in range(20)])).sliced(17)
@@ -132,7 +132,7 @@ async def test_deltas_are_joined_within_one_read_only(upstream, http):
     assert deltas == ["abc", "d"]
 
 
-async def test_double_cancels_leave_no_connection_behind(upstream, http):
+async def test_double_cancels_release_every_connection(upstream, http):
     upstream.default(Reply.events([chunk({"content": "a"})]).stall_after())
     adapter = adapter_for(upstream.base_url, http)
     for number in range(1, 21):

@@ -295,7 +295,7 @@ async def test_refused_trailing_reasoning_is_dropped_with_a_warning(upstream, ad
 
 
 @pytest.mark.requirement("responses:unfollowed-reasoning")
-def test_openais_endpoint_gets_no_trailing_reasoning(http):
+def test_trailing_reasoning_is_not_sent_to_openais_endpoint(http):
     own = OpenAIResponsesAdapter("acme", ProviderConfig(kind="openai-responses"), http)
     prepared = own._route.prepare(request_for(messages=after(*UNFOLLOWED)))
     assert [item.get("type") for item in prepared.body["input"]] == [None, "message", None]
@@ -310,7 +310,7 @@ async def test_an_unknown_model_names_model_and_provider(upstream, adapter):
     assert error.message == f"The provider acme has no model 'fake-model': {words}"
 
 
-async def test_closing_the_iterator_closes_the_upstream_connection_at_once(upstream, adapter):
+async def test_closing_the_iterator_closes_the_upstream_connection(upstream, adapter):
     upstream.script(Reply.events(response_stream(message("a"))[:5]).stall_after())
     events = adapter.stream(request_for())
     async with asyncio.timeout(WAIT):

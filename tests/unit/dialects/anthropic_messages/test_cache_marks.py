@@ -37,7 +37,7 @@ def marked(body):
     return [place for place, row in rows.items() if "cache_control" in row]
 
 
-def test_the_last_tool_the_system_prompt_and_the_last_two_user_messages_are_marked():
+def test_tools_system_prompt_and_last_two_user_messages_are_marked():
     result = Message("user", (ToolResultBlock("c", "done"), TextBlock("Now?"), IMAGE))
     sent = body(
         Message.user("One"),
@@ -55,7 +55,7 @@ def test_a_short_request_has_fewer_marks():
     assert marked(body(Message.user("Hi"))) == ["messages.0.0"]
 
 
-def test_configured_marks_replace_the_own_ones():
+def test_configured_marks_replace_generated_ones():
     tools = (ToolDefinition("f"),)
     automatic = replace(FACTS, parameters={"cache_control": MARK})
     assert marked(body(Message.user("Hi"), facts=automatic, tools=tools)) == []

@@ -101,7 +101,7 @@ def test_a_citation_is_emitted_at_its_place_in_the_text():
 
 
 @pytest.mark.requirement("messages:citations")
-def test_a_source_without_an_address_has_its_name_only():
+def test_a_source_without_an_address_has_only_its_name():
     found = {"type": "search_result_location", "source": "https://b.example/", "title": None}
     delta = {"type": "citations_delta", "citation": found}
     data = raw(started(), *block(0, TEXT, words("One."), delta), *ended())

@@ -40,7 +40,7 @@ EVERYTHING = (
 
 
 @pytest.mark.requirement("messages:stream", "messages:redacted", "messages:no-arguments")
-def test_every_kind_of_block_in_one_stream():
+def test_one_stream_may_contain_every_kind_of_block():
     got = answer(stream(*EVERYTHING))
     thought, first, second, text, call, empty = got.content
     assert (thought.thinking, thought.signature) == ("Let me see.", "sig==")
@@ -121,7 +121,7 @@ def test_an_input_in_the_start_is_used_without_deltas():
 
 
 @pytest.mark.requirement("messages:compaction", "messages:replay-other")
-def test_blocks_without_a_type_here_are_kept_whole():
+def test_blocks_of_unknown_types_are_kept_unchanged():
     server = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
     result = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": [{"encrypted_content": "e"}]}
     compaction = {"type": "compaction", "content": None}
@@ -166,13 +166,13 @@ def test_blocks_without_a_type_here_are_kept_whole():
         ("tool_use", "end_turn"),
     ],
 )
-def test_stop_reasons(raw_reason, reason):
+def test_stop_reasons_are_mapped(raw_reason, reason):
     got = answer(stream(Words(["x"]), stop_reason=raw_reason))
     assert (got.stop_reason, got.raw_stop_reason) == (reason, raw_reason)
 
 
 @pytest.mark.requirement("messages:stop-reasons")
-def test_an_imitators_end_turn_after_a_call_is_tool_use():
+def test_end_turn_after_a_call_is_reported_as_tool_use():
     assert answer(stream(Call("t", "f"), stop_reason="end_turn")).stop_reason == "tool_use"
 
 

@@ -67,7 +67,7 @@ ERRORS = [
 
 @pytest.mark.requirement("messages:in-stream-error", "messages:error-body")
 @pytest.mark.parametrize(("kind", "text", "more", "expected", "retryable"), ERRORS)
-def test_an_error_in_the_stream_is_what_its_type_says(kind, text, more, expected, retryable):
+def test_the_type_of_an_error_in_the_stream_determines_its_class(kind, text, more, expected, retryable):
     data = raw(
         started(),
         event("content_block_start", index=0, content_block=TEXT),
@@ -86,7 +86,7 @@ def test_an_error_in_the_stream_is_what_its_type_says(kind, text, more, expected
 
 
 @pytest.mark.requirement("messages:error-body")
-def test_an_error_as_a_whole_body_is_raised_though_the_status_was_good():
+def test_an_error_body_with_status_200_is_raised():
     _, error = read([json.dumps(error_body("overloaded_error", "Overloaded")).encode()], "application/json")
     assert isinstance(error, ServerError)
     _, error = read([b'data: {"error": {"message": "upstream failed"}}\n\n'])
@@ -134,7 +134,7 @@ def test_a_done_mark_at_the_end_is_accepted(stop):
 
 
 @pytest.mark.requirement("messages:prefilled-start")
-def test_an_answer_inside_message_start_counts():
+def test_content_in_message_start_is_used():
     content = [
         {"type": "text", "text": "Rolling"},
         {"type": "tool_use", "id": "t", "name": "roll", "input": {"player": 1}},
@@ -154,7 +154,7 @@ def test_an_answer_without_content_is_empty():
 
 
 @pytest.mark.requirement("messages:early-end")
-def test_an_answer_cut_at_any_event_is_a_protocol_error_with_the_partial_kept():
+def test_a_truncated_answer_is_a_protocol_error_with_its_partial():
     events = message_stream(Words(["Hel", "lo"]), Call("t", "f"))
     for count in range(len(events) - 2):
         got, error = read([raw(*events[:count])])

@@ -61,7 +61,7 @@ def text(value):
 
 
 @pytest.mark.requirement("messages:body")
-def test_a_request_with_every_option():
+def test_a_request_may_have_every_option():
     tools = (ToolDefinition("f", "Does.", {"type": "object", "properties": {"a": {}}}), ToolDefinition("g"))
     assert body(system="Be brief.", tools=tools, max_tokens=100, stop_sequences=["END"], stream=True) == {
         "model": "claude-sonnet-4-5",
@@ -92,7 +92,7 @@ def test_a_request_with_every_option():
         (NamedTool("f"), {"type": "tool", "name": "f"}),
     ],
 )
-def test_the_tool_choice(choice, wire):
+def test_the_tool_choice_is_encoded(choice, wire):
     assert body(tools=(ToolDefinition("f"),), tool_choice=choice).get("tool_choice") == wire
     assert "tool_choice" not in body(tool_choice=choice)
 
@@ -124,7 +124,7 @@ def test_settings_and_configured_parameters_override_the_body():
         ("https://a.example/i.png", None, {"type": "url", "url": "https://a.example/i.png"}),
     ],
 )
-def test_images(source, media_type, wire):
+def test_images_are_encoded(source, media_type, wire):
     assert sent(user(ImageBlock(source, media_type)))[0]["content"] == [{"type": "image", "source": wire}]
 
 
@@ -212,7 +212,7 @@ SCHEMA = {
 
 
 @pytest.mark.requirement("messages:json-schema")
-def test_a_schema_is_sent_with_its_objects_closed():
+def test_additional_properties_are_forbidden_in_a_schema():
     mode = JsonSchemaOutput(SCHEMA)
     got, warnings = encode_with_warnings(request(output_mode=mode), FACTS)
     form = got["output_config"]["format"]
@@ -348,7 +348,7 @@ def test_a_block_of_an_unknown_type_is_replayed_unchanged():
 
 
 @pytest.mark.requirement("messages:tool-ids")
-def test_ids_of_other_providers_are_made_fit_in_call_and_result():
+def test_ids_of_other_providers_are_rewritten_in_call_and_result():
     got = sent(assistant(call("call:1.x|é")), user(ToolResultBlock("call:1.x|é", "ok")))
     assert got[0]["content"][0]["id"] == got[1]["content"][0]["tool_use_id"] == "call_1_x__"
 
@@ -384,6 +384,6 @@ def test_a_server_tool_call_that_was_cut_off_is_left_out():
     ],
     ids=["the turn was paused", "the result is there", "our tool is called from within"],
 )
-def test_a_server_tool_call_that_has_or_may_get_its_result_stays(messages):
+def test_a_server_tool_call_with_an_actual_or_possible_result_is_kept(messages):
     assert sent(*messages)[1]["content"][0]["type"] == "server_tool_use"
     assert codes(*messages) == []

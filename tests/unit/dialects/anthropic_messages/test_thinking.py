@@ -51,7 +51,7 @@ def test_names_are_recognised_in_every_spelling_of_gateways(name, expected):
 @pytest.mark.parametrize(
     "model", ["claude-3-7-sonnet-20250219", "claude-opus-4-5", "claude-haiku-4-5", "kimi-k2"]
 )
-def test_the_budget_of_older_models_is_the_levels_room_in_a_default_limit(model):
+def test_older_models_get_the_budget_of_the_level_in_a_default_limit(model):
     body, warnings = encoded(model, thinking="high", max_tokens=24_576, answer_tokens=8192)
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 16_384}
     assert body["max_tokens"] == 24_576
@@ -118,7 +118,7 @@ def test_newer_models_get_an_effort_and_exactly_the_limit_of_the_request(model, 
         ("claude-3-5-haiku-20241022", None, []),
     ],
 )
-def test_thinking_is_turned_off_as_far_as_the_model_lets_it(model, thinking, codes):
+def test_thinking_is_turned_off_if_the_model_allows_it(model, thinking, codes):
     body, warnings = encoded(model, thinking="off")
     assert body.get("thinking") == thinking
     effort = {"effort": "low"} if thinking == {"type": "adaptive"} else None
@@ -144,7 +144,7 @@ def test_thinking_is_not_requested_from_a_model_without_it():
 
 @pytest.mark.requirement("messages:forced-tools")
 @pytest.mark.parametrize("choice", ["required", NamedTool("f")])
-def test_a_forced_tool_and_thinking_do_not_go_together_everywhere(choice):
+def test_some_models_cannot_think_while_a_tool_is_forced(choice):
     tools = {"tools": (ToolDefinition("f"),), "tool_choice": choice}
     for model in ("claude-fable-5", "claude-mythos-5"):
         body, warnings = encoded(model, **tools)
@@ -173,7 +173,7 @@ def test_a_forced_tool_and_thinking_do_not_go_together_everywhere(choice):
         ("qwen3", True),
     ],
 )
-def test_sampling_goes_only_to_models_that_take_it(model, taken):
+def test_sampling_is_sent_only_to_models_that_accept_it(model, taken):
     settings = {"temperature": 1, "top_p": 1, "top_k": 4}
     body, warnings = encoded(model, settings=settings)
     assert {name: body[name] for name in settings if name in body} == (settings if taken else {})
@@ -193,7 +193,7 @@ def test_sampling_that_conflicts_with_thinking_is_dropped():
 
 
 @pytest.mark.requirement("messages:replay-loop")
-def test_a_tool_loop_without_thinking_goes_on_without_it():
+def test_a_tool_loop_without_thinking_continues_without_it():
     model = "claude-sonnet-4-5"
 
     def loop(*thoughts):
@@ -208,7 +208,7 @@ def test_a_tool_loop_without_thinking_goes_on_without_it():
 
 
 @pytest.mark.requirement("messages:replay-loop")
-def test_thinking_that_merged_answers_lost_is_not_requested_in_their_tool_loop():
+def test_thinking_is_not_requested_in_a_tool_loop_whose_answers_lost_it():
     model = "claude-sonnet-4-5"
     thought = ThinkingBlock("x", "s", origin=Origin("acme", model))
     messages = (

@@ -18,7 +18,7 @@ def messages(*sent, **facts):
     return encode(request, EndpointFacts(provider="acme", **facts))["messages"]
 
 
-def test_copilots_marks_are_on_messages_and_tool_messages_count():
+def test_copilot_marks_messages_including_those_of_tools():
     sent = messages(Message.user("Hi"), CALLS, RESULTS, cache_marks="messages")
     names = [message["role"] for message in sent if message.get("copilot_cache_control") == MARK]
     assert names == ["system", "user", "tool"]
@@ -33,7 +33,7 @@ def test_only_the_last_two_turns_of_the_user_are_marked():
     assert at == [0, 6, 8]
 
 
-def test_the_marks_of_gateways_are_on_the_last_part_of_a_content():
+def test_gateways_get_a_mark_on_the_last_part_of_the_content():
     sent = messages(Message.user("Hi"), Message.assistant("Yes"), LOOK, cache_marks="parts")
     first, last = sent[1]["content"], sent[3]["content"]
     assert sent[0]["content"] == [{"type": "text", "text": "Be brief.", "cache_control": MARK}]

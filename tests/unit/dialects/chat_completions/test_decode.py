@@ -11,7 +11,7 @@ from tests.unit.dialects.chat_completions.answers import answer, body, call, cal
 
 
 @pytest.mark.requirement("chat:stream")
-def test_text_in_pieces():
+def test_pieces_of_text_are_deltas():
     got = answer(
         stream(
             chunk({"role": "assistant", "content": ""}),
@@ -76,7 +76,7 @@ def test_a_refusal_is_text_with_its_own_stop_reason():
 
 
 @pytest.mark.requirement("chat:choices-empty", "chat:id-and-model-empty")
-def test_chunks_without_choices_or_deltas_are_harmless():
+def test_chunks_without_choices_or_deltas_are_ignored():
     got = answer(
         stream(
             {"id": "", "model": "", "choices": [], "prompt_filter_results": []},
@@ -110,13 +110,13 @@ def test_the_message_of_a_body_takes_precedence_over_its_delta(delta):
 
 @pytest.mark.requirement("chat:odd-objects")
 @pytest.mark.parametrize("message", [{}, None])
-def test_a_body_that_holds_a_delta_alone_is_read_too(message):
+def test_a_body_with_only_a_delta_is_read(message):
     choice = {"message": message, "delta": {"content": "x"}, "finish_reason": "stop"}
     assert answer(json.dumps({**chunk(), "choices": [choice]}).encode(), "application/json").text == "x"
 
 
 @pytest.mark.requirement("chat:other-choices")
-def test_other_choices_than_the_first_are_left_out():
+def test_choices_after_the_first_are_left_out():
     two = {
         **chunk(),
         "choices": [{"index": 1, "delta": {"content": "no"}}, {"index": 0, "delta": {"content": "x"}}],
@@ -125,13 +125,13 @@ def test_other_choices_than_the_first_are_left_out():
 
 
 @pytest.mark.requirement("chat:done-missing", "chat:usage-may-be-missing")
-def test_no_end_mark_is_needed_after_a_finish_reason():
+def test_the_end_mark_is_optional_after_a_finish_reason():
     assert answer(stream(chunk({"content": "x"}, "stop"), done=False)).text == "x"
     assert answer(stream(chunk({"content": "x"}, "stop"), done=False)[:-1]).text == "x"
 
 
 @pytest.mark.requirement("chat:odd-objects")
-def test_ids_and_models_that_change_are_those_of_the_first_chunk():
+def test_the_id_and_the_model_of_the_first_chunk_are_used():
     data = stream(
         {**chunk({"content": "x"}), "object": "completion"},
         {**chunk({"content": "y"}, "stop"), "id": "r-2", "model": "m-2", "object": None},

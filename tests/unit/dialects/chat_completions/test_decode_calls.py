@@ -69,7 +69,7 @@ def test_several_calls_are_distinguished(name):
 
 @pytest.mark.requirement("chat:arguments-none")
 @pytest.mark.parametrize("raw", ["", "null", None])
-def test_no_arguments_are_an_empty_object_and_raw_stays(raw):
+def test_missing_arguments_are_an_empty_object_and_raw_is_unchanged(raw):
     (got,) = answer(stream(calls(call(0, "c-1", "f", raw)))).tool_calls
     assert (got.arguments, got.raw, got.error) == ({}, raw or "", None)
 

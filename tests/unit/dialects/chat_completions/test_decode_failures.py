@@ -57,7 +57,7 @@ def test_an_event_that_is_not_json_is_left_out_with_one_warning():
 
 
 @pytest.mark.requirement("chat:garbage")
-def test_a_broken_object_is_a_protocol_error_because_a_part_of_the_answer_is_lost():
+def test_a_broken_json_object_is_a_protocol_error():
     error = read([b'data: {"choices":[{"delta":{"con\n\n'])[1]
     assert isinstance(error, ProtocolError)
 

@@ -41,7 +41,7 @@ def test_an_error_between_the_lines_comes_after_the_text_before_it():
     assert_laws(events, ended=False)
 
 
-def test_the_end_mark_among_the_lines_is_the_end():
+def test_the_end_mark_between_lines_ends_the_answer():
     events, error = read([by_lines(stream(chunk({"content": "x"}, "stop"))) + b"data: {\n\n"])
 
     assert error is None

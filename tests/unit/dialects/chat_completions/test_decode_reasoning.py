@@ -22,7 +22,7 @@ def test_reasoning_in_any_field_comes_before_the_text(field):
 
 
 @pytest.mark.requirement("chat:reasoning-twice")
-def test_reasoning_sent_in_two_fields_is_taken_once():
+def test_reasoning_sent_in_two_fields_is_used_once():
     got = answer(
         stream(chunk({"reasoning": "Hm", "reasoning_content": "Hm"}), chunk({"content": "x"}, "stop"))
     )
@@ -102,7 +102,7 @@ TAGS = {
 
 @pytest.mark.requirement("chat:think-tags")
 @pytest.mark.parametrize("content", TAGS)
-def test_literal_think_tags_count_at_the_start_only(content):
+def test_think_tags_are_recognised_only_at_the_start(content):
     for pieces in ([content], list(content), *([content[:i], content[i:]] for i in range(1, len(content)))):
         got = answer(stream(*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop")))
         assert [(b.type, getattr(b, b.type)) for b in got.content] == TAGS[content], pieces
@@ -130,7 +130,7 @@ UNOPENED = {
 
 @pytest.mark.requirement("chat:think-tag-unopened")
 @pytest.mark.parametrize("content", UNOPENED)
-def test_a_closing_tag_counts_where_the_template_wrote_the_opening_one(content):
+def test_a_closing_tag_ends_reasoning_that_the_template_opened(content):
     def parts_of(got):
         return [(b.type, getattr(b, b.type)) for b in got.content]
 
@@ -143,7 +143,7 @@ def test_a_closing_tag_counts_where_the_template_wrote_the_opening_one(content):
 
 
 @pytest.mark.requirement("chat:think-tag-unopened")
-def test_nothing_is_held_back_for_other_models_or_where_reasoning_has_its_own_field():
+def test_text_is_not_held_back_if_think_tags_are_not_expected():
     for model, before in (("asked", []), ("deepseek-r1", [chunk({"reasoning_content": "Hm"})])):
         events, _ = read([stream(*before, chunk({"content": "a"}), done=False)], model=model)
         assert [event.text for event in events if isinstance(event, TextDeltaEvent)] == ["a"]

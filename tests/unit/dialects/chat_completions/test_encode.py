@@ -36,7 +36,7 @@ def messages_of(*messages, **fields):
 
 
 @pytest.mark.requirement("chat:include-usage")
-def test_the_smallest_request():
+def test_a_minimal_request_has_only_required_members():
     assert body_of(stream=False, max_tokens=5) == {
         "model": "m",
         "messages": [{"role": "user", "content": "Hi"}],
@@ -45,7 +45,7 @@ def test_the_smallest_request():
 
 
 @pytest.mark.requirement("chat:roles", "chat:include-usage")
-def test_the_switches_of_an_endpoint():
+def test_facts_of_the_endpoint_change_the_request():
     facts = {"max_tokens_field": "max_completion_tokens", "system_role": "developer", "include_usage": False}
     body = body_of(facts=facts, system="Be brief")
     assert body["messages"][0] == {"role": "developer", "content": "Be brief"}
@@ -85,7 +85,7 @@ def test_each_option_becomes_a_parameter(fields, expected):
 
 
 @pytest.mark.requirement("chat:tools", "chat:tool-choice")
-def test_tools_and_the_choice_among_them():
+def test_tools_and_tool_choice_are_encoded():
     tools = (ToolDefinition("f", "Does f", {"type": "object"}), ToolDefinition("g"))
     body = body_of(tools=tools)
     assert body["tools"] == [
@@ -103,7 +103,7 @@ def test_tools_and_the_choice_among_them():
 
 
 @pytest.mark.requirement("chat:one-role-in-a-row")
-def test_messages_of_one_role_in_a_row_become_one():
+def test_consecutive_messages_of_one_role_are_merged():
     assert messages_of(
         Message.user("a"), Message.user("b"), Message.assistant("c"), Message.assistant("d")
     ) == [

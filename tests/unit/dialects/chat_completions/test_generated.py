@@ -35,7 +35,7 @@ def test_an_image_is_a_block_and_goes_back_in_its_field(form):
 
 
 @pytest.mark.requirement("chat:generated-images")
-def test_an_image_may_be_all_or_come_twice_or_be_a_part_of_the_content():
+def test_images_are_decoded_alone_repeated_and_in_the_content():
     for message in ({"images": [PART, PART]}, {"content": [PART]}):
         for response in both({"content": None, **message}):
             assert blocks_of(response) == ["image"]
@@ -56,7 +56,7 @@ def test_unreturnable_images_and_unknown_parts_become_other_blocks():
 
 
 @pytest.mark.requirement("chat:generated-audio")
-def test_the_transcript_of_audio_is_text_and_the_audio_is_left_out_with_a_warning():
+def test_audio_is_replaced_by_its_transcript_with_a_warning():
     audio = {"id": "audio_1", "data": "UklGRg==", "expires_at": 1, "transcript": "Hello you."}
     pieces = [{"audio": {"id": "audio_1", "transcript": "Hello "}}, {"audio": {"transcript": "you."}}]
     data = [{"audio": {"data": "UklG"}}, {"audio": {"data": "Rg==", "expires_at": 1}}]

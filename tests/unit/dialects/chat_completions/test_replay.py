@@ -49,7 +49,7 @@ def test_reasoning_with_a_call_goes_back_in_its_original_field(field):
 
 
 @pytest.mark.requirement("chat:reasoning-content-replay")
-def test_a_server_that_requires_reasoning_gets_an_empty_one_if_it_is_unknown():
+def test_unknown_reasoning_is_sent_as_empty_to_servers_that_require_it():
     foreign = ThinkingBlock("Hm", "sig")
     conversation = (
         Message("assistant", (foreign, ToolUseBlock("c-1", "f", {}, "{}"))),
@@ -80,7 +80,7 @@ def test_reasoning_details_go_back_merged_and_otherwise_unmodified():
 
 
 @pytest.mark.requirement("chat:thought-signature")
-def test_a_thought_signature_goes_back_on_the_call_it_came_with():
+def test_a_thought_signature_is_sent_back_on_its_own_call():
     extra = {"google": {"thought_signature": "sig=="}}
     data = stream(
         calls(call(0, "c-1", "f", "{}", extra_content=extra)),
@@ -106,7 +106,7 @@ def test_encrypted_reasoning_goes_back_with_its_text():
 
 
 @pytest.mark.requirement("chat:thinking-parts-replay")
-def test_thinking_that_was_a_part_of_the_content_goes_back_as_one():
+def test_thinking_from_a_content_part_is_replayed_as_a_part():
     parts = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
         {"type": "text", "text": "x"},
@@ -141,14 +141,14 @@ def test_reasoning_between_tags_is_not_sent_back():
     ],
     ids=["nothing", "empty text", "blocks of others", "thinking alone"],
 )
-def test_an_empty_assistant_message_leaves_no_two_consecutive_user_messages(silent):
+def test_user_messages_around_an_empty_assistant_message_are_merged(silent):
     assert sent(Message.user("a"), Message("assistant", silent), Message.user("b")) == [
         {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
     ]
 
 
 @pytest.mark.requirement("chat:custom-calls")
-def test_a_call_of_a_custom_tool_has_free_text_and_goes_back_as_it_came():
+def test_a_call_of_a_custom_tool_has_free_text_and_is_replayed_unchanged():
     custom = {"id": "c-1", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
     response = answer(body({"content": None, "tool_calls": [custom]}, "tool_calls"), "application/json")
     (call_block,) = response.tool_calls

@@ -28,7 +28,7 @@ def test_choices_without_an_index_are_one_answer(messages):
     assert response.stop_reason == "tool_use"
 
 
-def test_choices_with_an_index_are_answers_of_their_own():
+def test_choices_with_an_index_are_separate_answers():
     choices = [
         {"index": index, "finish_reason": "stop", "message": {"role": "assistant", "content": f"{index}"}}
         for index in range(2)

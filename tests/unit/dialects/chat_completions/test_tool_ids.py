@@ -18,14 +18,14 @@ def test_every_id_becomes_nine_unique_letters_and_digits():
     assert len(set(mapped.values())) == len(OURS)
 
 
-def test_an_id_that_has_the_form_stays_even_if_another_would_get_it():
+def test_a_valid_id_is_kept_even_if_another_would_map_to_it():
     taken = nine_character_ids(["call_1"])["call_1"]
     mapped = nine_character_ids(["call_1", taken, "abcDEF123"])
     assert (mapped[taken], mapped["abcDEF123"]) == (taken, "abcDEF123")
     assert mapped["call_1"] not in (taken, "call_1")
 
 
-def test_a_conversation_that_grows_keeps_the_ids_it_had():
+def test_ids_do_not_change_as_a_conversation_grows():
     assert nine_character_ids(OURS).items() <= nine_character_ids([*OURS, "another"]).items()
 
 

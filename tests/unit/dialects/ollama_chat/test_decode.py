@@ -46,7 +46,7 @@ def test_a_whole_body_has_the_same_shape():
         assert [event.text for event in events if isinstance(event, TextDeltaEvent)] == ["Hello"]
 
 
-def test_text_in_the_last_line_counts():
+def test_text_in_the_last_line_is_used():
     assert answer(part("a"), last(content="b")).text == "ab"
 
 
@@ -64,7 +64,7 @@ def test_thinking_is_a_block_of_its_own_before_the_text():
 
 
 @pytest.mark.requirement("ollama:tool-calls-whole", "ollama:arguments-object")
-def test_calls_come_whole_several_in_a_line_and_in_several_lines():
+def test_one_line_or_several_lines_may_contain_several_calls():
     response = answer(
         part(thinking="Hm"),
         part("Let me see."),
@@ -88,7 +88,7 @@ def test_calls_come_whole_several_in_a_line_and_in_several_lines():
 
 
 @pytest.mark.requirement("ollama:tool-calls-in-done")
-def test_calls_in_the_last_line_count():
+def test_calls_in_the_last_line_are_used():
     line = last()
     line["message"]["tool_calls"] = [call("weather", {"city": "Rome"}, call_id="call_z")]
     response = answer(part("I will look."), line)
@@ -97,7 +97,7 @@ def test_calls_in_the_last_line_count():
 
 
 @pytest.mark.requirement("ollama:minted-ids")
-def test_calls_without_an_id_or_with_an_index_that_repeats_stay_apart():
+def test_calls_without_an_id_or_with_a_repeated_index_are_distinguished():
     response = answer(
         part(tool_calls=[call("a", {"n": 1}, index=None), call("b", index=0)]),
         part(tool_calls=[call("a", {"n": 2}, index=0, call_id="")]),
@@ -121,7 +121,7 @@ def test_generated_ids_differ_between_answers():
     assert len(minted) == 2
 
 
-def test_another_call_under_a_used_id_gets_its_own_and_a_repeated_call_counts_once():
+def test_a_reused_id_is_replaced_and_a_repeated_call_is_ignored():
     twice = call("a", {"n": 1}, call_id="same")
     line = last()
     line["message"]["tool_calls"] = [twice]
@@ -210,7 +210,7 @@ def test_an_error_in_mid_stream_keeps_the_partial(words, kind):
 
 @pytest.mark.requirement("ollama:error-in-stream", "ollama:early-end")
 @pytest.mark.parametrize(("tail", "kind"), [({"error": "boom"}, ServerError), (None, ProtocolError)])
-def test_the_partial_stays_where_lines_are_labelled_as_json_too(tail, kind):
+def test_the_partial_is_kept_if_lines_are_labelled_as_json(tail, kind):
     data = ndjson(part("Hel"), part("lo"), *([tail] if tail else []))
     events, error = read([data], "application/json")
     assert type(error) is kind

@@ -51,7 +51,7 @@ def assistant(*blocks):
 
 
 @pytest.mark.requirement("ollama:system-message", "ollama:truncate", "ollama:keep-alive")
-def test_the_smallest_request():
+def test_a_minimal_request_has_only_required_members():
     assert encoded(request_for(system="Be brief."), num_ctx=40_960) == {
         "model": "qwen3:4b",
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
@@ -81,7 +81,7 @@ def test_an_image_that_is_not_base64_is_refused(source):
         encoded(request_for(user(ImageBlock(source))))
 
 
-def test_context_is_text_and_messages_of_one_role_are_one():
+def test_context_is_text_and_messages_of_one_role_are_merged():
     context = ContextBlock("x = 1", uri="file:///a.py", language_id="python")
     body = encoded(request_for(user(context), user(TextBlock("Explain.")), Message.user("Please.")))
     (message,) = body["messages"]
@@ -120,7 +120,7 @@ def test_a_tool_loop_is_replayed_completely():
     ]
 
 
-def test_blocks_of_another_model_or_without_a_form_in_the_dialect_are_left_out():
+def test_blocks_of_other_models_and_unsupported_blocks_are_left_out():
     foreign = ThinkingBlock("Secret.", origin=Origin("acme", "other"))
     blocks = (foreign, RedactedThinkingBlock("x", origin=HERE), OtherBlock("search"))
     body = encoded(
@@ -182,14 +182,14 @@ def test_thinking_is_a_switch(level, think):
 
 @pytest.mark.requirement("ollama:think-levels")
 @pytest.mark.parametrize(("level", "think"), [("off", "low"), ("medium", "medium"), (None, None)])
-def test_gpt_oss_thinks_in_levels_and_cannot_be_stopped(level, think):
+def test_gpt_oss_has_thinking_levels_and_cannot_turn_thinking_off(level, think):
     request = request_for(thinking=level)
     assert encoded(request, thinks_in_levels=True).get("think") == think
     assert codes(request, thinks_in_levels=True) == (["thinking_adjusted"] if level == "off" else [])
 
 
 @pytest.mark.requirement("ollama:format")
-def test_json_mode_is_a_format_and_a_schema_is_one_itself():
+def test_json_mode_and_a_schema_are_sent_as_the_format():
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     assert encoded(request_for(output_mode="json"))["format"] == "json"
     assert encoded(request_for(output_mode=JsonSchemaOutput(schema)))["format"] == schema
@@ -217,7 +217,7 @@ def test_parameters_are_sent_where_the_server_reads_them():
 
 
 @pytest.mark.requirement("ollama:num-ctx-override")
-def test_a_chats_context_overrides_the_configured_one_and_that_the_derived_one():
+def test_context_size_of_chat_precedes_configured_and_derived_ones():
     for parameters in ({"num_ctx": 8192}, {"options": {"num_ctx": 8192}}):
         assert encoded(request_for(), parameters=parameters, num_ctx=1)["options"]["num_ctx"] == 8192
     asked = request_for(settings={"num_ctx": 100})

@@ -37,7 +37,7 @@ def calls_of(response):
 
 
 @pytest.mark.requirement("responses:text", "responses:lifecycle", "responses:usage")
-def test_a_streamed_text():
+def test_streamed_text_is_one_block():
     response = answer(
         CREATED,
         {**CREATED, "type": "response.in_progress"},
@@ -153,7 +153,7 @@ def test_plain_reasoning_is_thinking_and_its_summary_is_not_repeated():
 
 @pytest.mark.requirement("responses:encrypted-from-done", "responses:empty-encrypted")
 @pytest.mark.parametrize(("encrypted", "signature"), [("whole", "whole"), ("", None), (None, None)])
-def test_encrypted_content_is_that_of_the_finished_item(encrypted, signature):
+def test_encrypted_content_comes_from_the_finished_item(encrypted, signature):
     events = events_of(
         CREATED,
         added(0, "reasoning", encrypted_content="par"),
@@ -166,7 +166,7 @@ def test_encrypted_content_is_that_of_the_finished_item(encrypted, signature):
 
 
 @pytest.mark.requirement("responses:encrypted-from-done")
-def test_encrypted_reasoning_without_text_is_a_block_and_empty_reasoning_is_not():
+def test_only_encrypted_reasoning_may_be_a_block_without_text():
     response = answer(
         CREATED,
         done(0, "reasoning", "a", encrypted_content="x", summary=[]),
@@ -202,7 +202,7 @@ def test_arguments_come_in_deltas_or_only_at_the_end(middle):
     assert response.stop_reason == "tool_use"
 
 
-def test_arguments_that_are_an_object_and_a_call_without_an_id_are_taken():
+def test_arguments_as_an_object_and_a_call_without_an_id_are_accepted():
     response = answer(CREATED, done(0, "function_call", "fc", name="f", arguments={"a": 1}), completed())
     assert calls_of(response) == [("fc", "f", '{"a":1}')]
 
@@ -226,7 +226,7 @@ def test_hosted_tools_are_other_blocks_and_their_events_are_skipped():
 
 
 @pytest.mark.requirement("responses:whole-body")
-def test_a_body_that_is_not_streamed_gives_the_same():
+def test_a_body_has_the_same_result_as_a_stream():
     output = [
         {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Hm"}]},
         {"type": "message", "id": "m", "content": part("Hello")},

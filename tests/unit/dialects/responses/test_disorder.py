@@ -37,7 +37,7 @@ def with_one_empty(position):
 
 
 @pytest.mark.parametrize("change", [without_one, with_one_twice, with_two_swapped, with_one_empty])
-def test_one_misplaced_event_breaks_no_rule_and_loses_no_item(change):
+def test_one_misplaced_event_does_not_lose_an_item(change):
     for position in range(len(EVENTS)):
         events, error = read([stream(*change(position))])
         assert_laws(events, ended=error is None)

@@ -29,7 +29,7 @@ def items_of(*messages):
 
 
 @pytest.mark.requirement("responses:instructions", "responses:stateless", "responses:max-output-tokens")
-def test_the_smallest_request():
+def test_a_minimal_request_has_only_required_members():
     assert body_of(system="Be brief", stream=False, max_tokens=50) == {
         "model": "m",
         "instructions": "Be brief",
@@ -47,7 +47,7 @@ def test_encrypted_reasoning_is_not_requested_from_models_without_it(model):
 
 
 @pytest.mark.requirement("responses:obfuscation-off")
-def test_padding_is_switched_off_only_where_it_is_known():
+def test_padding_is_turned_off_only_if_the_endpoint_supports_it():
     assert "stream_options" not in body_of()
     assert "stream_options" not in body_of(facts={"obfuscates": True}, stream=False)
     assert body_of(facts={"obfuscates": True})["stream_options"] == {"include_obfuscation": False}
@@ -112,12 +112,12 @@ def test_stop_sequences_are_reported_as_unsupported():
         ("some-model", {"temperature": 1, "reasoning": {"effort": "low"}}, set()),
     ],
 )
-def test_the_parameters_that_a_model_refuses_are_known_by_its_name(model, body, refused):
+def test_refused_parameters_follow_from_the_name_of_the_model(model, body, refused):
     assert find_known_refusals(model, body).keys() == refused
 
 
 @pytest.mark.requirement("responses:tools", "responses:tool-choice")
-def test_tools_and_the_choice_among_them():
+def test_tools_and_tool_choice_are_encoded():
     tools = (ToolDefinition("f", "Does f", {"type": "object"}), ToolDefinition("g"))
     empty = {"type": "object", "properties": {}}
     body = body_of(tools=tools)
@@ -140,7 +140,7 @@ def test_tools_and_the_choice_among_them():
 
 
 @pytest.mark.requirement("responses:input-items")
-def test_messages_of_one_role_in_a_row_become_one():
+def test_consecutive_messages_of_one_role_are_merged():
     assert items_of(Message.user("a"), Message.user("b"), Message.assistant("c"), Message.user("d")) == [
         {
             "role": "user",

@@ -107,7 +107,7 @@ def test_the_tokens_of_a_failed_response_are_reported():
         {"type": "error", "error": {"type": "x", "code": "rate_limit_exceeded", "message": "Slow down"}},
     ],
 )
-def test_an_error_event_is_an_error_flat_or_nested(event):
+def test_flat_and_nested_error_events_are_raised(event):
     end = completed(kind="failed", error={"code": "server_error", "message": "Later"})
     got, partial = failure(CREATED, added(0, "message"), text("Hel"), event, end)
     assert type(got) is RateLimitError

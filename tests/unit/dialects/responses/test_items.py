@@ -29,7 +29,7 @@ def content_of(response):
 
 
 @pytest.mark.requirement("responses:output-index")
-def test_ids_that_are_rotated_on_every_event_do_not_matter():
+def test_ids_that_change_with_every_event_are_ignored():
     response = answer(
         CREATED,
         added(0, "reasoning", "a"),
@@ -68,7 +68,7 @@ def test_items_that_overlap_do_not_mix():
 
 
 @pytest.mark.requirement("responses:overlapping")
-def test_calls_may_overlap_and_a_complete_message_delays_nothing():
+def test_calls_may_overlap_and_a_complete_message_does_not_delay_them():
     whole_text = {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hi"}
     events = events_of(
         CREATED,
@@ -137,7 +137,7 @@ def test_the_last_event_need_not_repeat_the_items():
         assert response.stop_reason == "tool_use"
 
 
-def test_an_item_that_is_announced_or_finished_twice_comes_once():
+def test_an_item_that_is_announced_or_finished_twice_is_emitted_once():
     response = answer(
         CREATED,
         added(0, "message"),
@@ -152,7 +152,7 @@ def test_an_item_that_is_announced_or_finished_twice_comes_once():
 
 
 @pytest.mark.requirement("responses:no-event-lines")
-def test_names_of_events_numbers_and_padding_do_not_matter():
+def test_event_names_numbers_and_padding_are_ignored():
     events = [CREATED, added(0, "message"), text("Hel"), text("lo"), completed()]
     padded = [{**event, "obfuscation": "xyz", "sequence_number": 9 - n} for n, event in enumerate(events)]
     assert content_of(answer(*events, named=False)) == content_of(answer(*padded)) == [("text", "Hello")]

@@ -41,7 +41,7 @@ def said(*texts, **more):
 
 
 @pytest.mark.requirement("responses:reasoning-items", "responses:calls")
-def test_reasoning_goes_back_whole_and_in_place_before_the_call_that_it_led_to():
+def test_reasoning_is_replayed_unchanged_before_its_call():
     assert sent_back(REASONING, {**CALL, "id": "fc", "status": "completed"}) == [REASONING, CALL]
 
 
@@ -120,7 +120,7 @@ def test_reasoning_at_the_end_of_an_answer_can_be_removed():
 
 
 @pytest.mark.requirement("responses:phase")
-def test_the_phase_of_a_message_goes_back_with_it_and_its_parts_stay_together():
+def test_a_message_is_replayed_with_its_phase_and_all_its_parts():
     items = sent_back(
         {"type": "message", "id": "m-1", "phase": "commentary", "content": part("Let me", " see.")},
         {"type": "message", "id": "m-2", "phase": "final_answer", "content": part("Done.")},

@@ -206,7 +206,7 @@ async def test_a_general_github_token_is_not_a_sign_in_and_gh_is_not_run(
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_fifty_callers_at_once_cause_one_search_for_sign_ins(
+async def test_fifty_simultaneous_callers_cause_one_search_for_sign_ins(
     person: Person, emulator: CopilotEmulator, fake_gh: Callable[[str], Callable[[], int]]
 ) -> None:
     gh_runs = fake_gh(emulator.issue_token("octocat"))
@@ -309,7 +309,7 @@ async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
 
 
 @pytest.mark.requirement("8:other-process")
-async def test_a_change_of_an_unused_store_causes_no_search(
+async def test_a_change_of_an_unused_store_does_not_cause_a_search(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()

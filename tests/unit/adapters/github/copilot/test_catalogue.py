@@ -132,7 +132,9 @@ async def test_chats_share_one_list_until_it_is_stale(
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_fifty_chats_at_once_request_one_list(service: Service, catalogue: CopilotCatalogue) -> None:
+async def test_fifty_simultaneous_chats_request_one_list(
+    service: Service, catalogue: CopilotCatalogue
+) -> None:
     service.gate = asyncio.Event()
     chats = [asyncio.create_task(catalogue.get_for_chat()) for _ in range(50)]
     async with asyncio.timeout(20):
@@ -146,7 +148,7 @@ async def test_fifty_chats_at_once_request_one_list(service: Service, catalogue:
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_a_chat_uses_the_last_list_or_none_if_the_service_fails(
+async def test_a_chat_uses_the_last_list_if_the_service_fails(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
     service.down = True
@@ -303,7 +305,7 @@ async def test_an_acceptance_without_effect_is_an_error_with_the_reason(
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_accepting_terms_of_an_unknown_model_sends_no_acceptance(
+async def test_terms_of_an_unknown_model_are_not_accepted(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
     with pytest.raises(RequestError, match="'gpt-9'"):

@@ -178,7 +178,7 @@ async def test_a_refused_short_lived_token_is_replaced_once(make_of: MakeOf, ups
 
 
 @pytest.mark.requirement("8:credential-host")
-async def test_an_account_with_a_data_host_elsewhere_gets_no_credential(
+async def test_a_credential_is_not_sent_to_a_foreign_data_host(
     make_of: MakeOf, upstream: FakeUpstream
 ) -> None:
     upstream.default(account(upstream, endpoints={"api": "https://evil.example"}), path=USER)
@@ -187,7 +187,7 @@ async def test_an_account_with_a_data_host_elsewhere_gets_no_credential(
         await make_of("gho_canary1").get_bearer()
 
 
-async def test_a_classic_token_is_sent_nowhere(make_of: MakeOf, upstream: FakeUpstream) -> None:
+async def test_a_classic_token_is_never_sent(make_of: MakeOf, upstream: FakeUpstream) -> None:
     with pytest.raises(AuthenticationError, match="classic"):
         await make_of("ghp_canary1").get_bearer()
     assert upstream.requests == []

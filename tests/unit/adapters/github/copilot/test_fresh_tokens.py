@@ -266,7 +266,7 @@ async def test_daemons_share_a_token_in_a_private_file(make: Make, mint: Mint, t
 
 
 @pytest.mark.requirement("8:token-file-shared")
-async def test_another_account_provider_or_plane_shares_nothing(
+async def test_tokens_are_not_shared_between_accounts_providers_and_planes(
     make: Make, mint: Mint, upstream: FakeUpstream, hosts: GitHubHosts
 ) -> None:
     elsewhere = {"github_url": upstream.origin, "api_url": upstream.origin}
@@ -318,7 +318,7 @@ async def test_without_a_directory_tokens_work_and_are_not_shared(
 
 
 @pytest.mark.requirement("6:no-secrets-in-logs")
-async def test_no_token_is_logged_or_shown(
+async def test_tokens_are_not_logged_or_shown(
     make: Make, upstream: FakeUpstream, mint: Mint, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -121,7 +121,7 @@ def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_
 
 
 @pytest.mark.requirement("copilot:errors")
-def test_a_refusal_outside_a_chat_names_no_model():
+def test_a_refusal_outside_a_chat_does_not_name_a_model():
     words = "You are not authorized to use this Copilot feature, it requires a policy to be enabled."
     error = explain(*refusal(403, words), Place(provider="copilot", site="https://github.com"))
 

@@ -155,7 +155,7 @@ def images(count):
 
 
 @pytest.mark.requirement("copilot:image-limit")
-def test_of_too_many_images_the_oldest_become_a_note_with_a_warning():
+def test_the_oldest_of_too_many_images_become_a_note_with_a_warning():
     first, last = images(3), images(2)
     sent, warnings = fit_request(
         request(Message("user", first), Message.assistant("Cats."), Message("user", last)),

@@ -86,15 +86,15 @@ def file_reads(monkeypatch: pytest.MonkeyPatch) -> list[SharedTokenFile]:
     reads: list[SharedTokenFile] = []
     read = SharedTokenFile.read
 
-    async def counted(file: SharedTokenFile) -> Any:
+    async def count_reads(file: SharedTokenFile) -> Any:
         reads.append(file)
         return await read(file)
 
-    monkeypatch.setattr(SharedTokenFile, "read", counted)
+    monkeypatch.setattr(SharedTokenFile, "read", count_reads)
     return reads
 
 
-async def test_all_chats_of_all_sessions_cause_one_exchange_when_the_token_expires(
+async def test_sessions_share_one_exchange_when_the_token_expires(
     sessions: Sessions, emulator: CopilotEmulator, file_reads: list[SharedTokenFile]
 ) -> None:
     token = emulator.issue_token("octocat")
@@ -114,7 +114,7 @@ async def test_all_chats_of_all_sessions_cause_one_exchange_when_the_token_expir
     assert len(file_reads) == 3  # The refusal adds a read: another daemon may have replaced the token.
 
 
-async def test_all_chats_of_all_sessions_ask_once_for_the_account_of_a_token_used_directly(
+async def test_sessions_share_one_request_for_the_account_of_a_direct_token(
     sessions: Sessions, emulator: CopilotEmulator
 ) -> None:
     token = emulator.issue_token("octocat", kind="fine_grained")
@@ -154,7 +154,9 @@ async def test_the_end_of_a_session_leaves_its_exchange_to_the_others(
     assert len(emulator.requests(path=EXCHANGE)) == 1
 
 
-async def test_what_differs_in_a_sign_in_is_not_shared(sessions: Sessions, emulator: CopilotEmulator) -> None:
+async def test_sign_ins_that_differ_do_not_share_values(
+    sessions: Sessions, emulator: CopilotEmulator
+) -> None:
     emulator.add_account("hubot")
     token, other = emulator.issue_token("octocat"), emulator.issue_token("hubot")
     proxy = "http://127.0.0.1:9"  # Loopback addresses are reached without it.
@@ -230,7 +232,7 @@ async def test_sessions_of_one_account_and_one_editor_share_the_list_of_models(
     assert len(emulator.requests(path="/models")) == 3
 
 
-async def signed_in(sessions: Sessions, number: int) -> list[CopilotAdapter]:
+async def sign_in_sessions(sessions: Sessions, number: int) -> list[CopilotAdapter]:
     """Return sessions with one of jumpseat's own sign-ins in the store."""
     adapters = [sessions.new({"JUMPSEAT_HOME": str(sessions.home)}) for _ in range(number)]
     token = register_secret(sessions.emulator.issue_token("octocat"))
@@ -240,7 +242,7 @@ async def signed_in(sessions: Sessions, number: int) -> list[CopilotAdapter]:
 
 
 async def test_a_sign_out_in_one_session_counts_for_all(sessions: Sessions, home: Path) -> None:
-    one, two = await signed_in(sessions, 2)
+    one, two = await sign_in_sessions(sessions, 2)
     for adapter in (one, two):
         await token_of(adapter)
     await one.account.sign_out()
@@ -251,10 +253,10 @@ async def test_a_sign_out_in_one_session_counts_for_all(sessions: Sessions, home
     assert list((home / "auth").glob("copilot_token.*.json")) == []
 
 
-async def test_a_chat_that_waits_for_a_token_while_another_session_signs_out_gets_an_error(
+async def test_a_chat_waiting_for_a_token_fails_if_another_session_signs_out(
     sessions: Sessions, emulator: CopilotEmulator, home: Path
 ) -> None:
-    one, two = await signed_in(sessions, 2)
+    one, two = await sign_in_sessions(sessions, 2)
     emulator.script(EXCHANGE, lambda call: replace(call.honest(), held=Gate()))
     waiting = asyncio.create_task(token_of(two))
     await emulator.wait_for(EXCHANGE)

@@ -79,7 +79,7 @@ class Harnesses:
                 await harness.server.aclose()
 
 
-async def started_request(
+async def start_request(
     connection: ServerConnection, fake: FakeLanguageServer, seconds: float | None = None
 ) -> asyncio.Task[Any]:
     """Start a request that the fake receives and does not answer."""

@@ -56,7 +56,7 @@ async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
 
 
 @pytest.mark.requirement("language-server:overlay")
-async def test_a_table_from_a_client_starts_nothing(fake: FakeLanguageServer) -> None:
+async def test_a_table_from_a_client_cannot_start_a_program(fake: FakeLanguageServer) -> None:
     config = ProviderConfig(kind="copilot-language-server", command=fake.command).set_environment(here())
     config.is_from_client = True
     adapter = LanguageServerAdapter("cls", config, HttpClient())
@@ -87,7 +87,9 @@ async def test_the_server_gets_the_name_of_the_current_client(fake: FakeLanguage
 
 
 @pytest.mark.requirement("language-server:shutdown-bounded")
-async def test_a_closed_adapter_has_no_process_and_starts_none(fake: FakeLanguageServer, make: Make) -> None:
+async def test_a_closed_adapter_ends_its_process_and_does_not_start_another(
+    fake: FakeLanguageServer, make: Make
+) -> None:
     adapter = make()
     await adapter.account.auth_status()
 

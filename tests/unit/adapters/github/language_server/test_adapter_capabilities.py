@@ -77,7 +77,7 @@ async def test_a_parameter_that_neither_api_has_is_dropped_with_a_warning(
 
 
 @pytest.mark.requirement("language-server:capabilities-refused")
-async def test_options_that_were_not_requested_cause_no_warning(make: Make) -> None:
+async def test_options_that_were_not_requested_do_not_cause_a_warning(make: Make) -> None:
     adapter = make()
     assert await warnings(adapter, ask()) == []
     await adapter.list_models()

@@ -178,7 +178,7 @@ def test_chat_api_is_one_of_three(home: Path) -> None:
 
 
 @pytest.mark.requirement("language-server:overlay")
-def test_a_table_from_a_workspace_starts_nothing(home: Path) -> None:
+def test_a_table_from_a_workspace_cannot_start_a_program(home: Path) -> None:
     (home / "config.toml").write_text("", "utf-8")
     overlay = {"providers": {"cls": {"kind": "copilot-language-server"}}}
     config = load_config(None, overlay, environment=environment_of_process(), kinds=KINDS).providers["cls"]
@@ -188,7 +188,7 @@ def test_a_table_from_a_workspace_starts_nothing(home: Path) -> None:
 
 
 @pytest.mark.requirement("language-server:overlay")
-def test_a_workspace_names_no_program(home: Path) -> None:
+def test_a_workspace_cannot_name_a_program(home: Path) -> None:
     (home / "config.toml").write_text("", "utf-8")
     overlay = {"providers": {"cls": {"kind": "copilot-language-server", "command": ["sh"]}}}
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names a program"):

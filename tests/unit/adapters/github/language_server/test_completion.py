@@ -198,7 +198,7 @@ async def test_without_panel_items_the_inline_completion_is_the_answer(fake, ans
         (MISSING, "does not support completions", UPDATE_COMMAND),
     ],
 )
-async def test_no_completion_at_all_is_an_error_with_a_hint(fake, answer, words, hint):
+async def test_a_missing_completion_is_an_error_with_a_hint(fake, answer, words, hint):
     fake.on(PANEL, answer)
     fake.on(INLINE, answer)
     async with completions(fake) as api:

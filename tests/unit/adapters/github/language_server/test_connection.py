@@ -21,7 +21,7 @@ from tests.unit.adapters.github.language_server.harness import (
     SECRET,
     Harness,
     failure_of,
-    started_request,
+    start_request,
 )
 
 pytestmark = POSIX
@@ -64,7 +64,7 @@ async def test_a_request_that_times_out_is_cancelled_at_the_server(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     connection = await harness.connect()
-    task = await started_request(connection, fake, 0.2)
+    task = await start_request(connection, fake, 0.2)
     error = await failure_of(task)
     assert isinstance(error, ConnectionError)
     assert "has not answered ask within 0.2 s" in error.message
@@ -78,7 +78,7 @@ async def test_a_cancelled_call_cancels_its_request_at_the_server(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     connection = await harness.connect()
-    task = await started_request(connection, fake)
+    task = await start_request(connection, fake)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -148,7 +148,7 @@ async def test_a_secret_at_the_cut_of_a_long_line_is_redacted_whole(
 ) -> None:
     register_secret(SECRET)
     caplog.set_level(logging.INFO)
-    task = await started_request(await harness.connect(), fake)
+    task = await start_request(await harness.connect(), fake)
     fake.stderr(f"{'x' * before}{SECRET}{'y' * 30_000}\n")
     fake.exit(1)
     error = await failure_of(task)

@@ -235,7 +235,7 @@ async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
 
 
 @pytest.mark.requirement("language-server:conversation")
-async def test_several_chats_at_once_keep_their_answers_apart(fake):
+async def test_simultaneous_chats_keep_their_answers_apart(fake):
     async with conversations(fake) as api:
         answers = await asyncio.gather(*(answer_of(api, asked(f"Chat {number}")) for number in range(8)))
 

@@ -23,7 +23,7 @@ from tests.unit.adapters.github.language_server.chats import (
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_closed_chat_cancels_its_request_at_once_and_destroys_its_conversation(fake):
+async def test_a_closed_chat_cancels_its_request_and_destroys_its_conversation(fake):
     never = asyncio.Event()
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), never))
 
@@ -107,7 +107,7 @@ async def test_an_end_without_an_answer_ends_the_chat_in_time(fake, monkeypatch)
 
 
 @pytest.mark.requirement("language-server:silence")
-async def test_an_answer_without_an_end_ends_the_chat_in_time(fake, monkeypatch):
+async def test_a_chat_whose_answer_lacks_an_end_ends_in_time(fake, monkeypatch):
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole")), {"conversationId": "c", "turnId": "t"})
     async with conversations(fake) as api:

@@ -355,7 +355,7 @@ def test_only_the_output_limit_truncates_an_answer():
 
 @pytest.mark.requirement("language-server:no-secrets")
 @pytest.mark.parametrize("code", [None, 402, 429, 500])
-def test_no_error_of_a_turn_shows_a_token(code):
+def test_errors_of_a_turn_do_not_show_tokens(code):
     raw = {"message": "Oops, bad token gho_abcdefghijklmnop1234 and Bearer tid=0815;x", "code": code}
 
     error = turn_error(raw, provider="h")

@@ -176,7 +176,7 @@ async def test_a_status_waits_again_for_a_server_that_has_answered(
 
 
 @pytest.mark.requirement("language-server:status-lazy")
-async def test_creating_and_closing_an_identity_starts_no_server(
+async def test_creating_and_closing_an_identity_does_not_start_the_server(
     fake: FakeLanguageServer, user: User
 ) -> None:
     await user.aclose()

@@ -18,9 +18,9 @@ async def test_a_notification_reports_a_change_without_a_request(user: User) -> 
     checks = len(user.fake.params("checkStatus"))
 
     user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message="You are not signed into GitHub."))
-    (out,) = await user.settled()
+    (out,) = await user.wait_until_settled()
     user.fake.notify("didChangeStatus/v2", v2("OK", login="hubot"))
-    (back,) = await user.settled()
+    (back,) = await user.wait_until_settled()
 
     assert (out.state, out.login) == ("signed_out", None)
     reason = "The language server is not signed in to github.com."
@@ -30,7 +30,7 @@ async def test_a_notification_reports_a_change_without_a_request(user: User) -> 
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_repeated_notifications_report_no_change_and_cause_no_request(user: User) -> None:
+async def test_repeated_notifications_are_not_reported_and_do_not_cause_requests(user: User) -> None:
     def answer(params: Any) -> Any:
         user.fake.notify("statusNotification", {"kind": "Normal", "status": "Normal", "busy": False})
         user.fake.notify("didChangeStatus", {"kind": "Normal", "busy": False})
@@ -42,7 +42,7 @@ async def test_repeated_notifications_report_no_change_and_cause_no_request(user
     await user.status()
     await user.status()
 
-    assert await user.settled() == []
+    assert await user.wait_until_settled() == []
     assert len(user.fake.params("checkStatus")) == 2
 
 
@@ -53,7 +53,7 @@ async def test_an_expired_sign_in_is_reported_and_stays_expired(user: User) -> N
     user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
 
     user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message=words, askToReSignin=True))
-    (expired,) = await user.settled()
+    (expired,) = await user.wait_until_settled()
 
     assert expired.state == "expired"
     assert words in (expired.message or "")
@@ -74,13 +74,13 @@ async def test_an_expired_sign_in_is_reported_and_stays_expired(user: User) -> N
         None,
     ],
 )
-async def test_an_unrelated_notification_changes_nothing(
+async def test_an_unrelated_notification_is_ignored(
     user: User, caplog: pytest.LogCaptureFixture, params: Any
 ) -> None:
     before = await user.status()
     user.fake.notify("didChangeStatus/v2", params)
 
-    assert await user.settled() == []
+    assert await user.wait_until_settled() == []
     assert await user.status() == before
     # A handler that failed would have logged a warning.
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
@@ -100,16 +100,16 @@ async def test_an_older_servers_notification_causes_a_check_of_the_sign_in(user:
     # Neither the same notification again nor progress is a change.
     user.fake.notify(method, {key: "Error", "message": "You are not signed into GitHub.", "busy": False})
     user.fake.notify(method, {key: "InProgress", "busy": True})
-    assert await user.settled() == []
+    assert await user.wait_until_settled() == []
     # A check caused by these would have arrived by now.
-    assert await user.settled() == []
+    assert await user.wait_until_settled() == []
     assert len(user.fake.params("checkStatus")) == checks
 
 
 @pytest.mark.requirement("language-server:quotas", "language-server:did-change")
 async def test_a_quota_that_crosses_a_threshold_is_reported_once(user: User) -> None:
     await user.status(refresh=True)
-    await user.settled()
+    await user.wait_until_settled()
 
     def change(percent: float) -> dict[str, Any]:
         premium = {"percentRemaining": percent, "unlimited": False, "quota": 300, "used": 300 - 3 * percent}
@@ -117,7 +117,7 @@ async def test_a_quota_that_crosses_a_threshold_is_reported_once(user: User) -> 
 
     for percent in (50, 19, 18):
         user.fake.notify("copilot/quotaChange", change(percent))
-    (crossed,) = await user.settled()
+    (crossed,) = await user.wait_until_settled()
 
     (premium,) = (quota for quota in crossed.quotas or () if quota.name == "premium_interactions")
     assert (premium.percent_remaining, premium.entitlement, premium.remaining) == (19.0, 300.0, 57.0)
@@ -130,7 +130,7 @@ async def test_a_quota_that_crosses_a_threshold_is_reported_once(user: User) -> 
 async def test_a_changed_user_drops_the_plan_and_quotas_of_the_last(user: User) -> None:
     await user.status(refresh=True)
     user.fake.notify("didChangeStatus/v2", v2("OK", login="hubot"))
-    await user.settled()
+    await user.wait_until_settled()
 
     status = await user.status()
 

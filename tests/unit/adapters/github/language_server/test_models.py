@@ -112,7 +112,7 @@ def test_a_row_has_limits_capabilities_policy_and_price() -> None:
 
 
 @pytest.mark.requirement("language-server:models", "language-server:capabilities")
-def test_no_row_has_tools_or_a_json_mode() -> None:
+def test_rows_do_not_have_tools_or_a_json_mode() -> None:
     (model,) = read_models([row("gpt-4.1", capabilities={"supports": {"toolCalls": True}})], "cls")
 
     assert (model.supports_tool_use, model.supports_json) == (False, False)

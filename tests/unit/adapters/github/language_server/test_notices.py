@@ -45,7 +45,7 @@ def test_a_quota_is_reported_in_one_line():
 
 
 @pytest.mark.requirement("language-server:no-secrets")
-def test_a_notice_shows_no_token():
+def test_a_notice_does_not_show_a_token():
     notice = notice_in("copilot/quotaWarning", {"message": "gho_abcdefghijklmnop1234 has used it"})
 
     assert notice == Notice("*** has used it")

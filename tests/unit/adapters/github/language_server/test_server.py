@@ -80,7 +80,7 @@ async def test_messages_sent_before_the_initialize_result_are_handled_in_order(
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_without_configuration_the_server_gets_no_proxy_and_no_enterprise(
+async def test_the_server_gets_a_proxy_and_an_enterprise_only_if_configured(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     await harness.connect()
@@ -135,7 +135,7 @@ async def test_the_configured_proxy_and_enterprise_are_passed(
     ],
 )
 @pytest.mark.requirement("language-server:command")
-async def test_a_configuration_fault_is_reported_with_its_key_and_starts_nothing(
+async def test_a_configuration_fault_names_its_key_and_prevents_a_start(
     harnesses: Harnesses, fake: FakeLanguageServer, table: dict[str, Any], key: str
 ) -> None:
     error = await harnesses.make(**table).failure()
@@ -146,7 +146,7 @@ async def test_a_configuration_fault_is_reported_with_its_key_and_starts_nothing
 
 
 @pytest.mark.requirement("language-server:environment")
-async def test_no_other_providers_key_is_in_the_environment_and_no_key_in_the_arguments(
+async def test_keys_are_kept_out_of_arguments_and_foreign_ones_out_of_environment(
     harnesses: Harnesses, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)

@@ -49,7 +49,7 @@ async def test_a_program_that_cannot_be_started_is_reported_with_the_systems_rea
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_a_server_that_exits_at_once_is_reported_with_its_exit_code_and_last_lines(
+async def test_a_server_that_exits_is_reported_with_its_exit_code_and_last_lines(
     harnesses: Harnesses, tmp_path: Path
 ) -> None:
     words = "Node.js 22.13 is required to run GitHub Copilot but found 20.1"

@@ -23,7 +23,7 @@ from tests.unit.adapters.github.language_server.harness import (
     Harnesses,
     failure_of,
     script,
-    started_request,
+    start_request,
 )
 
 pytestmark = POSIX
@@ -36,7 +36,7 @@ async def test_a_killed_server_fails_pending_requests_and_is_started_by_the_next
     async def seconds_until_all_fail() -> float:
         connection = await harness.connect()
         count = len(fake.starts)
-        tasks = [await started_request(connection, fake) for _ in range(3)]
+        tasks = [await start_request(connection, fake) for _ in range(3)]
         fake.stderr("terrible things\n")
         killed = time.monotonic()
         fake.kill()
@@ -71,7 +71,7 @@ async def test_the_failure_has_the_last_stderr_lines_but_not_those_of_the_start(
 
     fake.on("initialize", write_stderr)
     connection = await harness.connect()
-    task = await started_request(connection, fake)
+    task = await start_request(connection, fake)
     fake.stderr("out of memory\n")
     fake.exit(134)
     error = await failure_of(task)
@@ -87,7 +87,7 @@ async def test_garbage_in_mid_chat_ends_the_server_and_the_next_use_starts_it(
     harness: Harness, fake: FakeLanguageServer, garbage: bytes
 ) -> None:
     connection = await harness.connect()
-    task = await started_request(connection, fake)
+    task = await start_request(connection, fake)
     fake.send_bytes(garbage)
     error = await failure_of(task)
     assert isinstance(error, ProtocolError)
@@ -110,7 +110,7 @@ async def test_a_server_is_not_started_before_the_last_one_has_exited(
         return children[-1]
 
     monkeypatch.setattr(server_module, "start_child", start)
-    task = await started_request(await harness.connect(), fake)
+    task = await start_request(await harness.connect(), fake)
     fake.send_bytes(b"Hello?\r\n\r\n")
     await failure_of(task)
     await harness.connect()

@@ -21,7 +21,7 @@ from tests.unit.adapters.github.language_server.harness import (
     Harness,
     Harnesses,
     failure_of,
-    started_request,
+    start_request,
 )
 
 pytestmark = POSIX
@@ -70,7 +70,7 @@ async def test_a_server_that_ignores_the_shutdown_is_killed_with_its_children_in
 
 @pytest.mark.parametrize("seconds", [0.05, 0.25], ids=["while shutting down", "while stopping"])
 @pytest.mark.requirement("language-server:shutdown-bounded")
-async def test_a_cancelled_close_kills_the_server_at_once(
+async def test_a_cancelled_close_kills_the_server_immediately(
     harness: Harness, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     monkeypatch.setattr(connection_module, "STOP_SECONDS", 60.0)
@@ -87,7 +87,7 @@ async def test_a_cancelled_close_kills_the_server_at_once(
 @pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_requests_in_flight_fail_when_it_closes(harness: Harness, fake: FakeLanguageServer) -> None:
     connection = await harness.connect()
-    task = await started_request(connection, fake)
+    task = await start_request(connection, fake)
     await harness.server.aclose()
     assert "it was stopped" in (await failure_of(task)).message
 

@@ -72,7 +72,7 @@ async def test_a_person_is_shown_the_code_and_signed_in(signed_out: User, approv
     assert abs(prompt.expires_at - before - timedelta(seconds=899)) < timedelta(seconds=60)
     assert prompt.interval_seconds == 5.0
     assert (status.state, status.login, status.plan) == ("signed_in", "octocat", "individual")
-    changes = await user.settled()
+    changes = await user.wait_until_settled()
     assert (changes[-1].state, changes[-1].plan) == ("signed_in", "individual")
     assert "signIn" not in user.fake.methods
     assert "workspace/executeCommand" not in user.fake.methods
@@ -91,7 +91,7 @@ async def test_an_older_server_signs_in_with_two_requests(signed_out: User) -> N
 
 @pytest.mark.requirement("language-server:sign-in")
 @pytest.mark.parametrize("method", ["signInWithDeviceFlow", "signIn"])
-async def test_a_signed_in_user_gets_no_prompt(user: User, method: str) -> None:
+async def test_a_signed_in_user_is_not_prompted(user: User, method: str) -> None:
     user.fake.on(method, {"status": "AlreadySignedIn", "user": "octocat"})
 
     status = await user.sign_in()
@@ -288,7 +288,7 @@ async def test_a_late_code_of_a_cancelled_sign_in_is_replaced_by_the_next_code(
     user.fake.on("signInWithDeviceFlow", flow)
     signing_in = asyncio.ensure_future(user.sign_in())
     await user.prompt()
-    await user.settled()
+    await user.wait_until_settled()
     approved.set()
     status = await signing_in
 

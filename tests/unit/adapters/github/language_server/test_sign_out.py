@@ -12,13 +12,13 @@ from tests.unit.adapters.github.language_server.users import User, v2
 @pytest.mark.requirement("language-server:sign-out")
 async def test_a_sign_out_is_done_by_the_server_and_reported(user: User) -> None:
     await user.status(refresh=True)
-    await user.settled()
+    await user.wait_until_settled()
 
     status = await user.identity.sign_out()
 
     assert user.fake.params("signOut") == [{}]
     assert (status.state, status.login, status.plan) == ("signed_out", None, None)
-    assert [change.state for change in await user.settled()] == ["signed_out"]
+    assert [change.state for change in await user.wait_until_settled()] == ["signed_out"]
 
 
 @pytest.mark.requirement("language-server:sign-out")
@@ -48,7 +48,7 @@ async def test_an_expired_sign_in_can_be_signed_out(user: User) -> None:
     user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
     await user.status()
     user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message="Over.", askToReSignin=True))
-    await user.settled()
+    await user.wait_until_settled()
 
     status = await user.identity.sign_out()
 

@@ -198,7 +198,7 @@ def test_another_chat_has_another_fingerprint(other):
     assert fingerprint(turns_of(other)[:-1]) != fingerprint(turns_of(same)[:-1])
 
 
-def test_text_turns_have_no_images_and_no_system_prompt():
+def test_text_turns_omit_images_and_the_system_prompt():
     message = Message("user", (TextBlock("Look"), ImageBlock("QUJD"), TextBlock("here")))
 
     assert as_text_turns(asked(message, system="S")) == [("Look\n\nhere", None)]

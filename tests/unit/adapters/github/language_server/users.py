@@ -36,7 +36,7 @@ class User:
             Values("cls", config),
             client=lambda: None,
             on_notification=lambda method, params: self.identity.handle_notification(method, params),
-            on_request=_unasked,
+            on_request=_refuse_request,
         )
         self.identity = LanguageServerIdentity(
             github_hosts(options.host, provider="cls", github_url=options.github_url),
@@ -53,7 +53,7 @@ class User:
         async with asyncio.timeout(WAIT_SECONDS):
             return await self.changes.get()
 
-    async def settled(self) -> list[AuthStatus]:
+    async def wait_until_settled(self) -> list[AuthStatus]:
         """Return the changes reported since the last call, up to everything the server has sent by now."""
         # The server sends in order: everything before this answer has been read.
         await (await self.server.connect()).request("getVersion", seconds=WAIT_SECONDS)
@@ -97,7 +97,7 @@ class Users:
             await user.aclose()
 
 
-async def _unasked(method: str, params: Any) -> Any:
+async def _refuse_request(method: str, params: Any) -> Any:
     raise AssertionError(f"the server asked for {method}")
 
 

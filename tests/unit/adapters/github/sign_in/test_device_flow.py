@@ -48,14 +48,14 @@ def flow(http: HttpClient, hosts: GitHubHosts, clock: HandClock) -> DeviceFlow:
     return DeviceFlow(http, hosts, clock=clock)
 
 
-async def started(flow: DeviceFlow, upstream: FakeUpstream, **changed: Any) -> DeviceCode:
+async def start_flow(flow: DeviceFlow, upstream: FakeUpstream, **changed: Any) -> DeviceCode:
     upstream.script(started_flow(upstream, **changed), path=START)
     return await flow.start()
 
 
 @pytest.mark.requirement("8:device-flow")
 async def test_a_user_signs_in(flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     upstream.script(PENDING, PENDING, SIGNED_IN, path=POLL)
 
     token = await flow.wait(device)
@@ -80,7 +80,7 @@ async def test_a_user_signs_in(flow: DeviceFlow, upstream: FakeUpstream, clock: 
 async def test_slow_down_increases_the_interval_permanently(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     slower = Reply.json({"error": "slow_down", "interval": 10})
     unsaid = Reply.json({"error": "slow_down"})
     faster = Reply.json({"error": "slow_down", "interval": 1})
@@ -106,7 +106,7 @@ async def test_slow_down_increases_the_interval_permanently(
 async def test_every_other_error_ends_the_flow(
     flow: DeviceFlow, upstream: FakeUpstream, error: str, kind: type[ChatError], words: str, status: int
 ) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     upstream.script(Reply.json({"error": error, "error_description": "It is wrong."}, status), path=POLL)
 
     with pytest.raises(kind, match=words) as caught:
@@ -141,7 +141,7 @@ async def test_form_data_is_read_like_json(
 async def test_polling_ends_when_the_code_has_expired(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
-    device = await started(flow, upstream, expires_in=20)
+    device = await start_flow(flow, upstream, expires_in=20)
     upstream.default(PENDING, path=POLL)
 
     with pytest.raises(AuthenticationError, match="code expired"):
@@ -153,7 +153,7 @@ async def test_polling_ends_when_the_code_has_expired(
 async def test_network_failures_are_retried_with_growing_pauses(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     broken = Reply.raw(b"cut off").reset_after(0)
     page = Reply.raw(b"<html>Sign in to the hotel</html>", content_type="text/html")
     upstream.script(broken, Reply.raw(b"", 502), page, PENDING, SIGNED_IN, path=POLL)
@@ -175,7 +175,7 @@ async def test_network_failures_are_retried_with_growing_pauses(
 async def test_a_lasting_network_failure_ends_the_flow(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock, reply: Reply, kind: type[ChatError]
 ) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     upstream.default(reply, path=POLL)
 
     with pytest.raises(kind):
@@ -187,7 +187,7 @@ async def test_a_lasting_network_failure_ends_the_flow(
 async def test_a_wait_that_github_requests_is_respected(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     upstream.script(Reply.raw(b"", 429, retry_after="90"), SIGNED_IN, path=POLL)
 
     await flow.wait(device)
@@ -211,7 +211,7 @@ async def test_a_page_on_another_host_is_never_shown(
     shown_page = page.replace("{origin}", upstream.origin) if isinstance(page, str) else page
 
     with pytest.raises(ProtocolError, match="on another host") as caught:
-        await started(flow, upstream, verification_uri=shown_page)
+        await start_flow(flow, upstream, verification_uri=shown_page)
     assert "evil" not in caught.value.message
 
 
@@ -233,21 +233,21 @@ async def test_an_invalid_code_is_refused(
     flow: DeviceFlow, upstream: FakeUpstream, changed: dict[str, Any]
 ) -> None:
     with pytest.raises(ProtocolError, match="is not from GitHub"):
-        await started(flow, upstream, **changed)
+        await start_flow(flow, upstream, **changed)
 
 
 @pytest.mark.parametrize("interval", [0, "0"])
 async def test_an_interval_of_zero_becomes_one_second(
     flow: DeviceFlow, upstream: FakeUpstream, interval: object
 ) -> None:
-    assert (await started(flow, upstream, interval=interval)).prompt.interval_seconds == 1.0
+    assert (await start_flow(flow, upstream, interval=interval)).prompt.interval_seconds == 1.0
 
 
 @pytest.mark.parametrize("interval", [None, -5, "soon", True, 1e9])
 async def test_an_invalid_interval_becomes_five_seconds(
     flow: DeviceFlow, upstream: FakeUpstream, interval: object
 ) -> None:
-    assert (await started(flow, upstream, interval=interval)).prompt.interval_seconds == 5.0
+    assert (await start_flow(flow, upstream, interval=interval)).prompt.interval_seconds == 5.0
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ async def test_a_failed_start_gives_a_readable_error(
 
 @pytest.mark.requirement("8:device-flow")
 async def test_a_cancelled_wait_closes_its_request(flow: DeviceFlow, upstream: FakeUpstream) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     upstream.script(Reply((Gate(), b"{}")), path=POLL)
     waiting = asyncio.ensure_future(flow.wait(device))
     await upstream.wait_for_request(2)
@@ -306,7 +306,7 @@ async def test_a_cancelled_wait_closes_its_request(flow: DeviceFlow, upstream: F
 
 @pytest.mark.requirement("6:no-secrets-in-reprs")
 async def test_neither_code_nor_token_is_shown(flow: DeviceFlow, upstream: FakeUpstream) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     upstream.script(Reply.json({"error": "bad", "error_description": f"no {CODE}"}), SIGNED_IN, path=POLL)
 
     with pytest.raises(AuthenticationError) as caught:
@@ -321,7 +321,7 @@ async def test_neither_code_nor_token_is_shown(flow: DeviceFlow, upstream: FakeU
 async def test_an_invalid_token_is_not_returned(
     flow: DeviceFlow, upstream: FakeUpstream, answer: dict[str, Any]
 ) -> None:
-    device = await started(flow, upstream)
+    device = await start_flow(flow, upstream)
     upstream.script(Reply.json(answer), path=POLL)
 
     with pytest.raises(ProtocolError, match="is not from GitHub"):

@@ -80,7 +80,7 @@ def test_a_tenants_token_is_found_for_the_tenant(tmp_path: Path) -> None:
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("content", ["", "{", "[]", "7", '"x"', "\x00", "[" * 100_000, '{"github.com":'])
 @pytest.mark.parametrize("name", ["hosts.json", "apps.json", "auth.db"])
-def test_a_broken_file_gives_a_note_and_no_error(tmp_path: Path, name: str, content: str) -> None:
+def test_a_broken_file_causes_a_note_instead_of_an_error(tmp_path: Path, name: str, content: str) -> None:
     put(tmp_path / name, content)
     put(
         tmp_path / ("apps.json" if name == "hosts.json" else "hosts.json"),
@@ -110,7 +110,7 @@ def test_an_entry_without_a_token_is_skipped(tmp_path: Path, entry: Any) -> None
     assert found(tmp_path) == []
 
 
-def test_missing_files_give_no_notes(tmp_path: Path) -> None:
+def test_missing_files_do_not_cause_notes(tmp_path: Path) -> None:
     assert find_editor_sign_ins(tmp_path / "nowhere", "github.com") == ([], [])
 
 
@@ -137,7 +137,7 @@ def test_a_database_without_versions_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="uses POSIX named pipes")
-def test_a_pipe_without_a_writer_gives_a_note_at_once(tmp_path: Path) -> None:
+def test_a_pipe_without_a_writer_causes_a_note_immediately(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "apps.json")
 
     assert notes(tmp_path) == [f"apps.json in {tmp_path} cannot be read."]
@@ -161,7 +161,7 @@ def test_another_schema_gives_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
-def test_nothing_is_written_beside_the_database(tmp_path: Path) -> None:
+def test_files_are_not_created_beside_the_database(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "auth.db")) as made:
         made.execute("PRAGMA journal_mode=WAL")
     (tmp_path / "auth.db").unlink()

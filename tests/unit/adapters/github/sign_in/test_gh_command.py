@@ -73,7 +73,7 @@ async def test_a_gh_that_does_not_answer_is_not_a_sign_in(tmp_path: Path, progra
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
-async def test_without_gh_nobody_is_signed_in(tmp_path: Path) -> None:
+async def test_a_missing_gh_is_not_a_sign_in(tmp_path: Path) -> None:
     assert await read_gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
     assert await read_gh_token("github.com", environment_with({})) is None
     (tmp_path / "gh").write_text("not a program")

@@ -58,7 +58,9 @@ def best(found: FoundSignIns) -> tuple[str, str] | None:
 
 @pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_the_order_of_sources(store: TokenStore, everything: dict[str, str], tmp_path: Path) -> None:
+async def test_sources_are_searched_in_order(
+    store: TokenStore, everything: dict[str, str], tmp_path: Path
+) -> None:
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"), login="me")
     environ, order = dict(everything), []
 

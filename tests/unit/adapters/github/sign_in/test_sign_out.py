@@ -175,7 +175,7 @@ async def test_short_lived_tokens_of_every_sign_in_of_the_provider_are_removed(
     assert holders(directory, "tid=canary") == [of_work]
 
 
-async def test_a_pending_exchange_leaves_no_token(
+async def test_a_token_of_a_pending_exchange_is_not_stored(
     hosts: GitHubHosts, shared: list[CopilotCredential], directory: Path, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
