@@ -28,7 +28,7 @@ def table_of(directory: Path, text: str, overlay: Any = None) -> ProviderConfig:
     return load_config(file, overlay).providers["x"]
 
 
-async def failure(source: str, table: ProviderConfig | None = None, key: str = "api_key") -> ConfigError:
+async def read_failure(source: str, table: ProviderConfig | None = None, key: str = "api_key") -> ConfigError:
     with pytest.raises(ConfigError) as caught:
         await Values("x", table or ProviderConfig()).resolve(key, source)
     error = caught.value
@@ -65,7 +65,7 @@ async def test_a_variable_that_is_not_set_is_an_error_that_names_it(
 ) -> None:
     environment = environment_with({} if value is None else {"TEST_KEY": value})
 
-    error = await failure("env:TEST_KEY", ProviderConfig().set_environment(environment))
+    error = await read_failure("env:TEST_KEY", ProviderConfig().set_environment(environment))
     assert "providers.x.api_key is env:TEST_KEY" in error.message
     assert "TEST_KEY" in (error.hint or "")
 
@@ -78,7 +78,7 @@ async def test_the_exact_name_of_a_set_variable_is_its_value() -> None:
     assert (await values.resolve("api_key", "TEST_KEY2")).reveal() == "TEST_KEY2"
     assert (await values.resolve("api_key", "test_key")).reveal() == "test_key"
     empty = ProviderConfig().set_environment(environment_with({"TEST_KEY": ""}))
-    assert "TEST_KEY is not set" in (await failure("TEST_KEY", empty)).message
+    assert "TEST_KEY is not set" in (await read_failure("TEST_KEY", empty)).message
 
 
 @pytest.mark.requirement("7:bare-names", "7:trust-sources")
@@ -167,7 +167,7 @@ async def test_a_file_without_a_value_is_reported_with_its_name(
     (tmp_path / "binary").write_bytes(b"\xff" + SECRET.encode())
     (tmp_path / "empty").write_text("\n", "utf-8")
 
-    error = await failure(f"file:{name}", table_of(tmp_path, ""))
+    error = await read_failure(f"file:{name}", table_of(tmp_path, ""))
     assert words in error.message
     assert f"providers.x.api_key is file:{name}" in error.message
 
@@ -176,7 +176,7 @@ async def test_a_file_without_a_value_is_reported_with_its_name(
 async def test_a_pipe_is_not_awaited(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    assert "it is not a regular file" in (await failure("file:pipe", table_of(tmp_path, ""))).message
+    assert "it is not a regular file" in (await read_failure("file:pipe", table_of(tmp_path, ""))).message
 
 
 @pytest.mark.requirement("7:keyring-source")
@@ -188,8 +188,8 @@ async def test_an_entry_of_the_keyring_is_read_by_service_and_user(monkeypatch: 
     values = Values("x", ProviderConfig())
     assert (await values.resolve("api_key", "keyring:https://svc/a/me")).reveal() == SECRET
     assert redact(f"a {SECRET}") == "a ***"
-    assert "no such entry" in (await failure("keyring:svc/you")).message
-    assert "keyring:service/user" in (await failure("keyring:svc")).message
+    assert "no such entry" in (await read_failure("keyring:svc/you")).message
+    assert "keyring:service/user" in (await read_failure("keyring:svc")).message
 
 
 @pytest.mark.requirement("7:keyring-source")
@@ -199,7 +199,7 @@ async def test_without_the_package_the_error_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "keyring", None)
     monkeypatch.setattr(sources_module, "find_spec", lambda name: None)
 
-    error = await failure("keyring:svc/me")
+    error = await read_failure("keyring:svc/me")
     assert "keyring:svc/me" in error.message
     assert f"Run `{sys.executable} -m pip install keyring`." in (error.hint or "")
 
@@ -209,7 +209,7 @@ async def test_a_keyring_that_is_locked_is_an_error(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sources_module, "system_keyring", BrokenKeyring)
     monkeypatch.setattr(sources_module, "find_spec", lambda name: object())  # Pretend that it is installed.
 
-    assert "cannot be used: PermissionError" in (await failure("keyring:svc/me")).message
+    assert "cannot be used: PermissionError" in (await read_failure("keyring:svc/me")).message
 
 
 FUNCTIONS = f"""
@@ -264,7 +264,7 @@ async def test_a_function_is_called_on_a_thread_for_its_text() -> None:
     ],
 )
 async def test_a_failure_in_a_function_is_reported_without_its_text(place: str, words: str) -> None:
-    error = await failure(f"python:{place}")
+    error = await read_failure(f"python:{place}")
 
     assert words in error.message
     assert f"python:{place}" in error.message
@@ -295,7 +295,7 @@ async def test_a_path_of_its_own_table_is_read(tmp_path: Path) -> None:
 @pytest.mark.requirement("7:schema-source")
 @pytest.mark.parametrize("path", ["settings.missing.default", "settings", "", "env.a.b", "models.7"])
 async def test_a_missing_path_is_reported_with_its_name(tmp_path: Path, path: str) -> None:
-    error = await failure(f"schema:{path}", table_of(tmp_path, 'env = { a = "b" }'))
+    error = await read_failure(f"schema:{path}", table_of(tmp_path, 'env = { a = "b" }'))
 
     assert f"schema:{path}" in error.message
 
@@ -304,7 +304,7 @@ async def test_a_missing_path_is_reported_with_its_name(tmp_path: Path, path: st
 async def test_circular_paths_are_a_fault(tmp_path: Path) -> None:
     table = table_of(tmp_path, 'env = { a = "schema:env.b", b = "schema:env.a" }')
 
-    assert "leads back to itself" in (await failure("schema:env.a", table, "env.b")).message
+    assert "leads back to itself" in (await read_failure("schema:env.a", table, "env.b")).message
 
 
 async def test_a_blocking_caller_can_resolve_any_source(tmp_path: Path) -> None:

@@ -34,14 +34,14 @@ timeout = -1
 """
 
 
-def overlaid(home: Path, overlay: Any) -> Config:
+def load_with_overlay(home: Path, overlay: Any) -> Config:
     (home / "config.toml").write_text(FILE, "utf-8")
     return load_config(None, overlay, environment=environment_of_process(), built_in=("local",))
 
 
 def refusal(home: Path, overlay: Any) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
-        overlaid(home, overlay)
+        load_with_overlay(home, overlay)
     return caught.value
 
 
@@ -60,17 +60,17 @@ def refusal(home: Path, overlay: Any) -> ConfigError:
     ],
 )
 def test_an_overlay_of_absent_values_is_ignored(home: Path, overlay: Any) -> None:
-    assert overlaid(home, overlay).model_dump() == overlaid(home, None).model_dump()
+    assert load_with_overlay(home, overlay).model_dump() == load_with_overlay(home, None).model_dump()
 
 
 def test_it_may_choose_the_defaults(home: Path) -> None:
-    config = overlaid(home, {"default_provider": "local", "default_model": "local:x"})
+    config = load_with_overlay(home, {"default_provider": "local", "default_model": "local:x"})
 
     assert (config.default_provider, config.default_model) == ("local", "local:x")
 
 
 def test_it_may_override_settings_of_the_file(home: Path) -> None:
-    config = overlaid(home, {"settings": {"providers": {"mine": {"top_p": 0.5}, "other": {"x": 1}}}})
+    config = load_with_overlay(home, {"settings": {"providers": {"mine": {"top_p": 0.5}, "other": {"x": 1}}}})
 
     assert config.settings == {
         "max_tokens": 100,
@@ -79,13 +79,15 @@ def test_it_may_override_settings_of_the_file(home: Path) -> None:
 
 
 def test_it_may_change_three_keys_of_a_known_provider(home: Path) -> None:
-    before = overlaid(home, None).providers["mine"].settings
+    before = load_with_overlay(home, None).providers["mine"].settings
     changes = {
         "default_model": "b",
         "capabilities": {"vision": False},
         "settings": {"temperature": 0.3, "stop": ["a"]},
     }
-    config = overlaid(home, {"providers": {"mine": changes}, "settings": {"providers": {"mine": {"a": 1}}}})
+    config = load_with_overlay(
+        home, {"providers": {"mine": changes}, "settings": {"providers": {"mine": {"a": 1}}}}
+    )
     mine = config.providers["mine"]
 
     assert (mine.default_model, mine.capabilities.vision) == ("b", False)
@@ -155,7 +157,9 @@ def test_a_provider_that_looks_like_a_known_one_cannot_be_added(home: Path, name
 def test_a_provider_with_a_name_of_its_own_may_be_added(home: Path, name: str) -> None:
     table = {"kind": "openai", "base_url": "https://new.example/v1", "settings": {"t": {"type": "number"}}}
 
-    assert overlaid(home, {"providers": {name: table}}).providers[name].settings["t"].type == "number"
+    assert (
+        load_with_overlay(home, {"providers": {name: table}}).providers[name].settings["t"].type == "number"
+    )
 
 
 def test_it_may_add_a_provider_of_literal_values(home: Path) -> None:
@@ -166,7 +170,7 @@ def test_it_may_add_a_provider_of_literal_values(home: Path) -> None:
         "headers": {"X-A": "b"},
         "parameters": {"n": [1, {"a": None}]},
     }
-    config = overlaid(home, {"providers": {"new": table}})
+    config = load_with_overlay(home, {"providers": {"new": table}})
 
     assert config.providers["new"].base_url == "http://127.0.0.1:1/v1"
     assert config.providers["new"].api_key == "literal"

@@ -58,7 +58,7 @@ def values(**table: Any) -> Values:
     return Values("x", ProviderConfig(**table).set_environment(environment_of_process()))
 
 
-async def failure(work: Callable[[], Any]) -> str:
+async def read_failure(work: Callable[[], Any]) -> str:
     with pytest.raises(ConfigError) as caught:
         await work()
     assert caught.value.provider == "x"
@@ -90,7 +90,7 @@ async def test_nothing_is_read_before_it_is_needed(function: Function) -> None:
 async def test_a_failure_is_not_cached(function: Function) -> None:
     of_x = values()
     function.value = "fail"
-    assert "raised OSError" in await failure(lambda: of_x.resolve("api_key", SOURCE))
+    assert "raised OSError" in await read_failure(lambda: of_x.resolve("api_key", SOURCE))
     function.value = "value-2"
 
     assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
@@ -239,7 +239,7 @@ async def test_names_inside_a_value_are_not_replaced(monkeypatch: pytest.MonkeyP
 async def test_a_name_without_a_value_is_an_error_with_provider_key_and_name(
     table: dict[str, Any], key: str, name: str
 ) -> None:
-    message = await failure(lambda: values(**table).fill_headers("m"))
+    message = await read_failure(lambda: values(**table).fill_headers("m"))
 
     assert f"providers.x.{key} " in message
     assert name in message
@@ -279,7 +279,7 @@ async def test_an_address_that_becomes_invalid_is_not_repeated_in_the_error(
     monkeypatch.setenv("TEST_ADDRESS", address)
     of_x = values(env={"a": "env:TEST_ADDRESS"})
 
-    message = await failure(lambda: of_x.fill_url("base_url", "${a}"))
+    message = await read_failure(lambda: of_x.fill_url("base_url", "${a}"))
     assert "providers.x.base_url is not an http or https address" in message
     assert address not in message
 

@@ -35,7 +35,7 @@ async def upstream():
 
 
 @pytest.fixture
-async def turns():
+async def turn_count():
     """Count how often another task runs."""
     counted = [0]
 
@@ -68,21 +68,21 @@ async def read(http, upstream, reply, decoder=None):
 
 
 @pytest.mark.requirement("6:bounds", "6:bounds-packed")
-async def test_a_small_answer_that_decompresses_to_a_huge_one_ends_at_the_bound(http, upstream, turns):
+async def test_a_small_answer_that_decompresses_to_a_huge_one_ends_at_the_bound(http, upstream, turn_count):
     text, error = await read(http, upstream, make_packed_reply(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
     assert text == "message=a;"
     assert isinstance(error, ProtocolError)
     assert "no output in 16777216 bytes" in error.message
-    assert turns[0] >= answer.MAX_SILENT_BYTES // STEP_BYTES
+    assert turn_count[0] >= answer.MAX_SILENT_BYTES // STEP_BYTES
 
 
-async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turns):
+async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turn_count):
     upstream.script(make_packed_reply(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
     events = stream_events(http, HttpCall("POST", upstream.origin, body={}), EchoDecoder(), provider="acme")
     async with asyncio.timeout(WAIT), contextlib.aclosing(events):
         while not isinstance(await anext(events), TextDeltaEvent):
             pass
-        before = turns[0]
+        before = turn_count[0]
         rest = asyncio.ensure_future(anext(events))
         for _ in range(10):
             await asyncio.sleep(0)
@@ -90,7 +90,7 @@ async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turns):
         rest.cancel()
         with pytest.raises(asyncio.CancelledError):
             await rest
-    assert turns[0] < before + answer.MAX_SILENT_BYTES // STEP_BYTES
+    assert turn_count[0] < before + answer.MAX_SILENT_BYTES // STEP_BYTES
 
 
 @pytest.mark.requirement("6:bounds")
@@ -168,12 +168,12 @@ def _arguments(text):
 @pytest.mark.parametrize(
     "make", [_event, *(pytest.param(make, marks=pytest.mark.slow) for make in (_body, _arguments))]
 )
-async def test_other_tasks_run_while_many_small_values_are_read(http, upstream, turns, make):
+async def test_other_tasks_run_while_many_small_values_are_read(http, upstream, turn_count, make):
     reply = make("Hello")
     assert len(reply.body) > LONG_JSON_BYTES
     upstream.script(reply)
     seen = []
-    text, error = await read(http, upstream, reply, _Watched(turns, seen))
+    text, error = await read(http, upstream, reply, _Watched(turn_count, seen))
     assert (text, error) == ("Hello", None)
     # If the decoder ran on the event loop, no other task could run during one of its steps.
     assert max(seen) > 10
@@ -182,9 +182,9 @@ async def test_other_tasks_run_while_many_small_values_are_read(http, upstream, 
 class _Watched(ChatCompletionsDecoder):
     """A decoder that records how often another task ran during each step."""
 
-    def __init__(self, turns, seen):
+    def __init__(self, turn_count, seen):
         super().__init__("acme", "m")
-        self._turns, self._seen = turns, seen
+        self._turns, self._seen = turn_count, seen
 
     def feed_event(self, name, data):
         before = self._turns[0]
@@ -201,9 +201,9 @@ class _Watched(ChatCompletionsDecoder):
             self._seen.append(self._turns[0] - before)
 
 
-async def test_other_tasks_run_while_a_long_list_is_read(http, upstream, turns):
+async def test_other_tasks_run_while_a_long_list_is_read(http, upstream, turn_count):
     rows = [{"id": f"m{number}", "object": "model"} for number in range(80_000)]
     upstream.script(Reply.json({"data": rows}))
     call = HttpCall("GET", upstream.origin)
     assert await get_json(http, call, provider="acme") == {"data": rows}
-    assert turns[0] > len(json.dumps(rows)) // STEP_BYTES
+    assert turn_count[0] > len(json.dumps(rows)) // STEP_BYTES
