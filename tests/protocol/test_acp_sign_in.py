@@ -66,7 +66,9 @@ async def test_a_declined_elicitation_cancels_the_sign_in(agent: AcpAgent) -> No
     question = await agent.read_request("elicitation/create")
     agent.send({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})
 
-    assert (await agent.read_until(request)).error["code"] == -32800
+    done = await agent.read_until(request)
+    assert done.error["code"] == -32800
+    assert done.messages == []
 
 
 async def test_without_elicitation_the_code_is_in_an_error_and_the_next_request_waits(

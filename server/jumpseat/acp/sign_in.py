@@ -121,9 +121,9 @@ async def _elicit(client: AcpClient, flow: SignInFlow, prompt: SignInPrompt, req
             if not (isinstance(answer, dict) and answer.get("action") == "accept"):
                 raise ChatCancelled("The sign-in was cancelled.")
         await flow.result
+        client.outbox.notify("elicitation/complete", elicitation)
     finally:
         asking.cancel()
-        client.outbox.notify("elicitation/complete", elicitation)
 
 
 async def _open_browser(client: AcpClient, page: str) -> None:
