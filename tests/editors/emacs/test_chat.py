@@ -188,7 +188,7 @@ def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(c
 
 
 @pytest.mark.scenario("two-chats")
-def test_two_chats_stream_at_once_into_their_own_buffers(child, provider):
+def test_two_chats_stream_concurrently_into_their_own_buffers(child, provider):
     gates = Gate(), Gate()
     provider.script(held("alpha", gate=gates[0]), held("beta", gate=gates[1]))
     child.ask("First.")

@@ -109,7 +109,7 @@ def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home,
     assert Hub(home).processes()
 
 
-def test_emacs_ends_at_once_although_the_daemon_does_not_read(home, package, tmp_path):
+def test_emacs_exits_immediately_even_if_the_daemon_does_not_read(home, package, tmp_path):
     stuck = program_that(tmp_path, answering(NEEDED, "time.sleep(60)"))
     with running_emacs(home, package=package, options={"command": stuck}) as child:
         child.eval("(jumpseat-rpc-start)")

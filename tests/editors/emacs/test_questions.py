@@ -145,7 +145,7 @@ def test_a_rectangle_or_an_empty_region_is_not_sent(child, provider, tmp_path):
     assert provider.requests == []
 
 
-def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):
+def test_a_reference_to_a_missing_file_is_an_error_and_nothing_is_sent(child, provider):
     child.ask("Read @file:/nowhere/at/all.")
     child.sees("cannot be read")
     child.idle()

@@ -164,7 +164,7 @@ def test_a_rejected_rewrite_leaves_nothing(editing, provider):
 
 
 @pytest.mark.scenario("edit-changed-meanwhile")
-def test_a_rewrite_of_text_that_was_changed_meanwhile_is_only_shown(editing, provider):
+def test_a_rewrite_of_text_that_has_changed_is_only_shown(editing, provider):
     gate = Gate()
     provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
     rewrite(editing)
@@ -179,7 +179,7 @@ def test_a_rewrite_of_text_that_was_changed_meanwhile_is_only_shown(editing, pro
     assert "-        return 19\n" in editing.eval('(with-current-buffer "*Diff*" (buffer-string))')
 
 
-def test_changes_elsewhere_meanwhile_do_not_stop_a_rewrite(editing, provider):
+def test_changes_elsewhere_do_not_stop_a_rewrite(editing, provider):
     gate = Gate()
     provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
     rewrite(editing)

@@ -86,7 +86,7 @@
       (should-not (jumpseat-writer-replace writer " five"))
       (should (equal (buffer-string) "Q xfour")))))
 
-(ert-deftest units-a-buffer-without-undo-stays-so ()
+(ert-deftest units-a-buffer-without-undo-stays-without-it ()
   (units-with "Q"
     (buffer-disable-undo)
     (let ((writer (jumpseat-writer-new (point-max))))
@@ -98,7 +98,7 @@
 
 ;;; The mode of chats
 
-(ert-deftest units-a-buffer-that-is-no-chat-any-more-has-nothing-of-one ()
+(ert-deftest units-a-buffer-that-is-no-longer-a-chat-keeps-nothing-of-it ()
   (units-with "## Me\n\n"
     (jumpseat-chat-mode)
     (should header-line-format)
@@ -112,7 +112,7 @@
                     change-major-mode-hook after-revert-hook after-change-functions))
       (should-not (string-match-p "jumpseat" (format "%S" (symbol-value hook)))))))
 
-(ert-deftest units-a-mode-of-the-user-stays-when-a-buffer-is-no-chat-any-more ()
+(ert-deftest units-a-mode-of-the-user-stays-when-a-buffer-is-no-longer-a-chat ()
   (units-with "## Me\n\n"
     (visual-line-mode)
     (jumpseat-chat-mode)
@@ -148,7 +148,7 @@
           (should (equal (jumpseat-view-get :detail) (cdr each))))
         (jumpseat-turn--finish turn nil nil)))))
 
-(ert-deftest units-a-provider-that-starts-again-makes-the-blocks-void ()
+(ert-deftest units-a-restarted-answer-replaces-the-blocks ()
   (units-with "Question"
     (let ((answer (jumpseat-answer-new "## Assistant")))
       (jumpseat-answer-write
@@ -343,7 +343,7 @@
 (ert-deftest units-a-program-that-reads-its-input-does-not-wait-for-ever ()
   (should (equal (units-run "sh" "-c" "read x || echo nothing; exit 3") '(3 "nothing"))))
 
-(ert-deftest units-a-program-that-is-not-there-is-reported ()
+(ert-deftest units-a-missing-program-is-reported ()
   (should (string-match-p "no-such-program" (nth 1 (units-run "no-such-program")))))
 
 ;;; The connection

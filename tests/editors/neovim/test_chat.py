@@ -33,7 +33,7 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
     assert child.messages == []
 
 
-def test_the_model_is_shown_also_when_the_first_deltas_come_at_once(child):
+def test_the_model_is_shown_even_if_the_first_deltas_arrive_together(child):
     shown = child.lua("""
         local written = require('jumpseat.display.answer').new(0, '## Assistant')
         written:write({ { type = 'start', provider = 'fake', model = 'm' }, { type = 'text_start' },
@@ -75,7 +75,7 @@ def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
     chats.thinking_is_sent_back(child, provider)
 
 
-def test_only_thinking_is_folded_when_the_front_matter_comes_meanwhile(child):
+def test_only_thinking_is_folded_if_front_matter_is_inserted(child):
     folded = child.lua("""
         local written = require('jumpseat.display.answer').new(vim.api.nvim_get_current_buf(), '## Assistant')
         written:write({ { type = 'start', provider = 'fake', model = 'm' },
@@ -268,7 +268,7 @@ def test_a_new_chat_is_saved_by_its_own_name(child, provider, home):
 
 
 @pytest.mark.scenario("two-chats")
-def test_two_chats_stream_at_once_into_their_own_buffers(child, provider):
+def test_two_chats_stream_concurrently_into_their_own_buffers(child, provider):
     gates = Gate(), Gate()
     provider.script(held("alpha", gate=gates[0]), held("beta", gate=gates[1]))
     child.ask("First.")

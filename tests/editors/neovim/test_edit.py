@@ -74,7 +74,7 @@ def test_a_rejected_edit_leaves_nothing(editing, provider):
 
 
 @pytest.mark.scenario("edit-changed-meanwhile")
-def test_an_edit_whose_text_was_changed_meanwhile_is_shown_beside_it_and_not_applied(editing, provider):
+def test_an_edit_of_text_that_has_changed_is_shown_beside_it_and_not_applied(editing, provider):
     gate = Gate()
     provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
     editing.command("2,3JumpseatEdit Simplify.")
@@ -99,7 +99,7 @@ def test_an_edit_whose_text_was_changed_meanwhile_is_shown_beside_it_and_not_app
     }
 
 
-def test_changes_elsewhere_meanwhile_do_not_stop_an_edit(editing, provider):
+def test_changes_elsewhere_do_not_stop_an_edit(editing, provider):
     gate = Gate()
     provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
     editing.command("2,3JumpseatEdit Simplify.")

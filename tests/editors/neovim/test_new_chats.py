@@ -89,7 +89,7 @@ def test_the_heading_is_that_of_the_model_that_new_chats_name(home, provider):
         assert child.text == "## Me\n\n"
 
 
-def test_the_heading_is_replaced_above_what_is_typed_meanwhile(german, tmp_path):
+def test_the_heading_above_newly_typed_text_is_replaced(german, tmp_path):
     go = tmp_path / "go"
     with running_neovim(german, options={"command": slow_program(tmp_path, go)}) as child:
         child.command("Jumpseat")
@@ -103,7 +103,7 @@ def test_the_heading_is_replaced_above_what_is_typed_meanwhile(german, tmp_path)
         assert child.text.endswith("\n\n")
 
 
-def test_a_heading_that_was_changed_meanwhile_stays(german, tmp_path):
+def test_a_heading_that_the_user_has_changed_stays(german, tmp_path):
     go = tmp_path / "go"
     with running_neovim(german, options={"command": slow_program(tmp_path, go)}) as child:
         child.command("Jumpseat")
@@ -113,7 +113,7 @@ def test_a_heading_that_was_changed_meanwhile_stays(german, tmp_path):
         assert child.text == "## Me!\n\n"
 
 
-def test_a_file_that_is_not_there_becomes_a_new_chat(child, tmp_path):
+def test_a_file_that_does_not_exist_becomes_a_new_chat(child, tmp_path):
     file = tmp_path / "sky.md"
     child.command(f"Jumpseat {file}")
     assert child.text == "## Me\n\n"

@@ -79,7 +79,7 @@ def test_a_file_with_changes_that_are_not_saved_is_sent_as_it_is_in_the_editor(c
     assert "x = 1" not in sent
 
 
-def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):
+def test_a_reference_to_a_missing_file_is_an_error_and_nothing_is_sent(child, provider):
     child.ask("Read @file:/nowhere/at/all.")
     child.sees("cannot be read")
     child.idle()
@@ -134,7 +134,7 @@ def test_an_image_is_sent_as_one_and_folded_and_other_bytes_are_refused(child, p
     child.sees("▸ Image (3 kB)")
 
 
-def test_an_image_for_a_model_that_takes_none_is_refused(home, provider, tmp_path):
+def test_an_image_for_a_model_without_vision_is_refused(home, provider, tmp_path):
     with (home / "config.toml").open("a") as config:
         config.write('models = [{ id = "fake-model", supports_vision = false }]\n')
     (tmp_path / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
@@ -253,7 +253,7 @@ def test_references_files_prompts_and_models_are_completed(prompting, provider, 
         assert words_before(child, "and/or /ti") == []
 
 
-def test_a_prompt_that_the_configuration_gets_meanwhile_is_completed(child, home):
+def test_a_prompt_added_to_the_configuration_is_completed(child, home):
     assert words_before(child, "/") == ["/model"]
     with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)

@@ -61,7 +61,7 @@ def test_the_stop_button_ends_a_request_that_waits_for_the_provider(chat, provid
     provider.wait_for_disconnect()
 
 
-def test_the_agent_of_vs_code_runs_a_tool_and_goes_on(chat, provider):
+def test_the_agent_of_vs_code_runs_a_tool_and_continues(chat, provider):
     file = chat.server.workspace / "notes.txt"
     file.write_text("The secret word is plum.\n")
     call = FakeCall("call_1", "read_file", [f'{{"filePath": "{file}", "startLine": 1, "endLine": 2}}'])

@@ -125,7 +125,7 @@ def test_an_answer_that_was_cut_off_is_reported(chat, provider, reason, message)
 
 
 @pytest.mark.scenario("save-and-reopen")
-def test_a_saved_transcript_goes_on_after_it_was_closed_and_reopened(window, provider):
+def test_a_saved_transcript_continues_after_it_was_closed_and_reopened(window, provider):
     provider.script(hello())
     window.open_file("chat.md", f"{HEAD}## Me\n\nHello?\n")
     window.command("jumpseat.sendTranscript")

@@ -49,7 +49,7 @@ def test_a_rejected_edit_leaves_the_text(rewritten):
 
 
 @pytest.mark.scenario("edit-changed-meanwhile")
-def test_an_edit_of_a_text_that_was_changed_meanwhile_is_not_applied(rewritten):
+def test_an_edit_of_text_that_has_changed_is_not_applied(rewritten):
     rewritten.js(
         """
         const document = vscode.workspace.textDocuments.find(({ uri }) => uri.path.endsWith('numbers.py'));

@@ -75,7 +75,7 @@ def test_a_daemon_that_ends_too_often_is_reported_once_and_can_be_restarted(chat
 
 
 @pytest.mark.scenario("two-chats", "two-editors")
-def test_two_windows_share_one_daemon_and_stream_at_once(window, provider, daemon, open_window):
+def test_two_windows_share_one_daemon_and_stream_concurrently(window, provider, daemon, open_window):
     gates = [Gate(), Gate()]
     provider.script(
         *(
