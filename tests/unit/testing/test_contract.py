@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 TEXT = "a_text_becomes_blocks_streamed_and_not"
 ARRIVAL = "a_recorded_answer_gives_the_expected_response_in_every_arrival"
 REPLAY = "provider_data_is_sent_back_byte_for_byte"
-MIXED = "many_chats_at_once_do_not_mix"
+MIXED = "many_simultaneous_chats_do_not_mix"
 
 
 def recording(contract, name):
