@@ -1,4 +1,4 @@
-"""The commands that a user types at the start of a prompt: `/model`, `/retry` and others, and prompts."""
+"""Slash commands at the start of a prompt: built-in ones such as `/model`, and the configured prompts."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ NO_SYSTEM = "-"
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command that was found at the start of a prompt."""
+    """A command and its argument, as the user typed them."""
 
     name: str
     argument: str
 
 
 def parse_command(client: AcpClient, content: Sequence[ContentBlock]) -> CommandLine | None:
-    """Return the command with which the first text of a prompt begins, if there is such a command."""
+    """Return the command at the start of a prompt; None if its first block is not a known command."""
     first = content[0] if content else None
     match = _COMMAND.fullmatch(first.text.strip()) if isinstance(first, TextBlock) else None
     if match is None or (match[1] not in COMMANDS and match[1] not in client.registry.config.prompts):
@@ -52,11 +52,9 @@ async def run_command(
     """Run a command and return the protocol's stop reason.
 
     Args:
-        client: the client.
-        conversation: the conversation.
         entry: the request's entry.
         line: the command.
-        content: the whole prompt.
+        content: the whole prompt; a configured prompt also sends the blocks after the command.
 
     Raises:
         ChatError: the command failed.
@@ -64,21 +62,18 @@ async def run_command(
     prompt = client.registry.config.prompts.get(line.name)
     if prompt is not None:
         return await _run_prompt(client, conversation, entry, prompt, line.argument, content[1:])
-    if line.name == "retry":
-        return await _retry(client, conversation, entry)
-    show_text(client, conversation, await COMMANDS[line.name].run(client, conversation, line.argument))
-    return "end_turn"
+    return await COMMANDS[line.name].run(client, conversation, entry, line.argument)
 
 
 def announce_commands(client: AcpClient, conversation: AcpConversation) -> None:
     """Send the list of commands."""
-    commands = [_encode(name, each.description, each.hint) for name, each in COMMANDS.items()]
+    commands = [_encode_command(name, each.description, each.hint) for name, each in COMMANDS.items()]
     for name, prompt in sorted(client.registry.config.prompts.items()):
-        commands.append(_encode(name, prompt.description or f"The prompt {name}", "text"))
+        commands.append(_encode_command(name, prompt.description or f"The prompt {name}", "text"))
     client.update(conversation.id, "available_commands_update", availableCommands=commands)
 
 
-def _encode(name: str, description: str, hint: str | None) -> dict[str, Any]:
+def _encode_command(name: str, description: str, hint: str | None) -> dict[str, Any]:
     command: dict[str, Any] = {"name": name, "description": description}
     return {**command, "input": {"hint": hint}} if hint else command
 
@@ -103,35 +98,38 @@ async def _run_prompt(
     )
 
 
-async def _retry(client: AcpClient, conversation: AcpConversation, entry: InFlight) -> str:
-    messages = conversation.messages
-    while messages and messages[-1].role == "assistant":
-        messages = messages[:-1]
-    if not messages:
-        raise RequestError("There is no question to ask again.")
-    return await run_question(client, conversation, entry, messages)
-
-
-async def _model(client: AcpClient, conversation: AcpConversation, argument: str) -> str:
+async def _show_or_choose_model(
+    client: AcpClient, conversation: AcpConversation, entry: InFlight, argument: str
+) -> str:
     if not argument:
         target = await resolve_choice(client.registry, conversation.model)
         current = f"The model is {target.provider}:{target.model}." if target else "No model is chosen."
-        return "\n".join([current, "", *(f"- {model}" for model in await list_models(client.registry))])
+        models = [f"- {model}" for model in await list_models(client.registry)]
+        return _end_with_text(client, conversation, "\n".join([current, "", *models]))
     target = await resolve_model(client.registry, argument)
     await choose_model(client, conversation, f"{target.provider}:{target.model}")
     await announce_options(client, conversation)
-    return f"The model is {conversation.model} from now on."
+    return _end_with_text(client, conversation, f"The model is {conversation.model} from now on.")
 
 
-async def _system(client: AcpClient, conversation: AcpConversation, argument: str) -> str:
+async def _show_or_set_system(
+    client: AcpClient, conversation: AcpConversation, entry: InFlight, argument: str
+) -> str:
     if not argument:
         system = conversation.system
-        return "There is no system prompt." if system is None else f"The system prompt is:\n\n{system}"
-    conversation.system = None if argument == NO_SYSTEM else argument
-    return "The system prompt is removed." if conversation.system is None else "The system prompt is set."
+        text = "There is no system prompt." if system is None else f"The system prompt is:\n\n{system}"
+    elif argument == NO_SYSTEM:
+        conversation.system = None
+        text = "The system prompt is removed."
+    else:
+        conversation.system = argument
+        text = "The system prompt is set."
+    return _end_with_text(client, conversation, text)
 
 
-async def _status(client: AcpClient, conversation: AcpConversation, argument: str) -> str:
+async def _show_status(
+    client: AcpClient, conversation: AcpConversation, entry: InFlight, argument: str
+) -> str:
     target = await resolve_choice(client.registry, conversation.model)
     model = f"{target.provider}:{target.model}" if target is not None else "none"
     lines = [f"jumpseat {jumpseat.__version__}, model {model}", ""]
@@ -143,19 +141,34 @@ async def _status(client: AcpClient, conversation: AcpConversation, argument: st
             continue
         facts = filter(None, (status.login, status.plan, status.message))
         lines.append(f"- {provider}: {', '.join([status.state.replace('_', ' '), *facts])}")
-    return "\n".join(lines)
+    return _end_with_text(client, conversation, "\n".join(lines))
 
 
-async def _clear(client: AcpClient, conversation: AcpConversation, argument: str) -> str:
+async def _forget_messages(
+    client: AcpClient, conversation: AcpConversation, entry: InFlight, argument: str
+) -> str:
     conversation.messages = ()
-    return "The model no longer sees the messages above."
+    return _end_with_text(client, conversation, "The model no longer sees the messages above.")
 
 
-async def _unused(client: AcpClient, conversation: AcpConversation, argument: str) -> str:
-    raise RuntimeError("this command runs a turn")
+async def _repeat_question(
+    client: AcpClient, conversation: AcpConversation, entry: InFlight, argument: str
+) -> str:
+    messages = conversation.messages
+    while messages and messages[-1].role == "assistant":
+        messages = messages[:-1]
+    if not messages:
+        raise RequestError("There is no question to ask again.")
+    return await run_question(client, conversation, entry, messages)
 
 
-_Run: TypeAlias = Callable[[AcpClient, AcpConversation, str], Awaitable[str]]
+def _end_with_text(client: AcpClient, conversation: AcpConversation, text: str) -> str:
+    """Show the text and return the stop reason of a command that does not run a turn."""
+    show_text(client, conversation, text)
+    return "end_turn"
+
+
+_Run: TypeAlias = Callable[[AcpClient, AcpConversation, InFlight, str], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +177,18 @@ class SlashCommand:
 
     description: str
     run: _Run
-    """Runs the command, given its argument, and returns the text to show."""
+    """Runs the command, given the request's entry and the argument, and returns the stop reason."""
 
     hint: str | None = None
-    """A few words that describe the argument."""
+    """A placeholder for the argument, for a command that accepts one."""
 
 
 COMMANDS: Mapping[str, SlashCommand] = {
-    "model": SlashCommand("Show or change the model", _model, "provider:model"),
-    "system": SlashCommand("Show, set or remove the system prompt", _system, f"text, or {NO_SYSTEM}"),
-    "status": SlashCommand("Show the providers and their sign-ins", _status),
-    "clear": SlashCommand("Forget the messages so far", _clear),
-    "retry": SlashCommand("Ask the last question again", _unused),
+    "model": SlashCommand("Show or change the model", _show_or_choose_model, "provider:model"),
+    "system": SlashCommand(
+        "Show, set or remove the system prompt", _show_or_set_system, f"text, or {NO_SYSTEM}"
+    ),
+    "status": SlashCommand("Show the providers and their sign-ins", _show_status),
+    "clear": SlashCommand("Forget the messages so far", _forget_messages),
+    "retry": SlashCommand("Ask the last question again", _repeat_question),
 }
