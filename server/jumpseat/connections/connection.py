@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 _Validated: TypeAlias = tuple[Message, Params | WireError | None]
-"""A message with its params, or with the error in them; None if its method is unknown."""
+"""A message with its validated params or the error in them. None means that there was nothing to validate."""
 
 _Frame: TypeAlias = Malformed | _Validated | list[_Validated]
 """One frame; a list is a batch."""
@@ -55,7 +55,7 @@ class Channel(FrameWriter, Protocol):
 
 
 class ClientConnection:
-    """The daemon's end of one client."""
+    """The daemon's end of the connection to one client."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class ClientConnection:
             environment: the client's environment.
             config_file: the configuration file named on the command line.
             stop: called when the client sends `exit`.
-            watch_parent: called with the id of a process; the connection must end when that process does.
+            watch_parent: called with the id of the process whose end must end the connection.
         """
         self._channel = channel
         self._contract = contract
         self._reader = contract.new_reader()
-        self._reading: asyncio.Task[None] | None = None
+        self._long_message: asyncio.Task[None] | None = None
         self._unread: list[bytes] = []
         self._outbox = Outbox(channel, contract.frame)
         self._methods = methods = contract.methods
@@ -95,33 +95,33 @@ class ClientConnection:
         self._dispatcher = Dispatcher(self.session, methods.values(), self._send_outcome)
 
     def receive(self, data: bytes) -> None:
-        """Handle the next bytes from the client without blocking. A long message is read in a thread."""
-        if self._reading is not None:
+        """Handle the next bytes from the client without blocking. A worker thread parses long messages."""
+        if self._long_message is not None:
             # Queue it behind the long message so that messages take effect in order.
             self._unread.append(data)
         elif self._reader.is_long(len(data)):
             self._channel.pause_input()
-            self._reading = asyncio.create_task(self._parse_long(data))
+            self._long_message = asyncio.create_task(self._handle_long(data))
         else:
             self._handle_frames(self._parse(data))
 
     async def close(self) -> None:
         """Stop handling messages."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait([self._reading])
+        if self._long_message is not None:
+            self._long_message.cancel()
+            await asyncio.wait([self._long_message])
 
-    async def _parse_long(self, data: bytes) -> None:
-        """Read a long message in a thread, and only then the data after it, to preserve the order."""
+    async def _handle_long(self, data: bytes) -> None:
+        """Parse a long message in a worker thread, then handle the data that arrived meanwhile, in order."""
         try:
             self._handle_frames(await compute(True, self._parse, data))
         except Exception:
-            logger.exception("a long message could not be read")
-        self._reading = None
+            logger.exception("a long message could not be parsed")
+        self._long_message = None
         unread, self._unread = self._unread, []
         for piece in unread:
             self.receive(piece)
-        if self._reading is None:
+        if self._long_message is None:
             self._channel.resume_input()
 
     def _parse(self, data: bytes) -> list[_Frame]:
@@ -200,7 +200,8 @@ class ClientConnection:
         if isinstance(params, WireError):
             self._respond(message.id, "error", params.as_dict(), batch)
             return
-        # Do not await before the task exists: a cancel in the same read must find the request and its turn.
+        # Do not await before the task exists: a cancellation that arrives in the same read must find the
+        # request and its turn.
         entry = session.admit(message.id, message.method, batch)
         session.record_order(entry, changes=method.changes)
         call = MethodCall(params, message.id, entry)
@@ -229,7 +230,7 @@ class ClientConnection:
     def _send_outcome(self, request_id: RequestId, outcome: HandlerOutcome) -> None:
         entry = self.session.release(request_id)
         if entry is None:
-            return  # It was already answered.
+            return  # The request has already been answered.
         logger.debug("%s %r: %s", entry.method, request_id, _summarize(outcome))
         if outcome.error is not None:
             self._respond(request_id, "error", outcome.error.as_dict(), entry.batch)

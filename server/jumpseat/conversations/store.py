@@ -1,4 +1,4 @@
-"""The store of kept conversations. Everything here blocks; the event loop calls it through a thread."""
+"""The store of kept conversations. Every method blocks, so the event loop calls it in a worker thread."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from jumpseat.system.watch import Stamp
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 5.0
-"""The time for which a change waits for other daemons; each holds the lock for some milliseconds."""
+"""The longest wait for the lock, which other daemons hold for a few milliseconds per change."""
 
 
 class UnknownConversationError(RequestError):
@@ -66,7 +66,7 @@ class ConversationStore:
 
         self._files = Files(directory)
         self._forks = Forks(directory)
-        self._reading = threading.RLock()
+        self._thread_lock = threading.RLock()
         self._lock_file = StateFile(directory / "store")
         self._unsynced: list[int] = []
         self._created = False
@@ -133,7 +133,7 @@ class ConversationStore:
             StateError: it cannot be read.
         """
         state = self._read_existing(conversation_id).state
-        with self._reading:  # Another thread may be folding a line into it.
+        with self._thread_lock:  # Another thread may be folding a line into it.
             return KeptConversation(state.row, state.messages, state.system, state.settings)
 
     def row(self, conversation_id: str) -> Row | None:
@@ -146,7 +146,7 @@ class ConversationStore:
             state = self._read_existing(conversation_id).state
         except UnknownConversationError:
             return None
-        with self._reading:
+        with self._thread_lock:
             return state.row
 
     def files(self) -> Iterator[tuple[str, Stamp]]:
@@ -163,25 +163,25 @@ class ConversationStore:
             read = self._read_existing(conversation_id, cached=False)
         except UnknownConversationError:
             return None
-        with self._reading:
+        with self._thread_lock:
             return Change(conversation_id, read.state.row, read.stamp, tuple(list_texts(read.state.messages)))
 
     def find_last_branch(self, conversation_id: str) -> str:
-        """Return the id of the conversation or of the fork of it that was changed last.
+        """Return the id of whichever was changed last: the conversation or one of its forks.
 
         Raises:
             UnknownConversationError: neither exists.
             StateError: it cannot be read.
         """
         with self._lock_for_change(synced=False):
-            family = [read.state for read in self._family(conversation_id)]
+            family = [read.state for read in self._read_family(conversation_id)]
         if not family:
             raise UnknownConversationError(conversation_id)
         return max(family, key=lambda state: state.updated_at).id
 
     def is_in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs one of the conversation's turns."""
-        with self._reading, contextlib.suppress(OSError):
+        with self._thread_lock, contextlib.suppress(OSError):
             read = self._files.read(conversation_id, cached=False)
             return read is not None and any(map(is_running, read.state.open_turns.values()))
         return False
@@ -208,7 +208,7 @@ class ConversationStore:
             return self._create_fork(parent, kept, ends, None, [], known or KnownSecrets()).state.row
 
     def rename(self, conversation_id: str, title: str, known: KnownSecrets | None = None) -> Row:
-        """Change a conversation's title to the user's, in which the client's `known` secrets are redacted.
+        """Change a conversation's title, redacting the client's `known` secrets in it.
 
         Raises:
             UnknownConversationError: it does not exist.
@@ -232,7 +232,7 @@ class ConversationStore:
 
     @contextlib.contextmanager
     def hold_lock(self) -> Iterator[None]:
-        """Prevent other threads and processes from changing a conversation; raises as `begin` does."""
+        """Keep other threads and processes from changing any conversation. Raises what `begin` raises."""
         with self._lock_for_change(synced=False):
             yield
 
@@ -256,7 +256,7 @@ class ConversationStore:
 
     def _begin(self, turn: NewTurn, key: str) -> BegunTurn:
         messages, now = tuple(redact_message(each, turn.secrets) for each in turn.messages), _now()
-        family = self._family(turn.conversation_id)
+        family = self._read_family(turn.conversation_id)
         candidates = [(each, _place_turn(each.state, messages, turn.secrets)) for each in family]
         if not candidates:
             line = build_begin_line(turn, key, 0, messages, None, now)
@@ -284,10 +284,10 @@ class ConversationStore:
     ) -> ReadFile:
         now = _now()
         id_ = new_fork_id(parent.id, now)
-        self._forks.add(id_, parent.id)  # Do this first, so that every fork has its entry.
+        self._forks.add(id_, parent.id)  # Do this first, so that a fork never exists without its entry.
         return self._create(id_, [build_fork_header(parent, messages, ends, turn, id_, now, known), *more])
 
-    def _family(self, conversation_id: str) -> list[ReadFile]:
+    def _read_family(self, conversation_id: str) -> list[ReadFile]:
         """Return the named conversation, if there is one, and all its forks, which outlive it."""
         family: dict[str, ReadFile] = {}
         ahead: list[tuple[str, str | None]] = [(conversation_id, None)]
@@ -305,13 +305,13 @@ class ConversationStore:
         return list(family.values())
 
     def _read_existing(self, conversation_id: str, *, cached: bool = True) -> ReadFile:
-        """Read the conversation and set damage aside."""
+        """Read the conversation, after moving damage in its file aside."""
         check_directory(self.directory)
         try:
-            with self._reading:
+            with self._thread_lock:
                 read = self._files.read(conversation_id, cached=cached)
             if read is not None and read.is_damaged:
-                # Damage that is seen without the lock may be a line that is being written.
+                # Read again under the lock: without it, a line that is still being written looks like damage.
                 with contextlib.suppress(StateError), self._lock_for_change():
                     read = self._read_for_change(conversation_id)
         except OSError as error:
@@ -321,7 +321,7 @@ class ConversationStore:
         return read
 
     def _read_for_change(self, conversation_id: str) -> ReadFile | None:
-        """Read the conversation for a change, under the lock, and set damage aside."""
+        """Read the conversation for a change, after moving damage in its file aside. Needs the lock."""
         read = self._files.read(conversation_id)
         if read is not None and (read.is_damaged or not read.state.version):
             return self._files.set_aside(read)
@@ -338,7 +338,7 @@ class ConversationStore:
         written: list[int] = []
         try:
             try:
-                with self._lock_file.locked(LOCK_SECONDS), self._reading:
+                with self._lock_file.locked(LOCK_SECONDS), self._thread_lock:
                     try:
                         yield
                     finally:
@@ -351,7 +351,7 @@ class ConversationStore:
         except OSError as error:
             raise self._make_error("written", error) from None
         except ValueError as error:
-            raise StateError(f"A conversation cannot be kept: {error}.") from None
+            raise StateError(f"The conversation cannot be saved: {error}.") from None
 
     def _create(self, conversation_id: str, lines: Sequence[Mapping[str, Any]]) -> ReadFile:
         read, descriptor = self._files.create(conversation_id, lines)

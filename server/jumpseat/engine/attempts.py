@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Attempts:
-    """Repeats a turn until an attempt succeeds or the budget is used up."""
+    """Repeats the request of a turn until an attempt succeeds or the budget is used up."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Attempts:
             budget: the remaining retries and replans of this turn.
             fold: receives every event of the current attempt.
             sink: receives every event except the last.
-            memory: records the blocks that the provider refuses to accept again.
+            memory: records the blocks that the provider did not accept back.
             keeper: saves the partial answer.
         """
         self._target = target
@@ -60,8 +60,8 @@ class Attempts:
         self._memory = memory
         self._keeper = keeper
         self._request = planned.request
-        self._is_answered = self._has_begun = self._has_output = False
-        """Whether the current attempt had any event, a response start and visible output, respectively."""
+        self._has_events = self._has_response = self._has_output = False
+        """Whether the current attempt has produced any event but warnings, a `ResponseEvent`, and output."""
 
     async def run(self) -> DoneEvent:
         """Run attempts until one succeeds, and return its end event, which is not sent to the sink.
@@ -70,13 +70,13 @@ class Attempts:
             ChatError: the last attempt failed.
         """
         while True:
-            self._is_answered = self._has_begun = self._has_output = False
+            self._has_events = self._has_response = self._has_output = False
             try:
                 return await self._run_one()
             except Replan as replan:
                 self._change_request(replan)
             except ChatError as error:
-                if not self._lower_limit(error):
+                if not self._lower_token_limit(error):
                     await self._wait_to_retry(error)
 
     async def _run_one(self) -> DoneEvent:
@@ -85,34 +85,34 @@ class Attempts:
         async with events_of(self._target.adapter, self._request) as events:
             async for event in events:
                 if isinstance(event, WarningEvent):
-                    if self._is_answered or event.code == WAITING_FOR_ROOM:
+                    if self._has_events or event.code == WAITING_FOR_ROOM:
                         self._warn(event)
                     else:
                         delayed.append(event)
                     continue
-                self._is_answered = True
+                self._has_events = True
                 while delayed:
                     self._warn(delayed.pop(0))
                 self._fold.add(event)
                 if isinstance(event, DoneEvent):
-                    self._note_refusals()
+                    self._record_refused_blocks()
                     return event  # The caller sends it after the turn is saved.
                 if self._keeper is not None:
                     self._keeper.save_soon(self._fold)
                 self._has_output = self._has_output or isinstance(event, BLOCK_EVENTS)
-                self._has_begun = self._has_begun or isinstance(event, ResponseEvent)
+                self._has_response = self._has_response or isinstance(event, ResponseEvent)
                 self._sink.send(event)
                 # Apply backpressure: do not read from the provider while the client is not reading.
                 await self._sink.wait_until_ready()
         raise unfinished_answer_error(self._target.provider)
 
     def _warn(self, warning: WarningEvent) -> None:
-        """Send a warning unless the turn already sent it, because each attempt repeats its warnings."""
+        """Send a warning unless an earlier attempt of this turn has already sent it."""
         if warning not in self._fold.warnings:
             self._fold.add(warning)
             self._sink.send(warning)
 
-    def _note_refusals(self) -> None:
+    def _record_refused_blocks(self) -> None:
         planned = self._planned.request.messages
         if self._memory is not None and self._request.messages is not planned:
             origin = Origin(self._target.provider, self._target.model)
@@ -123,12 +123,12 @@ class Attempts:
             raise replan.error from replan
         logger.info("replanning a turn of %s: %s", self._target.provider, replan.reason)
         self._request = replan.request or self._request
-        self._restart()
+        self._restart_fold()
         if replan.warning is not None:
             self._warn(replan.warning)
 
-    def _lower_limit(self, error: ChatError) -> bool:
-        """Lower the limit of the answer if the provider refused it; return whether it was lowered."""
+    def _lower_token_limit(self, error: ChatError) -> bool:
+        """Lower the answer's token limit if the provider refused it; return whether it was lowered."""
         fallback = self._planned.fallback_max_tokens
         if fallback is None or self._has_output or not is_limit_refusal(error):
             return False
@@ -136,7 +136,7 @@ class Attempts:
             return False
         logger.info("a turn of %s is limited to %d tokens: %s", self._target.provider, fallback, error)
         self._request = replace(self._request, max_tokens=fallback, answer_tokens=None)
-        self._restart()
+        self._restart_fold()
         return True
 
     async def _wait_to_retry(self, error: ChatError) -> None:
@@ -144,14 +144,14 @@ class Attempts:
         delay = None if self._has_output else self._budget.delay_before_retry(error)
         if delay is None:
             raise error
-        if self._has_begun or (error.status_code or 0) >= 500:
+        if self._has_response or (error.status_code or 0) >= 500:
             # The provider may have billed this attempt as a user request; do not let it bill another one.
             self._request = replace(self._request, initiator="agent")
         attempt, attempts = self._budget.attempt + 1, self._budget.max_attempts
         self._sink.send(RetryEvent(attempt, attempts, round(delay * 1000), error))
         self._budget.attempt = attempt
-        self._restart()
+        self._restart_fold()
         await asyncio.sleep(delay)
 
-    def _restart(self) -> None:
+    def _restart_fold(self) -> None:
         self._fold.restart(self._target.provider, self._target.model)

@@ -1,4 +1,4 @@
-"""Runs a turn: resolves the model, plans, attempts, folds and saves."""
+"""Runs a turn: prepares the request, runs its attempts, folds their events and saves the result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def run_turn(
 ) -> Response:
     """Run one turn to its end and return the response.
 
-    An invalid request does not send anything to the sink. Otherwise the sink receives a `StartEvent` first
+    If the request is invalid, nothing is sent to the sink. Otherwise the sink receives a `StartEvent` first
     and a `DoneEvent` last, even if the turn fails or its task is cancelled.
 
     Args:
@@ -51,7 +51,7 @@ async def run_turn(
         turn_request: the client's request.
         sink: receives the events.
         memory: restores the blocks that the client could not preserve; remembers the new answer.
-        tokens: recent counts of providers; records the usage of this turn.
+        tokens: token counts that providers reported recently; records the usage of this turn.
         keeper: saves the turn.
 
     Raises:
@@ -66,8 +66,8 @@ async def run_turn(
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
     if keeper is not None:
-        # Save after every check, because refused turns are not saved, and before the start event, which names
-        # the conversation.
+        # Save the turn after all checks, because an invalid one must not be saved, but before the start event
+        # names the conversation.
         warnings = await keeper.begin(registry, target.provider, target.model)
         planned = replace(planned, warnings=[*planned.warnings, *warnings])
     try:
@@ -93,7 +93,7 @@ async def _stream_turn(
     memory: BlockMemory | None,
     keeper: Keeper | None,
 ) -> Response:
-    """Run the turn from its start event; the sink receives exactly one `DoneEvent` in every case."""
+    """Run the turn from its start event on. The sink always receives exactly one `DoneEvent`."""
     sink.send(StartEvent(target.provider, target.model, keeper.conversation_id if keeper else None))
     fold = Fold(target.provider, target.model)
     try:
@@ -117,7 +117,7 @@ async def _stream_turn(
 
 
 async def _finish_with_error(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None) -> ChatError:
-    """Save the end of a failed turn, send it to the sink, and return the error with the partial answer."""
+    """Save the end of a failed turn, send its `DoneEvent`, and return the error with the partial answer."""
     error.provider = error.provider or fold.provider
     error.partial = await _save_end(replace(fold.partial(), stop_reason=None), error, sink, keeper)
     sink.send(

@@ -32,8 +32,8 @@ def looks_like_events(start: bytes | bytearray) -> bool | None:
     return None if any(field.startswith(start) for field in _FIELDS) else False
 
 
-def error_in(body: bytes) -> bytes:
-    """Return the JSON of an error body, which some gateways send as the first event of a stream."""
+def unwrap_error_body(body: bytes) -> bytes:
+    """Return an error body, or the data of its first event if a gateway sent the error as an event stream."""
     if not looks_like_events(body.lstrip()):
         return body
     reader = EventStreamDecoder()

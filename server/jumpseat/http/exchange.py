@@ -1,4 +1,4 @@
-"""Sends one request, and returns its answer as events or as JSON.
+"""Sends one HTTP request and returns its answer: as events, as JSON or as bytes.
 
 Closing the iterator of events early closes the connection.
 """
@@ -27,7 +27,7 @@ from jumpseat.chat import (
 from jumpseat.chat.warning import WAITING_FOR_ROOM
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
-from jumpseat.http.answer import MAX_BODY_BYTES, error_in
+from jumpseat.http.answer import MAX_BODY_BYTES, unwrap_error_body
 from jumpseat.http.body import Body
 from jumpseat.http.client import HttpClient
 from jumpseat.http.decoding import decode_answer
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 300.0
-"""The longest silence that is not an error.
+"""The default for the longest silence of a server before the request fails.
 
 Reasoning models, and local models with a long prompt, may be silent for minutes.
 """
@@ -61,7 +61,7 @@ ERROR_BODY_SECONDS = 2.0
 """The time limit for reading an error's body."""
 
 EVENTS_PER_SLICE = 500
-"""The most events that are yielded before other tasks can run."""
+"""The number of events to yield before letting other tasks run."""
 
 Refine: TypeAlias = Callable[[ProviderFault, ChatError], Exception]
 """A function that maps the error of a rejected request to the exception to raise.
@@ -83,11 +83,11 @@ class HttpCall:
     """The JSON value to send; None for no body."""
 
     timeout: float | None = None
-    """The longest silence in seconds; None means `IDLE_SECONDS`."""
+    """The longest silence in seconds; None for `IDLE_SECONDS`."""
 
     @property
     def idle_seconds(self) -> float:
-        """The longest silence that is not an error, in seconds."""
+        """The longest silence of the server before the request fails, in seconds."""
         return IDLE_SECONDS if self.timeout is None else self.timeout
 
 
@@ -119,8 +119,8 @@ async def stream_events(
 ) -> AsyncGenerator[StreamEvent]:
     """Send the request and yield the events of its answer as they arrive.
 
-    The answer may be an event stream, NDJSON or one JSON body, regardless of which the request asked for.
-    Its content type decides, or its first bytes if the type is not specific. Deltas of one read are joined.
+    The answer may be an event stream, NDJSON or one JSON body, regardless of which the request asked for. The
+    content type determines which, or the first bytes if the type is generic. Deltas of one read are joined.
 
     Args:
         client: the shared client.
@@ -128,7 +128,7 @@ async def stream_events(
         decoder: a new decoder; bytes after its end mark are not decoded.
         provider: the configured provider's id, for errors.
         refine: may replace the error of an answer whose status is 300 or more.
-        on_headers: called with the headers of any other answer; names are in lower case.
+        on_headers: called with the headers of an answer whose status is below 300; names are in lower case.
 
     Raises:
         ChatError: the request or the decoder failed; events already yielded stay valid.
@@ -188,7 +188,7 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
 async def fetch_head(
     client: HttpClient, call: HttpCall, *, provider: str
 ) -> tuple[int, Mapping[str, str], Any]:
-    """Send the request; return the answer's status and headers, and its TLS connection or None.
+    """Send the request; return the answer's status and headers, and its TLS object or None.
 
     Statuses of 300 and more are not errors here.
 
@@ -219,7 +219,7 @@ async def _open_response(client: HttpClient, call: HttpCall, provider: str) -> A
     async with destination.slots:
         proxy_trace: ProxyTrace | None = None
         head: HeadLimit | None = None
-        # Map only failures before the headers here; `Body` maps failures while its content is read.
+        # Map only failures that precede the headers: `Body` maps those that occur while its content is read.
         try:
             async with asyncio.timeout(None) as limit:
                 headers = _make_headers(call, provider)
@@ -251,7 +251,7 @@ async def _open_response(client: HttpClient, call: HttpCall, provider: str) -> A
 def _make_request(
     call: HttpCall, headers: Mapping[str, str], content: bytes, connect_seconds: float
 ) -> httpcore2.Request:
-    # httpx2's client is not used: it adds redirects, cookies and layers of streams to every request.
+    # Do not use httpx2's client: it adds redirects, cookies and layers of streams to every request.
     import httpcore2
     import httpx2
 
@@ -298,7 +298,7 @@ def _make_headers(call: HttpCall, provider: str) -> dict[str, str]:
 
 
 def _names_in_url(url: str) -> list[str]:
-    """Return the names of the query parameters, and of the header that a user in the URL adds."""
+    """Return the names of the query parameters, and `authorization` if the URL contains a user."""
     parts = urlsplit(url)
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return [*names, "authorization"] if "@" in parts.netloc else names
@@ -313,6 +313,6 @@ async def _read_rejection(body: Body, call: HttpCall, provider: str, refine: Ref
                 content += piece
                 if len(content) > MAX_ERROR_BODY_BYTES:
                     break
-    content = error_in(content)
+    content = unwrap_error_body(content)
     error = error_from_response(body.status, body.headers, content, provider=provider, url=call.url)
     return error if refine is None else refine(read_fault(content), error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import asyncio
 import logging
@@ -34,10 +34,10 @@ HELLO_SECONDS = 5.0
 """The time limit for a client's hello, and for its `go`."""
 
 MAX_WAITING = 256
-"""The maximum number of connections without a hello. One more closes the oldest."""
+"""The maximum number of connections without a hello. A further one closes the oldest."""
 
 ACCEPT_BATCH = 16
-"""The number of connections to accept before the hellos of earlier ones are read."""
+"""The number of connections to accept before reading the hellos of those already accepted."""
 
 ACCEPT_RETRY_SECONDS = 0.5
 """The delay before accepting again after the process ran out of descriptors."""
@@ -66,7 +66,7 @@ class Hub:
         Args:
             listener: the control socket, which is listening.
             ownership: the pointer and the socket's path.
-            installation: the result of `read_installation_stamp` before the imports.
+            installation: the result of `read_installation_stamp`, called before the imports.
             on_disconnect: called whenever a connection has ended.
         """
         listener.setblocking(False)
@@ -86,8 +86,8 @@ class Hub:
         self._retired = False
         self._idle = IdleTimer(self._end_if_idle)
         self._spare_descriptor = -1
-        """A descriptor to close when none is left, so that the next connection can be accepted in order to
-        refuse the client without delay."""
+        """A reserve for when no descriptors are left: closing it allows accepting one more connection, whose
+        client can then be refused immediately."""
 
     async def run(self) -> None:
         """Serve until the daemon is stopped or has been idle for long enough."""
@@ -110,14 +110,14 @@ class Hub:
     def stop(self) -> None:
         """Stop accepting clients, cancel all turns and end every attached client with the exit code 1."""
         if not self._stopping:
-            logger.info("the daemon stops, with %d clients attached", len(self._clients))
+            logger.info("stopping the daemon with %d attached clients", len(self._clients))
             self._stopping = True
             self._close_listener()
-            task = asyncio.ensure_future(self._withdraw())
+            task = asyncio.ensure_future(self._withdraw_and_end())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _withdraw(self) -> None:
+    async def _withdraw_and_end(self) -> None:
         await self._ownership.withdraw()
         self._ended.set()
 
@@ -170,9 +170,9 @@ class Hub:
         task = asyncio.ensure_future(self._serve(connection))
         self._tasks.add(task)
         self._waiting[task] = None
-        task.add_done_callback(lambda task: self._forget(task, connection))
+        task.add_done_callback(lambda task: self._end_connection(task, connection))
 
-    def _forget(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
+    def _end_connection(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
         connection.close()  # A task that is cancelled before its first step cannot do this.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
@@ -212,13 +212,13 @@ class Hub:
             logger.exception("a connection failed")
 
     def _is_current(self, installation: object) -> bool:
-        """Return whether to serve a client of this installation. If not, the client starts another daemon."""
+        """Whether to serve a client of this installation. If not, the client starts another daemon."""
         if self._stopping or self._retired:
             return False
         return not isinstance(installation, str) or installation == self._installation
 
     def _retire(self) -> None:
-        """Stop accepting clients, which expect the code of a package that was installed or upgraded."""
+        """Stop accepting clients: the package was upgraded, and they expect a daemon with its new code."""
         if not self._retired:
             logger.info("the installation has changed: the daemon no longer accepts clients")
             self._retired = True
@@ -242,16 +242,16 @@ class Hub:
         async with asyncio.timeout(HELLO_SECONDS):
             answer = await connection.receive()
         if (answer or {}).get("op") != "go":
-            return  # The client has given up and serves itself.
+            return  # The client has given up waiting and runs a daemon of its own.
         if self._stopping:
             return
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a connection is a task
         self._clients[client] = task
-        logger.info("the process %d is attached", client.pid)
+        logger.info("process %d is attached", client.pid)
         try:
             code = await client.serve(connection)
-            logger.info("the process %d ends with %d", client.pid, code)
+            logger.info("process %d is detached, with the exit code %d", client.pid, code)
             await connection.send({"exitCode": 1 if self._stopping else code})
         finally:
             del self._clients[client]
@@ -265,7 +265,7 @@ class Hub:
         return idle_seconds(client)
 
     async def _end_if_idle(self) -> bool:
-        """End unless there is a client. Return False, to retry soon, if another process starts a daemon."""
+        """End unless there is a client. Return False, to retry soon, if another process holds the lock."""
         if self._stopping:
             return True
         with self._ownership.try_hold_lock() as holds_lock:

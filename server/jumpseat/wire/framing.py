@@ -1,8 +1,8 @@
-"""Encodes LSP frames, and decodes arbitrary bytes to JSON values.
+"""Encodes LSP frames, and decodes a stream of bytes to JSON values, even if parts of it are malformed.
 
-`MessageReader` is incremental (the values do not depend on how the input is split), bounded (a length or a
-header block above its limit does not use memory) and resynchronising (it finds the next header after
-malformed input).
+`MessageReader` is incremental (the values do not depend on how the input is split), bounded (a frame or a
+header block beyond its limit is not stored) and resynchronising (it finds the next header after malformed
+input).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 """The longest accepted body, in bytes."""
 
 MAX_HEADER_BYTES = 16 * 1024
-"""The longest accepted header block; real ones have about 25 bytes."""
+"""The longest accepted header block; real ones are about 25 bytes long."""
 
 # This finds a header in garbage. The digits must end the line: line ends are escaped inside JSON strings, so
 # a quoted header does not match. The repetitions are bounded, which limits the number of bytes at the end of
@@ -71,9 +71,9 @@ class MessageReader:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._at = 0
-        self._header_at = 0
-        self._line_at = 0
+        self._position = 0
+        self._header_start = 0
+        self._line_start = 0
         self._scanned = 0
         # This is true while the input is out of sync and the error has been reported.
         self._reported = False
@@ -83,24 +83,24 @@ class MessageReader:
             _State.HEADER: self._read_header_line,
             _State.BODY: self._read_body,
             _State.SKIP: self._skip_body,
-            _State.RESYNC: self._find_header,
+            _State.RESYNC: self._resume_at_next_header,
         }
         self._start_header()
 
     def feed(self, data: bytes) -> list[Any | Invalid | Malformed]:
         """Decode the next piece of input; return the values and errors that it completes, in order.
 
-        A body beyond a limit of `limits` becomes an `Invalid`.
+        A body that exceeds a limit of `wire/limits.py` becomes an `Invalid`.
         """
         self._buffer += data
         while self._steps[self._state]():
             pass
         # Deleting once per piece, not once per frame, makes the cost of copying linear.
-        del self._buffer[: self._at]
-        self._header_at -= self._at
-        self._line_at -= self._at
-        self._scanned = max(0, self._scanned - self._at)
-        self._at = 0
+        del self._buffer[: self._position]
+        self._header_start -= self._position
+        self._line_start -= self._position
+        self._scanned = max(0, self._scanned - self._position)
+        self._position = 0
         out, self._out = self._out, []
         return out
 
@@ -108,68 +108,68 @@ class MessageReader:
         """Whether feeding the next `count` bytes takes long, because they complete a long body."""
         if self._state is not _State.BODY or self._length is None or self._length <= LONG_JSON_BYTES:
             return False
-        return len(self._buffer) + count >= self._at + self._length
+        return len(self._buffer) + count >= self._position + self._length
 
     # -- headers
 
     def _start_header(self) -> None:
         self._state = _State.HEADER
-        self._header_at = self._line_at = self._scanned = self._at
+        self._header_start = self._line_start = self._scanned = self._position
         self._length: int | None = None
         self._length_seen = False
         self._fault: str | None = None
         self._charset_fault: str | None = None
         self._check: LimitCheck | None = None
         self._checked = 0
-        # The error of a body beyond a limit, and both ends of the body.
+        # The error of a body that exceeds a limit, and the first and last bytes of the body, to find its id.
         self._excess: str | None = None
         self._head = self._tail = b""
 
     def _read_header_line(self) -> bool:
         end = self._buffer.find(b"\n", self._scanned)
-        used = (len(self._buffer) if end < 0 else end + 1) - self._header_at
+        used = (len(self._buffer) if end < 0 else end + 1) - self._header_start
         if used > MAX_HEADER_BYTES:
-            self._fail(f"The header is longer than {MAX_HEADER_BYTES} bytes.")
+            self._reject_header(f"The header is longer than {MAX_HEADER_BYTES} bytes.")
             return True
         if end < 0:
             self._scanned = len(self._buffer)
             return False
-        line = bytes(self._buffer[self._line_at : end]).removesuffix(b"\r")
+        line = bytes(self._buffer[self._line_start : end]).removesuffix(b"\r")
         if line:
-            hidden = _LENGTH_LINE.search(self._buffer, self._line_at + 1, end + 1)
+            hidden = _LENGTH_LINE.search(self._buffer, self._line_start + 1, end + 1)
             if hidden is not None:
-                # This line was truncated, and is followed by a new frame.
+                # This line was cut off, and a new frame begins in the middle of it.
                 self._report("The input is not a header line; a frame begins with Content-Length.")
-                self._at = hidden.start()
+                self._position = hidden.start()
                 self._start_header()
                 return True
-            if not self._take_header(line):
-                self._fail("The input is not a header line; a frame begins with Content-Length.")
+            if not self._parse_header_line(line):
+                self._reject_header("The input is not a header line; a frame begins with Content-Length.")
                 return True
-            self._line_at = self._scanned = end + 1
+            self._line_start = self._scanned = end + 1
             return True
-        empty = self._line_at == self._header_at
-        self._line_at = self._scanned = end + 1
+        empty = self._line_start == self._header_start
+        self._line_start = self._scanned = end + 1
         if empty:
             # Skip line ends between frames: some clients print each frame as a line.
-            self._header_at = self._at = end + 1
+            self._header_start = self._position = end + 1
         else:
             self._end_header()
         return True
 
-    def _take_header(self, line: bytes) -> bool:
-        """Parse one header line; return False if it is not one."""
+    def _parse_header_line(self, line: bytes) -> bool:
+        """Record the length or charset from one header line; return False if it is not a header line."""
         name, colon, value = line.partition(b":")
         name, value = name.strip(b" \t").lower(), value.strip(b" \t")
         if not colon or not _TOKEN.fullmatch(name):
             return False
         if name == b"content-length":
-            self._take_length(value)
+            self._parse_length(value)
         elif name == b"content-type":
-            self._take_charset(value)
+            self._parse_charset(value)
         return True
 
-    def _take_length(self, value: bytes) -> None:
+    def _parse_length(self, value: bytes) -> None:
         repeated, self._length_seen = self._length_seen, True
         if not _DIGITS.fullmatch(value):
             self._fault = self._fault or "The Content-Length is not a number of bytes."
@@ -183,7 +183,7 @@ class MessageReader:
             self._fault = self._fault or "The header has two different values of Content-Length."
         self._length = length
 
-    def _take_charset(self, value: bytes) -> None:
+    def _parse_charset(self, value: bytes) -> None:
         for parameter in value.split(b";")[1:]:
             name, _, charset = parameter.partition(b"=")
             if name.strip().lower() == b"charset" and charset.strip(b" \t\"'").lower() not in (
@@ -194,13 +194,13 @@ class MessageReader:
 
     def _end_header(self) -> None:
         if self._length is None and self._fault is None:
-            self._fail("The header has no Content-Length.")
+            self._reject_header("The header has no Content-Length.")
         elif self._fault is not None or self._length is None:
             # A complete header with a bad length is reported separately, even after garbage.
             self._reported = False
-            self._fail(self._fault or "")
+            self._reject_header(self._fault or "")
         else:
-            self._at = self._scanned = self._line_at
+            self._position = self._scanned = self._line_start
             self._reported = False
             self._state = _State.BODY
             if self._charset_fault is not None:
@@ -211,17 +211,17 @@ class MessageReader:
 
     def _read_body(self) -> bool:
         assert self._length is not None  # noqa: S101 - the state is only entered with a length
-        end = self._at + self._length
+        end = self._position + self._length
         received = min(end, len(self._buffer))
-        if self._find_swallowed_header(received):
+        if self._resume_at_swallowed_header(received):
             return True
         if received < end:
             if self._length <= MAX_VALUES:
                 return False
             # Reject a long body as soon as it exceeds a limit, before it takes up memory.
-            return self._exceeds_limits(received)
+            return self._check_limits(received)
         with memoryview(self._buffer) as view:
-            body = bytes(view[self._at : end])
+            body = bytes(view[self._position : end])
         try:
             value = read_body(body)
         except ValueError:
@@ -231,32 +231,32 @@ class MessageReader:
             self._state = _State.RESYNC
             return True
         self._out.append(value)
-        self._at = end
+        self._position = end
         self._start_header()
         return True
 
-    def _exceeds_limits(self, received: int) -> bool:
-        """Check the newly received part of the body; skip the body if it is beyond a limit."""
+    def _check_limits(self, received: int) -> bool:
+        """Check the newly received part of the body; if it exceeds a limit, skip the body and return True."""
         self._check = self._check or LimitCheck()
-        start, self._checked = self._at + self._checked, received - self._at
+        start, self._checked = self._position + self._checked, received - self._position
         try:
             self._check.feed(bytes(self._buffer[start:received]))
         except TooLarge as error:
             self._excess = str(error)
-            self._head = bytes(self._buffer[self._at : self._at + _ENDS_BYTES])
+            self._head = bytes(self._buffer[self._position : self._position + _ENDS_BYTES])
             self._state = _State.SKIP
         return self._excess is not None
 
-    def _find_swallowed_header(self, end: int) -> bool:
-        """Search the body so far for the next frame's header, which JSON text cannot contain."""
+    def _resume_at_swallowed_header(self, end: int) -> bool:
+        """If the body contains a frame's header, which JSON text cannot, continue there and return True."""
         # Detect a length that is too large as early as possible: the missing bytes may never arrive.
         while (found := self._buffer.find(b"\r\n\r\n", self._scanned, end)) >= 0:
             self._scanned = found + 1
-            first = max(self._at, found + 2 - _LENGTH_LINE_MAX)
+            first = max(self._position, found + 2 - _LENGTH_LINE_MAX)
             for header in _LENGTH_LINE.finditer(self._buffer, first, found + 2):
                 if header.end() == found + 2:
                     self._report("The body is shorter than its Content-Length: a frame begins inside it.")
-                    self._at = header.start()
+                    self._position = header.start()
                     self._start_header()
                     return True
         self._scanned = max(self._scanned, end - 3)
@@ -264,11 +264,11 @@ class MessageReader:
 
     def _skip_body(self) -> bool:
         assert self._length is not None  # noqa: S101 - the state is only entered with a length
-        taken = min(self._length, len(self._buffer) - self._at)
+        taken = min(self._length, len(self._buffer) - self._position)
         if self._excess is not None:
-            skipped = self._buffer[self._at : self._at + taken][-_ENDS_BYTES:]
+            skipped = self._buffer[self._position : self._position + taken][-_ENDS_BYTES:]
             self._tail = (self._tail + skipped)[-_ENDS_BYTES:]
-        self._at += taken
+        self._position += taken
         self._length -= taken
         if self._length:
             return False
@@ -285,32 +285,32 @@ class MessageReader:
             self._out.append(Malformed(reason))
         self._reported = True
 
-    def _fail(self, reason: str) -> None:
+    def _reject_header(self, reason: str) -> None:
         """Report an invalid header and search for the next one."""
         self._report(reason)
         # Search from the start of the header, because garbage may directly precede a valid one. But a header
         # whose Content-Length was read must not be found again, so then start at the invalid line.
-        self._at = self._line_at if self._length_seen else self._header_at
+        self._position = self._line_start if self._length_seen else self._header_start
         self._state = _State.RESYNC
 
-    def _find_header(self) -> bool:
-        if found := _LENGTH_LINE.search(self._buffer, self._at):
-            self._at = found.start()
+    def _resume_at_next_header(self) -> bool:
+        if found := _LENGTH_LINE.search(self._buffer, self._position):
+            self._position = found.start()
             self._start_header()
             return True
-        self._at = max(self._at, len(self._buffer) - _LENGTH_LINE_MAX + 1)
+        self._position = max(self._position, len(self._buffer) - _LENGTH_LINE_MAX + 1)
         return False
 
 
 def read_body(body: bytes) -> Any | Invalid:
-    """Parse the JSON text of a message; one beyond a limit becomes an `Invalid`.
+    """Parse the JSON text of a message; return an `Invalid` if it exceeds a limit.
 
     Raises:
         ValueError: the text is not JSON, or not valid UTF-8.
     """
     try:
         value = read_json(body, keep_nul=True)
-        return _with_ids(read_json(body), value) if rb"\u0000" in body else value
+        return _restore_ids(read_json(body), value) if rb"\u0000" in body else value
     except TooLarge as error:
         return Invalid(_find_id(body[:_ENDS_BYTES], body[-_ENDS_BYTES:]), str(error))
 
@@ -324,13 +324,13 @@ def _find_id(head: bytes, tail: bytes) -> RequestId | None:
         return None
 
 
-def _with_ids(value: Any, exact: Any) -> Any:
-    """Return the message or batch with the ids of `exact`, which is the same value with U+0000 unchanged."""
+def _restore_ids(value: Any, exact: Any) -> Any:
+    """Replace the ids in a message or batch by those of `exact`, the same value with U+0000 unchanged."""
     if isinstance(exact, list):
-        return [_with_ids(*pair) for pair in zip(value, exact, strict=True)]
+        return [_restore_ids(*pair) for pair in zip(value, exact, strict=True)]
     if isinstance(exact, dict):
         if "id" in exact:
             value["id"] = exact["id"]
         if exact.get("method") in _CANCELS and "params" in exact:
-            value["params"] = exact["params"]  # It is a request's id.
+            value["params"] = exact["params"]  # These params are the id of a request.
     return value

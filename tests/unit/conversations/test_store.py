@@ -314,7 +314,7 @@ def test_a_reader_never_sees_half_of_a_turn(
     read = store._read_existing("a")
     state, reader = read.state, ThreadPoolExecutor(1)
     monkeypatch.setattr(store, "_read_existing", lambda name: read)
-    with reader, store._reading:
+    with reader, store._thread_lock:
         state.inputs = [*state.messages, user("More")]
         reading = reader.submit(store.get, "a")
         with pytest.raises(TimeoutError):
