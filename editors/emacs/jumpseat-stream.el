@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A writer grows one piece of text in a buffer that the user may edit at the
-;; same time.  It moves point and windows only if they were at the end.  All its
+;; A writer appends to one text in a buffer that the user may edit at the same
+;; time.  It moves point and windows only if they were at the end.  All its
 ;; writes are one undo step.  The text is fontified once, when it is
 ;; complete: a major mode for Markdown may need more time for each piece than
 ;; the model does.
@@ -21,9 +21,9 @@
   buffer
   start                      ; markers; text typed at one of them stays outside
   end
-  (chunks nil)               ; the texts written so far, the last one first
+  (chunks nil)               ; the pieces written so far, the newest first
   (undo nil)                 ; the undo list after the last write
-  (lost nil))                ; removed by the user, or complete
+  (ended nil))               ; deleted or undone by the user, or complete
 
 (defun jumpseat-writer-new (position)
   "Create a writer at POSITION in this buffer."
@@ -32,12 +32,12 @@
 
 (defun jumpseat-writer-live-p (writer)
   "Whether more can be written with WRITER.
-Not if the user has deleted the text or undone the writing."
-  (when (and (buffer-live-p (jumpseat-writer-buffer writer)) (not (jumpseat-writer-lost writer)))
+Nil after the user has deleted the text or undone the writing."
+  (when (and (buffer-live-p (jumpseat-writer-buffer writer)) (not (jumpseat-writer-ended writer)))
     (when (and (jumpseat-writer-chunks writer)
                (= (jumpseat-writer-start writer) (jumpseat-writer-end writer)))
-      (setf (jumpseat-writer-lost writer) t))
-    (not (jumpseat-writer-lost writer))))
+      (setf (jumpseat-writer-ended writer) t))
+    (not (jumpseat-writer-ended writer))))
 
 (defun jumpseat-writer--join-undo (writer)
   "Make the next change part of the undo step of WRITER.
@@ -78,8 +78,8 @@ Return nil unless that is also the end of the buffer."
 
 (defun jumpseat-writer-append (writer text)
   "Add TEXT at the end of the text of WRITER.
-A window follows only if it was at the end.  A user who is typing there
-continues after the text."
+Point moves to the new end only in windows where it was at the old one, so
+that a user who types there continues after the text."
   ;; A carriage return would be visible, and would be saved in the file.
   (setq text (replace-regexp-in-string "\r" "" text t t))
   (when (and (jumpseat-writer-live-p writer) (not (string-empty-p text)))
@@ -87,8 +87,8 @@ continues after the text."
       (let* ((end (jumpseat-writer-end writer))
              (followers (jumpseat-writer--find-followers writer))
              (point-follows (and (= (point) end) (eobp)))
-             ;; The hooks of font-lock and of modes take more time than all
-             ;; else; see `jumpseat-writer-close'.
+             ;; Fontification and the hooks of modes would take most of the
+             ;; time; see `jumpseat-writer-close'.
              (inhibit-modification-hooks t))
         (jumpseat-writer-edit writer
           (goto-char end)
@@ -108,7 +108,7 @@ continues after the text."
     text))
 
 (defun jumpseat-writer--untouched-p (writer)
-  "Whether the text of WRITER still is what was written."
+  "Whether the user has left the text of WRITER unchanged."
   (with-current-buffer (jumpseat-writer-buffer writer)
     (save-restriction
       (widen)
@@ -147,7 +147,7 @@ Do nothing if the user has edited the text."
         (widen)
         (font-lock-flush (jumpseat-writer-start writer) (jumpseat-writer-end writer)))
       (unless (eq buffer-undo-list t) (undo-boundary)))
-    (setf (jumpseat-writer-lost writer) t)
+    (setf (jumpseat-writer-ended writer) t)
     (set-marker (jumpseat-writer-start writer) nil)
     (set-marker (jumpseat-writer-end writer) nil)))
 

@@ -1,4 +1,4 @@
---- Shows changes of lines in the buffer without changing it, and applies them.
+--- Previews changes to the lines of a buffer, and applies them.
 local view = require('jumpseat.display.view')
 
 local M = {}
@@ -11,7 +11,7 @@ local function join(lines) return #lines > 0 and table.concat(lines, '\n') .. '\
 
 ---@param old string[]
 ---@param new string[]
----@return integer[][] hunks the first line and the number of lines, of the old and of the new text
+---@return integer[][] hunks first line and number of lines in the old text, then the same for the new text
 local function compute_hunks(old, new)
   local compare = vim.text.diff or vim.diff -- renamed in Neovim 0.12
   return compare(join(old), join(new), { result_type = 'indices' }) --[[@as integer[][] ]]
@@ -20,7 +20,7 @@ end
 ---@param buf integer
 function M.clear(buf) vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1) end
 
---- Scroll to virtual lines above the first line, in windows that start with the first line.
+--- Make virtual lines above the first line visible in the windows that are scrolled to the top.
 ---@param buf integer
 ---@param number integer the number of virtual lines
 local function reveal(buf, number)
@@ -46,9 +46,9 @@ local function to_virtual_lines(buf, lines)
   return result
 end
 
---- Preview changes of lines: mark the removed lines, and show the new ones below.
+--- Preview changes: highlight the removed lines, and show the new ones below them.
 ---@param buf integer
----@param row integer the first of the old lines, from 0
+---@param row integer the row of the first old line, counted from 0
 ---@param old string[]
 ---@param new string[]
 function M.show(buf, row, old, new)
@@ -76,16 +76,17 @@ function M.show(buf, row, old, new)
   end
 end
 
---- Change only the lines that differ, from last to first: this is one undo step, and marks elsewhere stay.
+--- Change only the lines that differ, in one undo step, so that marks in other lines stay in place.
 ---@param buf integer
----@param row integer the first of the old lines, from 0
+---@param row integer the row of the first old line, counted from 0
 ---@param old string[]
 ---@param new string[]
 function M.apply(buf, row, old, new)
   local changes = compute_hunks(old, new)
+  -- Start with the last change, so that the line numbers of the others stay valid.
   for index = #changes, 1, -1 do
     local first, removed, added_first, added = unpack(changes[index])
-    -- For an insertion, the index is that of the line before the new lines.
+    -- For an insertion, `first` is the line before the new lines.
     local start = row + (removed > 0 and first - 1 or first)
     local lines = vim.list_slice(new, added_first, added_first + added - 1)
     vim.api.nvim_buf_set_lines(buf, start, start + removed, false, lines)

@@ -5,11 +5,11 @@ import { DaemonError, Code } from '../../daemon/errors';
 import type { Block, Range } from '../../daemon/protocol';
 import { directoryBlock, imageBlock, imageType } from './contexts';
 
-function createUnreadableError(what: string, why: unknown): DaemonError {
-  // VS Code wraps the reason in an address and a detail.
-  const reason = (why instanceof Error ? why.message : String(why)).replace(/^.*Detail: /, '');
-  const hint = `Take it out of the question, or ask again when it can be read (${reason}).`;
-  return new DaemonError(Code.request, `${what} cannot be read.`, {
+function createUnreadableError(subject: string, cause: unknown): DaemonError {
+  // VS Code puts text of its own and "Detail: " before the reason.
+  const reason = (cause instanceof Error ? cause.message : String(cause)).replace(/^.*Detail: /, '');
+  const hint = `Remove it from the question, or ask again when it is readable (${reason}).`;
+  return new DaemonError(Code.request, `${subject} cannot be read.`, {
     kind: 'request',
     retryable: false,
     hint,
@@ -68,10 +68,10 @@ async function readAttachedBlock(reference: vscode.ChatPromptReference): Promise
   if (data) {
     return imageBlock(await data.read(), data.mimeType);
   }
-  throw new Error('this kind of attachment is not known');
+  throw new Error('attachments of this kind are not supported');
 }
 
-function nameOf({ value, id }: vscode.ChatPromptReference): string {
+function describe({ value, id }: vscode.ChatPromptReference): string {
   if (value instanceof vscode.Uri) {
     return `The file ${vscode.workspace.asRelativePath(value)}`;
   }
@@ -81,19 +81,19 @@ function nameOf({ value, id }: vscode.ChatPromptReference): string {
   return `The attachment ${id}`;
 }
 
-/** The list of skills and agents that VS Code attaches for models with tools. This chat has no tools. */
-const FOR_AGENTS = 'vscode.customizations.index';
+/** The id of the list of skills and agents that VS Code attaches for models with tools. This chat has no tools. */
+const AGENT_INDEX = 'vscode.customizations.index';
 
-/** Convert the attachments of a question to blocks. Throws a `DaemonError` that names the one that cannot be read. */
+/** Convert the attachments of a question to blocks. Throws a `DaemonError` that names the first unreadable one. */
 export async function readAttachedBlocks(
   references: readonly vscode.ChatPromptReference[],
 ): Promise<Block[]> {
   const blocks: Block[] = [];
-  for (const reference of references.filter(({ id }) => id !== FOR_AGENTS)) {
+  for (const reference of references.filter(({ id }) => id !== AGENT_INDEX)) {
     try {
       blocks.push(await readAttachedBlock(reference));
     } catch (error) {
-      throw createUnreadableError(nameOf(reference), error);
+      throw createUnreadableError(describe(reference), error);
     }
   }
   return blocks;
