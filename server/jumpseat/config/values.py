@@ -37,10 +37,10 @@ _TEMPLATES = ("base_url", "url")
 _ADDRESSES = (*_TEMPLATES, "proxy")
 """Keys whose values are URLs, which may contain a credential."""
 
-MOST_CHARACTERS = 1024 * 1024
-"""The maximum length of a text once each `${name}` in it is replaced."""
+MAX_CHARACTERS = 1024 * 1024
+"""The maximum length of a text after each `${name}` in it is replaced."""
 
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)")
+_CREDENTIAL_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)")
 
 
 class Values:
@@ -59,8 +59,8 @@ class Values:
         Args:
             provider: the provider's id, for errors.
             source_keys: the kind's own keys that may refer to a value source, as `api_key` does.
-            cache: a cache for slow sources; None for the table's own, which all its readers share.
-            may_be_costly: whether to read costly sources. If False, only cached values of them are available.
+            cache: a cache for slow sources; None for the one that all readers of the table share.
+            may_be_costly: whether to read costly sources. If False, only their cached values are available.
         """
         self._provider = provider
         self._table = table
@@ -86,7 +86,7 @@ class Values:
         Args:
             model: the request's model, for `${model}`.
         """
-        for key, text in self._possible_credentials():
+        for key, text in self._list_possible_credentials():
             with suppress(ConfigError):
                 if key.startswith("query.") or (source_of(text) is None and is_template(text)):
                     value = self._to_latest_secret(key, await self.fill(key, text, model))
@@ -97,7 +97,7 @@ class Values:
                 for each in credentials_in_url(value.reveal()):
                     self._register_secret(each, short_lived=True)
 
-    def _possible_credentials(self) -> Iterator[tuple[str, str]]:
+    def _list_possible_credentials(self) -> Iterator[tuple[str, str]]:
         table = self._table
         for name, value in table:
             if isinstance(value, str) and (name in _ADDRESSES or names_credential(name)):
@@ -121,7 +121,7 @@ class Values:
         return await self._resolve(key, value, (key,))
 
     def resolve_now(self, key: str, value: str) -> Secret | None:
-        """Return the value if it can be resolved without blocking, else None. Works like `resolve` otherwise.
+        """Return what `resolve` returns if that is possible without blocking, else None.
 
         Raises:
             ConfigError: see `resolve`.
@@ -303,8 +303,8 @@ class Values:
                     if name not in known:
                         known[name] = await self._resolve_name(key, name, model, path, known)
                     filled += encode_for_url(filled, name, known[name]) if is_url else known[name]
-                if len(filled) > MOST_CHARACTERS:
-                    raise self._error(key, f"is longer than {MOST_CHARACTERS} characters once filled")
+                if len(filled) > MAX_CHARACTERS:
+                    raise self._error(key, f"is longer than {MAX_CHARACTERS} characters once filled")
         except TemplateError as error:
             raise self._error(key, str(error)) from None
         return filled
@@ -339,7 +339,7 @@ class Values:
         return self._register_secret(value) if names_credential(key) else Secret(value)
 
     def _to_latest_secret(self, key: str, value: str) -> Secret:
-        """Return a filled template as `_to_secret` does. Its parts may change, so keep only the latest."""
+        """Return a filled template as a secret. Keep only the latest per key, as its parts may change."""
         if not names_credential(key):
             return Secret(value)
         self._latest[key] = self._register_secret(value, short_lived=True)
@@ -392,7 +392,7 @@ def is_costly(value: str) -> bool:
 
 def is_unset_variable(value: str, environment: Environment) -> bool:
     """Whether a plain credential looks like the name of an environment variable that is not set."""
-    return _VARIABLE.fullmatch(value) is not None and value not in environment.variables
+    return _CREDENTIAL_VARIABLE.fullmatch(value) is not None and value not in environment.variables
 
 
 def needs_model(text: str) -> bool:

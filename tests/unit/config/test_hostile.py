@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config
-from jumpseat.config.values import MOST_CHARACTERS
+from jumpseat.config.values import MAX_CHARACTERS
 
 pytestmark = [pytest.mark.requirement("7:hostile-files"), pytest.mark.timeout(20)]
 
@@ -106,5 +106,5 @@ async def test_names_that_grow_exponentially_are_a_fault() -> None:
     names = {f"n{level}": f"${{n{level + 1}}}" * 10 for level in range(10)}
     values = Values("p", ProviderConfig(env={**names, "n10": "x"}))
 
-    with pytest.raises(ConfigError, match=f"is longer than {MOST_CHARACTERS} characters once filled"):
+    with pytest.raises(ConfigError, match=f"is longer than {MAX_CHARACTERS} characters once filled"):
         await values.fill("headers.X", "${n0}")

@@ -46,7 +46,7 @@ async def main(origin: str, directory: Path, rounds: int) -> None:
             break
         if credential is not None:
             clock.skipped += 100.0
-            await tokens.refuse(credential)
+            await tokens.discard_bearer(credential)
         credential = await tokens.get_bearer()
         print(credential.token.reveal(), flush=True)
     await tokens.aclose()

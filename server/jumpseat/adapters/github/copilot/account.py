@@ -111,9 +111,9 @@ class CopilotAccount(Account):
             except ChatError as error:
                 if await self._reject_and_find_next(credential, error):
                     continue
-                credential.note(failure=error, denial=credential.denial)
+                credential.record_state(failure=error, denial=credential.denial)
                 raise
-            credential.note(failure=None, denial=credential.denial)
+            credential.record_state(failure=None, denial=credential.denial)
             return bearer, credential
 
     # -- for clients
@@ -289,9 +289,9 @@ class CopilotAccount(Account):
             except ChatError as error:
                 if await self._reject_and_find_next(credential, error):
                     continue
-                credential.note(failure=error)
+                credential.record_state(failure=error)
             else:
-                credential.note(failure=None)
+                credential.record_state(failure=None)
                 credential.announce()
             return self._build_status()
 

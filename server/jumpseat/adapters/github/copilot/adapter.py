@@ -197,7 +197,7 @@ class CopilotAdapter(Adapter):
                 await credential.forget()
             raise
         except AccountDeniedError as error:
-            await credential.deny(error)
+            await credential.record_denial(error)
             raise
 
     async def list_models(self) -> list[ModelInfo]:
@@ -286,11 +286,11 @@ class CopilotAdapter(Adapter):
             ChatError: no other bearer is available now.
         """
         try:
-            reason = await credential.refuse(bearer)
+            reason = await credential.discard_bearer(bearer)
         except NoOtherBearer as none:
             if none.retry_after is not None:
                 raise temporary_refusal(error, self._provider, none.retry_after) from None
-            await credential.deny(error)
+            await credential.record_denial(error)
             raise error from None
         if bearer.exchanged is not None:  # GitHub issued it, so the sign-in works.
             error = temporary_refusal(error, self._provider, REPLACEMENT_SECONDS)
@@ -363,7 +363,7 @@ class CopilotAdapter(Adapter):
                     refine=lambda fault, error: explain(fault, error, place),
                 )
             except AccountDeniedError as error:
-                await credential.deny(error)
+                await credential.record_denial(error)
                 raise
             except ChatError as error:
                 if error.status_code == 401:

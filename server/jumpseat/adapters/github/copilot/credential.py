@@ -35,19 +35,19 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 REPLACEMENT_SECONDS = 60.0
-"""The shortest time between early replacements of a token by all daemons of the machine.
+"""The minimum time between early replacements of a token, by all daemons of the machine together.
 
-More exchanges would look like abuse.
+More frequent exchanges would look like abuse.
 """
 
 FIRST_BACKOFF_SECONDS = 0.25
 """The delay after the first failure, shorter than the engine's so that the engine's retries reach GitHub."""
 
 MAX_BACKOFF_SECONDS = 60.0
-FINAL_SECONDS = 30.0
-"""The time that a non-retryable failure is cached. The user may fix its cause in the meantime."""
+NON_RETRYABLE_SECONDS = 30.0
+"""The time for which a non-retryable failure is cached. It is short, because the user may fix the cause."""
 
-_MOST_DOUBLINGS = 16
+_MAX_DOUBLINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,9 @@ class _Failure:
     """A failed request to GitHub, cached so that many failing chats do not cause many requests."""
 
     error: ChatError
-    in_a_row: int
+    earlier_in_a_row: int
+    """The number of failed requests directly before this one."""
+
     until: float
     """The time to retry, by the monotonic clock."""
 
@@ -77,8 +79,7 @@ class CopilotCredential:
         """
         Args:
             http: a client for this object alone; `aclose` closes it.
-            hosts: the hosts of the sign-in.
-            sign_in: the sign-in.
+            hosts: the hosts that the sign-in is for.
             directory: the directory in which daemons share tokens.
             headers: the client's identity for an exchange: `editor-version` and similar.
             clock: the clock to measure and wait with.
@@ -107,7 +108,7 @@ class CopilotCredential:
         """The reason why the data plane does not serve the account, although there is a bearer."""
 
         self.listeners: set[Callable[[], None]] = set()
-        """Callbacks for changes of these three that users should see."""
+        """The callbacks for changes of `facts`, `failure` and `denial` that users should see."""
 
         self._account: AccountFacts | None = None
         self._token: CopilotToken | None = None
@@ -123,7 +124,7 @@ class CopilotCredential:
         """Return the bearer for the next request.
 
         Args:
-            insist: ask GitHub even if it has just refused a request.
+            insist: send a request to GitHub even while the failure of an earlier one is cached.
 
         Raises:
             AuthenticationError: this sign-in does not work; the hint names the remedy.
@@ -147,18 +148,18 @@ class CopilotCredential:
                 raise
         return Bearer(token.secret, token.data_host, token)
 
-    async def refuse(self, bearer: Bearer) -> str:
-        """Record that the data plane answered 401 to a bearer.
+    async def discard_bearer(self, bearer: Bearer) -> str:
+        """Discard a bearer that the data plane answered with 401.
 
         Returns:
-            Why `get_bearer` returns another one now. The caller repeats the request once per reason:
-            `newer_token` if a daemon already has a newer token, else `expired_token`.
+            The reason why the next `get_bearer` returns another one: `newer_token` if a daemon already has a
+            newer token, else `expired_token`. The caller repeats the request once per reason.
 
         Raises:
             NoOtherBearer: no other bearer is available now.
         """
         if bearer.exchanged is not None:
-            return await self._refuse(bearer.exchanged)
+            return await self._discard_token(bearer.exchanged)
         if not self._leave_route("direct"):
             raise NoOtherBearer
         return "expired_token"
@@ -171,7 +172,7 @@ class CopilotCredential:
         """
         if self._token is not None:
             with contextlib.suppress(NoOtherBearer):
-                await self._refuse(self._token)
+                await self._discard_token(self._token)
 
     async def refresh(self) -> None:
         """Request the account, then a bearer, which shows whether the account has access.
@@ -180,32 +181,32 @@ class CopilotCredential:
             ChatError: there is no bearer.
         """
         try:
-            await self._fetch(insist=True)
+            await self._request_account(insist=True)
         except AuthorizationError as error:
             await self.recheck()
             token = (await self.get_bearer(insist=True)).exchanged
             if token is None:
                 raise
-            logger.info("plan and quotas are unknown: %s", error.message)
+            logger.info("the plan and the quotas are unknown: %s", error.message)
             self.facts = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
         else:
             # On the direct route, a bearer needs only the account, which was just fetched.
             await self.get_bearer(insist=self._routes[0] == "exchange")
 
-    def note(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
+    def record_state(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
         """Record why there is no bearer, or why it does not work; None if it works."""
         before, (self.failure, self.denial) = (self.failure, self.denial), (failure, denial)
         if before != (failure, denial):
             self.announce()
 
-    async def deny(self, error: ChatError) -> None:
+    async def record_denial(self, error: ChatError) -> None:
         """Record that the data plane does not serve the account, until it does or GitHub is asked again."""
         await self.recheck()
-        self.note(failure=self.failure, denial=error)
+        self.record_state(failure=self.failure, denial=error)
 
     def record_served(self, quotas: Sequence[Quota]) -> None:
         """Record that the data plane serves the account, and announce a quota that crosses a threshold."""
-        self.note(failure=self.failure)
+        self.record_state(failure=self.failure)
         if not quotas:
             return
         facts = self.facts or AccountFacts()
@@ -236,23 +237,23 @@ class CopilotCredential:
     def _leave_route(self, route: Route) -> bool:
         """Use the other route from now on; return False if it was refused too."""
         if self._routes[0] != route:
-            return True  # Another caller has switched before.
+            return True  # Another caller has already switched.
         if len(self._routes) > 1:
             del self._routes[0]
             return True
         # Both routes are refused, so the kind of token is not the cause; a failure of the service may be.
         if self._reopen_at is None:
-            self._reopen_at = self._clock.monotonic() + FINAL_SECONDS
+            self._reopen_at = self._clock.monotonic() + NON_RETRYABLE_SECONDS
         return False
 
     async def _get_direct_bearer(self, *, insist: bool) -> Bearer:
         account = self._account
         if account is None or insist:
-            account = await self._fetch(insist=insist)
+            account = await self._request_account(insist=insist)
         return Bearer(self.sign_in.token, self._hosts.data_host(account.endpoint))
 
-    async def _fetch(self, *, insist: bool) -> AccountFacts:
-        return await self._ask("direct", self._fetching, self._fetch_account, insist=insist)
+    async def _request_account(self, *, insist: bool) -> AccountFacts:
+        return await self._request_once("direct", self._fetching, self._fetch_account, insist=insist)
 
     async def _fetch_account(self) -> AccountFacts:
         try:
@@ -279,11 +280,11 @@ class CopilotCredential:
             return token
         if token is not None and token.is_valid(self._clock, until=token.expires_at):
             if insist or self._cached_failure("exchange") is None:
-                self._exchanging.start(partial(self._attempt, "exchange", self._obtain))
+                self._exchanging.start(partial(self._run_and_cache_failure, "exchange", self._obtain_token))
             return token
-        return await self._ask("exchange", self._exchanging, self._obtain, insist=insist)
+        return await self._request_once("exchange", self._exchanging, self._obtain_token, insist=insist)
 
-    async def _obtain(self) -> CopilotToken:
+    async def _obtain_token(self) -> CopilotToken:
         async with exchange_lock(self._file.lock_path):
             stored = await self._file.read()
             if stored is not None and self._is_newer(stored, self._token):
@@ -315,8 +316,8 @@ class CopilotCredential:
         is_older = stored.obtained_at < ours.obtained_at <= self._clock.now()
         return not is_older and not stored.is_same(ours)
 
-    async def _refuse(self, token: CopilotToken) -> str:
-        """Discard a token; see `refuse` for the result and the exception."""
+    async def _discard_token(self, token: CopilotToken) -> str:
+        """Discard a token; see `discard_bearer` for the result and the exception."""
         reason = self._find_replacement_reason(token)
         if reason is not None:
             return reason
@@ -335,17 +336,17 @@ class CopilotCredential:
         return "expired_token"
 
     def _find_replacement_reason(self, token: CopilotToken) -> str | None:
-        """Return the reason for `refuse` if another caller has discarded a token; else None."""
+        """Return the result of `discard_bearer` if another caller has discarded the token; else None."""
         if self._is_refused:
             return "expired_token"
         return "newer_token" if self._token is not None and not self._token.is_same(token) else None
 
     # -- requests to GitHub
 
-    async def _ask(
+    async def _request_once(
         self, route: Route, flight: SingleFlight[T], work: Callable[[], Awaitable[T]], *, insist: bool
     ) -> T:
-        """Run a route's request and return its result, which concurrent callers share.
+        """Send a route's request unless its last failure is cached; concurrent callers share the request.
 
         Raises:
             ChatError: the request failed, or failed shortly before.
@@ -355,25 +356,27 @@ class CopilotCredential:
         if failure is not None:
             raise copy.copy(failure.error).with_traceback(None)
         try:
-            return await flight.run(partial(self._attempt, route, work))
+            return await flight.run(partial(self._run_and_cache_failure, route, work))
         except ChatError as error:
             raise copy.copy(error).with_traceback(None) from None
 
-    async def _attempt(self, route: Route, work: Callable[[], Awaitable[T]]) -> T:
+    async def _run_and_cache_failure(self, route: Route, work: Callable[[], Awaitable[T]]) -> T:
         try:
             result = await work()
         except ChatError as error:
             before = self._failures.get(route)
             self._cache_failure(
-                route, error, in_a_row=min(before.in_a_row + 1, _MOST_DOUBLINGS) if before else 0
+                route,
+                error,
+                earlier_in_a_row=min(before.earlier_in_a_row + 1, _MAX_DOUBLINGS) if before else 0,
             )
-            # The later of two findings about the sign-in counts, whichever request made it. A closed exchange
-            # is not one of them: it concerns the kind of token.
+            # An authentication error concerns the sign-in, so it replaces the other route's cached failure as
+            # well. A closed exchange does not: it concerns only the kind of token.
             if isinstance(error, AuthenticationError) and not isinstance(error, ExchangeClosedError):
                 other: Route = "direct" if route == "exchange" else "exchange"
                 earlier = self._cached_failure(other)
                 if earlier is not None:
-                    self._cache_failure(other, error, earlier.in_a_row)
+                    self._cache_failure(other, error, earlier.earlier_in_a_row)
             raise
         self._failures.pop(route, None)
         return result
@@ -383,12 +386,12 @@ class CopilotCredential:
         failure = self._failures.get(route)
         return failure if failure is not None and self._clock.monotonic() < failure.until else None
 
-    def _cache_failure(self, route: Route, error: ChatError, in_a_row: int) -> None:
-        seconds = FINAL_SECONDS
+    def _cache_failure(self, route: Route, error: ChatError, earlier_in_a_row: int) -> None:
+        seconds = NON_RETRYABLE_SECONDS
         if error.retryable:
-            backoff = FIRST_BACKOFF_SECONDS * 2.0 ** min(in_a_row, _MOST_DOUBLINGS)
+            backoff = FIRST_BACKOFF_SECONDS * 2.0 ** min(earlier_in_a_row, _MAX_DOUBLINGS)
             seconds = min(backoff, MAX_BACKOFF_SECONDS) if error.retry_after is None else error.retry_after
-        self._failures[route] = _Failure(error, in_a_row, self._clock.monotonic() + seconds)
+        self._failures[route] = _Failure(error, earlier_in_a_row, self._clock.monotonic() + seconds)
 
 
 def _last_replacement(*tokens: CopilotToken | None) -> float | None:

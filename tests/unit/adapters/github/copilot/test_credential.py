@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
-from jumpseat.adapters.github.copilot.credential import FINAL_SECONDS, CopilotCredential
+from jumpseat.adapters.github.copilot.credential import NON_RETRYABLE_SECONDS, CopilotCredential
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
 from jumpseat.system.secrets import register_secret
@@ -102,8 +102,8 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     credentials = make_of("gho_canary1")
     first = await credentials.get_bearer()
 
-    await credentials.refuse(first)
-    await credentials.refuse(first)  # Several turns may report the refusal.
+    await credentials.discard_bearer(first)
+    await credentials.discard_bearer(first)  # Several turns may report the refusal.
     second = await credentials.get_bearer()
     assert (route(second), second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
     assert paths(upstream) == [USER, EXCHANGE]
@@ -118,10 +118,10 @@ async def test_each_route_is_tried_once(make_of: MakeOf, upstream: FakeUpstream)
 
     assert route(direct) == "direct"
     with pytest.raises(NoOtherBearer):
-        await credentials.refuse(direct)
+        await credentials.discard_bearer(direct)
 
     other = make_of("gho_canary1")
-    await other.refuse(await other.get_bearer())
+    await other.discard_bearer(await other.get_bearer())
     for _ in range(5):
         with pytest.raises(AuthorizationError, match="does not offer Copilot"):
             await other.get_bearer()
@@ -135,11 +135,11 @@ async def test_a_token_that_both_routes_refused_is_retried_later(
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make_of("gho_canary1")
-    await credentials.refuse(await credentials.get_bearer())
+    await credentials.discard_bearer(await credentials.get_bearer())
     with pytest.raises(AuthorizationError, match="does not offer Copilot"):
         await credentials.get_bearer()
 
-    clock.pass_time(FINAL_SECONDS)
+    clock.pass_time(NON_RETRYABLE_SECONDS)
 
     assert route(await credentials.get_bearer()) == "direct"
     assert paths(upstream).count(EXCHANGE) == 1
@@ -169,12 +169,12 @@ async def test_a_refused_short_lived_token_is_replaced_once(make_of: MakeOf, ups
     upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
     credentials = make_of("ghu_canary1")
 
-    await credentials.refuse(await credentials.get_bearer())
+    await credentials.discard_bearer(await credentials.get_bearer())
     second = await credentials.get_bearer()
     assert second.token.reveal() == "tid=canary1;x=1"
     assert second.data_host == "https://api.githubcopilot.com"
     with pytest.raises(NoOtherBearer):
-        await credentials.refuse(second)
+        await credentials.discard_bearer(second)
 
 
 @pytest.mark.requirement("8:credential-host")

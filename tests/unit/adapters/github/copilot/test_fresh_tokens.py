@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from jumpseat.adapters.github.copilot import shared_token
-from jumpseat.adapters.github.copilot.credential import FINAL_SECONDS, CopilotCredential
+from jumpseat.adapters.github.copilot.credential import NON_RETRYABLE_SECONDS, CopilotCredential
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
@@ -143,7 +143,7 @@ async def test_a_final_refusal_is_kept_for_a_while_unless_a_caller_insists(
         with pytest.raises(kind):
             await tokens.get_bearer(insist=insist)
     assert len(upstream.requests) == 2
-    clock.pass_time(FINAL_SECONDS + 1)
+    clock.pass_time(NON_RETRYABLE_SECONDS + 1)
     assert await number(tokens) == 1
 
 

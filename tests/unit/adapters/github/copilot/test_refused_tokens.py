@@ -44,9 +44,9 @@ async def test_a_refused_token_is_not_taken_from_the_file_again(make: Make, upst
     shared = await first.get_bearer()
     assert number(await second.get_bearer()) == 1
 
-    assert await first.refuse(shared) == "expired_token"
+    assert await first.discard_bearer(shared) == "expired_token"
     assert number(await first.get_bearer()) == 2
-    assert await second.refuse(await second.get_bearer()) == "newer_token"
+    assert await second.discard_bearer(await second.get_bearer()) == "newer_token"
     assert number(await second.get_bearer()) == 2
     assert len(upstream.requests) == 2
 
@@ -55,19 +55,19 @@ async def test_a_refused_replacement_is_used_for_a_minute_and_then_replaced(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     tokens = make()
-    await tokens.refuse(await tokens.get_bearer())
+    await tokens.discard_bearer(await tokens.get_bearer())
     second = await tokens.get_bearer()
 
     clock.pass_time(20)
     for _ in range(MANY):
         with pytest.raises(NoOtherBearer) as caught:
-            await tokens.refuse(second)
+            await tokens.discard_bearer(second)
         assert caught.value.retry_after == pytest.approx(REPLACEMENT_SECONDS - 20)
         assert number(await tokens.get_bearer()) == 2
     assert len(upstream.requests) == 2
 
     clock.pass_time(REPLACEMENT_SECONDS - 20)
-    assert await tokens.refuse(second) == "expired_token"
+    assert await tokens.discard_bearer(second) == "expired_token"
     assert number(await tokens.get_bearer()) == 3
 
 
@@ -75,13 +75,13 @@ async def test_all_daemons_of_a_machine_share_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()
-    await first.refuse(await first.get_bearer())
+    await first.discard_bearer(await first.get_bearer())
     refused = await first.get_bearer()
 
     for tokens in (second, make()):
         assert number(await tokens.get_bearer()) == 2
         with pytest.raises(NoOtherBearer):
-            await tokens.refuse(refused)
+            await tokens.discard_bearer(refused)
     assert len(upstream.requests) == 2
 
 
@@ -89,14 +89,14 @@ async def test_a_newer_token_of_another_daemon_is_used_within_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock, tmp_path: Path
 ) -> None:
     first = make()
-    await first.refuse(await first.get_bearer())
+    await first.discard_bearer(await first.get_bearer())
     refused = await first.get_bearer()
     # This imitates a daemon that ignores the minute because of a wrong clock or an unreadable file.
     clock.pass_time(1)
     shared_file(tmp_path).unlink()
     await make().get_bearer()
 
-    assert await first.refuse(refused) == "newer_token"
+    assert await first.discard_bearer(refused) == "newer_token"
     assert number(await first.get_bearer()) == 3
     assert len(upstream.requests) == 3
 
@@ -108,12 +108,12 @@ async def test_an_older_token_that_a_stopped_daemon_stored_late_is_not_used(
     old = await first.get_bearer()
     content = shared_file(tmp_path).read_text()
     clock.pass_time(1)
-    await first.refuse(old)
+    await first.discard_bearer(old)
     new = await first.get_bearer()
     shared_file(tmp_path).write_text(content)
 
     clock.pass_time(REPLACEMENT_SECONDS)
-    assert await first.refuse(new) == "expired_token"
+    assert await first.discard_bearer(new) == "expired_token"
     assert number(await first.get_bearer()) == 3
 
 
@@ -122,7 +122,7 @@ async def test_fifty_simultaneous_refusals_cause_one_exchange(make: Make, upstre
     old = await tokens.get_bearer()
 
     async def turn() -> int:
-        await tokens.refuse(old)
+        await tokens.discard_bearer(old)
         return number(await tokens.get_bearer())
 
     assert await asyncio.gather(*(turn() for _ in range(MANY))) == [2] * MANY

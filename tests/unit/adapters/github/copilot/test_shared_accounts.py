@@ -107,7 +107,7 @@ async def test_sessions_share_one_exchange_when_the_token_expires(
     assert (len(first), len(file_reads)) == (1, 1)
     emulator.expire_copilot_tokens()
     bearer, credential = await adapters[0].account.get_bearer()
-    await credential.refuse(bearer)
+    await credential.discard_bearer(bearer)
     second = await all_tokens()
     assert len(second) == 1 != len(first & second)
     assert len(emulator.requests(path=EXCHANGE)) == 2
@@ -197,7 +197,7 @@ async def test_a_refused_token_and_a_rejected_sign_in_are_seen_by_all_sessions(
     await token_of(two)
     emulator.expire_copilot_tokens()
     bearer, credential = await one.account.get_bearer()
-    assert await credential.refuse(bearer) == "expired_token"
+    assert await credential.discard_bearer(bearer) == "expired_token"
     assert await token_of(two) != before
 
     emulator.revoke(token)
