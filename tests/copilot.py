@@ -39,12 +39,12 @@ def table(emulator: CopilotEmulator, **more: Any) -> dict[str, Any]:
 async def sign_in(daemon: Daemon, emulator: CopilotEmulator, login: str = "octocat", **params: Any) -> Any:
     """Sign in an account with a code and return the result."""
     request_id = daemon.start("auth/signIn", params)
-    prompt = await prompted(daemon)
+    prompt = await read_sign_in_prompt(daemon)
     emulator.approve(prompt["userCode"], login)
     return (await daemon.read_until(request_id)).result
 
 
-async def prompted(daemon: Daemon) -> Any:
+async def read_sign_in_prompt(daemon: Daemon) -> Any:
     """Return the params of the next `auth/prompt`."""
     while (message := await daemon.read()).get("method") != "auth/prompt":
         assert "method" in message, message

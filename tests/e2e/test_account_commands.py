@@ -346,7 +346,7 @@ async def test_an_unknown_or_unavailable_model_is_reported(env, signed_in, model
 
 @pytest.mark.requirement("copilot:login-command", "copilot:logout-command", "copilot:terms-command")
 async def test_the_shell_completes_the_account_commands(env):
-    async def completed(words: str) -> list[str]:
+    async def complete(words: str) -> list[str]:
         typed = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "jumpseat", stdout=subprocess.PIPE,
@@ -355,6 +355,6 @@ async def test_the_shell_completes_the_account_commands(env):
         out, _ = await process.communicate()
         return [line.partition(",")[2] for line in out.decode().splitlines()]
 
-    assert await completed("jumpseat log") == ["login", "logout"]
-    assert await completed("jumpseat acc") == ["accept-terms"]
-    assert "--browser" in await completed("jumpseat login --b")
+    assert await complete("jumpseat log") == ["login", "logout"]
+    assert await complete("jumpseat acc") == ["accept-terms"]
+    assert "--browser" in await complete("jumpseat login --b")

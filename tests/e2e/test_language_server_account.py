@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.copilot import prompted
+from tests.copilot import read_sign_in_prompt
 from tests.e2e.language_server_harness import (
     ENTERPRISE,
     MODEL,
@@ -115,7 +115,7 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
         daemon = harness.daemon
         before = (await daemon.request("auth/status", where)).result
         request = daemon.start("auth/signIn", where)
-        prompt = await prompted(daemon)
+        prompt = await read_sign_in_prompt(daemon)
         emulator.approve(prompt["userCode"])
         signed_in = await daemon.read_until(request)
         chat = await harness.ask("Hello")
@@ -134,18 +134,18 @@ async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, 
     async with enterprise_harness(home, emulator, authority) as harness:
         daemon = harness.daemon
         request = daemon.start("auth/signIn", where)
-        code = (await prompted(daemon))["userCode"]
+        code = (await read_sign_in_prompt(daemon))["userCode"]
         daemon.notify("$/cancelRequest", {"id": request})
         cancelled = (await daemon.read_until(request)).error
         emulator.approve(code)
         # The second sign-in is still running when the first one stops polling.
         request = daemon.start("auth/signIn", where)
-        emulator.deny((await prompted(daemon))["userCode"])
+        emulator.deny((await read_sign_in_prompt(daemon))["userCode"])
         denied = (await daemon.read_until(request)).error
         given_up = emulator.devices.devices[0]
         afterwards = (await daemon.request("auth/status", {**where, "refresh": True})).result
         request = daemon.start("auth/signIn", where)
-        emulator.approve((await prompted(daemon))["userCode"])
+        emulator.approve((await read_sign_in_prompt(daemon))["userCode"])
         signed_in = (await daemon.read_until(request)).result
         signed_out = (await daemon.request("auth/signOut", where)).result
     assert denied["code"] == 1000

@@ -48,11 +48,11 @@ def running_github() -> Iterator[GitHub]:
     thread.start()
 
     def run(step: Callable[..., Any], *values: Any) -> Any:
-        async def stepped() -> Any:
+        async def call_step() -> Any:
             result = step(*values)
             return await result if asyncio.iscoroutine(result) else result
 
-        return asyncio.run_coroutine_threadsafe(stepped(), loop).result(_WAIT_SECONDS)
+        return asyncio.run_coroutine_threadsafe(call_step(), loop).result(_WAIT_SECONDS)
 
     emulator = CopilotEmulator()
     run(emulator.__aenter__)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.copilot import ask, configure, copilot_daemon, next_notification, prompted, sign_in, table
+from tests.copilot import ask, configure, copilot_daemon, next_notification, read_sign_in_prompt, sign_in, table
 from tests.emulator import CopilotEmulator
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 async def test_a_user_signs_in_with_a_code_and_chats(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {"token": "mine"})
-        prompt = await prompted(daemon)
+        prompt = await read_sign_in_prompt(daemon)
         emulator.approve(prompt["userCode"])
         status = (await daemon.read_until(request_id)).result
         chat = await daemon.request("chat/start", ask())
@@ -62,7 +62,7 @@ async def test_a_user_signs_in_with_a_code_and_chats(home, emulator):
 async def test_a_sign_in_and_a_sign_out_are_notified_together_with_the_models(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
-        emulator.approve((await prompted(daemon))["userCode"])
+        emulator.approve((await read_sign_in_prompt(daemon))["userCode"])
         signed_in = await daemon.read_until(request_id)
         signed_out = await daemon.request("auth/signOut", {})
 
@@ -82,14 +82,14 @@ async def test_a_sign_in_and_a_sign_out_are_notified_together_with_the_models(ho
 async def test_the_client_is_asked_to_open_the_page_only_if_it_requests_that(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {"openBrowser": True})
-        prompt = await prompted(daemon)
+        prompt = await read_sign_in_prompt(daemon)
         request = await daemon.read()
         daemon.send({"jsonrpc": "2.0", "id": request["id"], "result": {"success": True}})
         emulator.approve(prompt["userCode"])
         status = (await daemon.read_until(request_id)).result
         await daemon.request("auth/signOut", {})
         quiet = daemon.start("auth/signIn", {})
-        emulator.approve((await prompted(daemon))["userCode"])
+        emulator.approve((await read_sign_in_prompt(daemon))["userCode"])
         exchange = await daemon.read_until(quiet)
 
     assert request["method"] == "window/showDocument"
@@ -103,7 +103,7 @@ async def test_the_client_is_asked_to_open_the_page_only_if_it_requests_that(hom
 async def test_an_unfinished_sign_in_is_1000_and_keeps_the_state(home, emulator, how):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
-        getattr(emulator, how)((await prompted(daemon))["userCode"])
+        getattr(emulator, how)((await read_sign_in_prompt(daemon))["userCode"])
         error = (await daemon.read_until(request_id)).error
         status = (await daemon.request("auth/status", COPILOT)).result
 
@@ -116,7 +116,7 @@ async def test_an_unfinished_sign_in_is_1000_and_keeps_the_state(home, emulator,
 async def test_a_cancelled_sign_in_stops_polling(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
-        await prompted(daemon)
+        await read_sign_in_prompt(daemon)
         await emulator.wait_for("/login/oauth/access_token")
         daemon.notify("$/cancelRequest", {"id": request_id})
         error = (await daemon.read_until(request_id)).error
@@ -124,7 +124,7 @@ async def test_a_cancelled_sign_in_stops_polling(home, emulator):
         polls = device.polls
         # Several intervals, in which an uncancelled sign-in would poll as often as this one.
         request_id = daemon.start("auth/signIn", {})
-        prompt = await prompted(daemon)
+        prompt = await read_sign_in_prompt(daemon)
         await emulator.wait_for("/login/oauth/access_token", polls + 6)
         emulator.approve(prompt["userCode"])
         await daemon.read_until(request_id)

@@ -37,8 +37,22 @@ _NOT_VERBS = re.compile(
     r"its|this|as|less|always|others|his|us|yes|plus|perhaps|across|besides|unless|previous"
     r"|various|access|process|status|class|address"
 )
-_DETERMINERS = re.compile(r"a|an|the|its|their|our|your|all|these|those|no|each|every|some|any|in")
+_DETERMINERS = re.compile(
+    r"a|an|the|its|their|our|your|all|these|those|no|each|every|some|any|in"
+)
 
+_PARTICIPLES = re.compile(
+    r"kept|told|held|begun|sent|found|taken|given|known|shown|made|built|said|heard|drawn"
+    r"|left|lost|met|written|done|gone|bought|chosen|broken|hidden|got|spent"
+)
+_NOT_PARTICIPLES = re.compile(
+    r"need|seed|speed|feed|embed|shed|exceed|proceed|succeed"
+)
+_ASYNC = {
+    # Fixtures are named by their value.
+    ".py": re.compile(r"(?<!fixture\n)(?<!fixture\(\)\n)^[ \t]*async def (\w+)", re.MULTILINE),
+    ".ts": re.compile(r"\basync (?:function )?#?(\w+)\("),
+}
 _TEST = re.compile(r"^[ \t]*(?:async )?def (test_\w+)", re.MULTILINE)
 LONGEST_TEST_NAME = 80
 LONGEST_SUBJECT = 72
@@ -54,12 +68,13 @@ def faults_of_text(text: Text) -> Iterator[str]:
 
 def faults_of_source(source: str, suffix: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the description of each fault in a file's text and names."""
-    for pattern, advice in (
-        (_NEGATED_NOUN, "negate the verb, not the noun"),
-        (_TRANSLATED, "say it plainly"),
-    ):
+    for pattern, advice in ((_NEGATED_NOUN, "negate the verb, not the noun"), (_TRANSLATED, "say it plainly")):
         for found in pattern.finditer(source):
             yield _line(source, found), f"{advice}: {found[0]}"
+    if suffix in _ASYNC:
+        for found in _ASYNC[suffix].finditer(source):
+            if is_named_by_participle(found[1]):
+                yield _line(source, found), f"name the function by a verb: {found[1]}"
     for found in _TEST.finditer(source) if suffix == ".py" else ():
         if len(found[1]) > LONGEST_TEST_NAME or re.search(r"_(?:is|are|was|were)_no_(?!longer)", found[1]):
             yield _line(source, found), f"shorten the test's name, or negate its verb: {found[1]}"
@@ -72,6 +87,12 @@ def fault_of_subject(subject: str) -> str | None:
     if not subject[:1].isupper() or subject.endswith("."):
         return f"start with a capital, and end without a full stop: {subject}"
     return None
+
+
+def is_named_by_participle(name: str) -> bool:
+    """Return whether a name in snake or camel case starts with a participle."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().strip("_").split("_")
+    return bool(_PARTICIPLES.fullmatch(words[0])) or (words[0].endswith("ed") and not _NOT_PARTICIPLES.fullmatch(words[0]))
 
 
 def _has_no_verb(words: str) -> bool:

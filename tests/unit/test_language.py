@@ -11,6 +11,7 @@ from tests.unit.language_rules import (
     fault_of_subject,
     faults_of_source,
     faults_of_text,
+    is_named_by_participle,
 )
 from tests.unit.pages import EDITOR_PAGES, PAGES, ROOT
 from tests.unit.prose import source_files, texts_of
@@ -83,6 +84,8 @@ def test_a_fault_is_found_in_each_language(suffix: str, source: str, line: int, 
     [
         (".py", "raise ValueError('this is no key')", "negate the verb"),
         (".lua", "-- a name that is\n-- no word", "negate the verb"),
+        (".py", "async def _ended(): ...", "name the function by a verb"),
+        (".ts", "  private async listed(): Promise<void> {", "name the function by a verb"),
         (".md", "It keeps them for\never.", "say it plainly"),
         (".py", "def test_a_name_that_is_no_word(): ...", "shorten the test's name"),
         (".py", f"def test_{'x' * 80}(): ...", "shorten the test's name"),
@@ -105,6 +108,11 @@ def test_a_fault_is_found_in_text_and_names(suffix: str, source: str, advice: st
 def test_sound_sentences_have_no_fault(words: str) -> None:
     [text] = texts_of(words, ".py")
     assert [*faults_of_text(text), *faults_of_source(words, ".py")] == []
+
+
+def test_names_that_start_with_a_participle_are_faults() -> None:
+    names = ("_ended", "listedModels", "kept_text", "is_kept", "waitUntilEnded", "proceed", "read")
+    assert [name for name in names if is_named_by_participle(name)] == ["_ended", "listedModels", "kept_text"]
 
 
 def test_long_or_uncapitalised_subjects_are_faults() -> None:

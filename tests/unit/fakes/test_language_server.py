@@ -58,7 +58,7 @@ class Program:
             return await self.process.wait()
 
 
-async def started(fake: FakeLanguageServer, *arguments: str, **env: str) -> Program:
+async def start_program(fake: FakeLanguageServer, *arguments: str, **env: str) -> Program:
     # Counted before: on a busy machine the program may start while its creation is still awaited.
     count = len(fake.starts) + 1
     pipe = subprocess.PIPE
@@ -79,7 +79,7 @@ async def fake() -> AsyncIterator[FakeLanguageServer]:
 
 @pytest.fixture
 async def program(fake: FakeLanguageServer) -> AsyncIterator[Program]:
-    running = await started(fake, "--stdio", MARK="here")
+    running = await start_program(fake, "--stdio", MARK="here")
     yield running
     if running.process.returncode is None:
         running.process.kill()
@@ -136,7 +136,7 @@ async def test_a_cancelled_turn_ends_like_a_real_one(program: Program, fake: Fak
 
 async def test_a_stubborn_one_ignores_everything_except_kill_9(fake: FakeLanguageServer) -> None:
     fake.stubborn = True
-    program = await started(fake)
+    program = await start_program(fake)
     program.start("shutdown")
     program.send({"jsonrpc": "2.0", "method": "exit"})
     await fake.wait_for("exit")

@@ -27,7 +27,7 @@ def bare_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jumpseat.adapters.local.model.PACKAGE", "llm_that_is_not_installed")
 
 
-async def checked(home: Path, text: str) -> Checkup:
+async def check(home: Path, text: str) -> Checkup:
     file = home / "config.toml"
     file.write_text(text, "utf-8")
     return await check_file(file, environment_of_process())
@@ -37,7 +37,7 @@ async def checked(home: Path, text: str) -> Checkup:
 async def test_a_missing_language_server_is_reported_with_the_command_that_installs_it(
     home: Path,
 ) -> None:
-    found = await checked(home, SERVER)
+    found = await check(home, SERVER)
 
     (fault,) = found.errors
     assert (fault.key, fault.line) == ("providers.official", 1)
@@ -48,7 +48,7 @@ async def test_a_missing_language_server_is_reported_with_the_command_that_insta
 
 @pytest.mark.requirement("language-server:command")
 async def test_a_command_that_does_not_exist_is_reported_at_its_key(home: Path) -> None:
-    (fault,) = (await checked(home, f'{SERVER}timeout = 9\ncommand = "./none"')).errors
+    (fault,) = (await check(home, f'{SERVER}timeout = 9\ncommand = "./none"')).errors
 
     assert (fault.key, fault.line) == ("providers.official.command", 4)
     assert fault.message.startswith("names ./none, which does not exist. Install it with")
@@ -61,7 +61,7 @@ async def test_an_existing_program_is_not_run(home: Path) -> None:
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\ntouch {home}/was-run\n", "utf-8")
     program.chmod(0o755)
-    found = await checked(home, SERVER)
+    found = await check(home, SERVER)
 
     assert (found.errors, found.warnings) == ([], [])
     assert not (home / "was-run").exists()
@@ -70,7 +70,7 @@ async def test_an_existing_program_is_not_run(home: Path) -> None:
 @pytest.mark.requirement("language-server:command")
 async def test_keys_that_the_language_server_ignores_are_warned_of(home: Path) -> None:
     keys = ['api_key = "canary"', 'headers = { a = "b" }', "connect_timeout = 3", "timeout = 3"]
-    found = await checked(home, SERVER + "\n".join([f"command = ['{sys.executable}']", *keys]))
+    found = await check(home, SERVER + "\n".join([f"command = ['{sys.executable}']", *keys]))
 
     assert found.errors == []
     assert [(fault.key, fault.line) for fault in found.warnings] == [
@@ -91,26 +91,26 @@ async def test_keys_that_the_language_server_ignores_are_warned_of(home: Path) -
 async def test_a_local_model_that_is_configured_and_not_installed_is_reported(
     home: Path, text: str, key: str, line: int
 ) -> None:
-    (fault,) = (await checked(home, text)).errors
+    (fault,) = (await check(home, text)).errors
 
     assert (fault.key, fault.line) == (key, line)
     assert "jumpseat local install" in fault.message
 
 
 async def test_a_built_in_provider_that_the_file_omits_is_not_a_fault(home: Path) -> None:
-    found = await checked(home, 'default_provider = "copilot"')
+    found = await check(home, 'default_provider = "copilot"')
 
     assert (found.errors, found.warnings) == ([], [])
 
 
 async def test_a_model_file_that_does_not_exist_is_reported_at_its_key(home: Path) -> None:
-    (fault,) = (await checked(home, '[providers.x]\nkind = "local"\nmodel_path = "/none/m.gguf"')).errors
+    (fault,) = (await check(home, '[providers.x]\nkind = "local"\nmodel_path = "/none/m.gguf"')).errors
 
     assert (fault.key, fault.line) == ("providers.x.model_path", 3)
 
 
 async def test_an_invalid_host_is_reported_at_its_key_with_a_valid_example(home: Path) -> None:
-    (fault,) = (await checked(home, '[providers.x]\nkind = "copilot"\nhost = "a/b"')).errors
+    (fault,) = (await check(home, '[providers.x]\nkind = "copilot"\nhost = "a/b"')).errors
 
     assert (fault.key, fault.line) == ("providers.x.host", 3)
     assert '"github.com"' in fault.message
@@ -139,7 +139,7 @@ headers = { A = "cmd:", B = "file:" }
 text = 3
 model = "opneai:x"
 """
-    found = await checked(home, text)
+    found = await check(home, text)
 
     assert [(fault.line, fault.key) for fault in found.errors] == [
         (3, "providers.a.host"),
@@ -173,7 +173,7 @@ async def test_a_plug_in_reports_what_it_needs_and_what_it_ignores(home: Path, i
     tables = (
         '[providers.good]\nkind = "acme"\nproxy = "none"\n[providers.bad]\nkind = "acme"\nmodel_path = "x"\n'
     )
-    found = await checked(home, tables)
+    found = await check(home, tables)
 
     assert [(fault.key, fault.line, fault.message) for fault in found.errors] == [
         ("providers.bad.model_path", 6, "there is no such file. Make one")
@@ -216,7 +216,7 @@ async def test_the_model_and_the_settings_of_prompts_are_checked(home: Path) -> 
         "[prompts.b]\ntext = 'x'\nmodel = 'mine:m'\nsettings.temperature = 9\nsettings.speed = 1\n"
         "[prompts.c]\ntext = 'x'\nsettings.temperature = 1\n"
     )
-    found = await checked(home, f"default_provider = 'mine'\n{table}{prompts}")
+    found = await check(home, f"default_provider = 'mine'\n{table}{prompts}")
 
     faults = [(fault.line, fault.key, fault.message.partition(";")[0]) for fault in found.errors]
     assert faults == [

@@ -60,7 +60,7 @@ class Handlers:
         )
 
 
-async def bounded(awaitable: Any, seconds: float = PATIENCE_SECONDS) -> Any:
+async def wait_bounded(awaitable: Any, seconds: float = PATIENCE_SECONDS) -> Any:
     async with asyncio.timeout(seconds):
         return await awaitable
 
@@ -75,7 +75,7 @@ async def waiting_request(child: FramedChild, fake: FakeLanguageServer) -> async
 
 async def failure_of(task: asyncio.Task[Any]) -> str:
     with pytest.raises(PeerClosed) as caught:
-        await bounded(task)
+        await wait_bounded(task)
     return str(caught.value)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.wire.child import FramedChild
 from tests.fakes.language_server import FakeLanguageServer
-from tests.unit.wire.children import Handlers, bounded
+from tests.unit.wire.children import Handlers, wait_bounded
 
 
 @pytest.fixture
@@ -28,4 +28,4 @@ async def child(fake: FakeLanguageServer, handlers: Handlers) -> AsyncIterator[F
     started = await handlers.start(fake.command)
     await fake.wait_for_start()
     yield started
-    await bounded(started.stop(0))
+    await wait_bounded(started.stop(0))

@@ -19,7 +19,7 @@ from tests.unit.wire.children import (
     PATIENCE_SECONDS,
     POSIX,
     Handlers,
-    bounded,
+    wait_bounded,
     failure_of,
     python,
     waiting_request,
@@ -49,7 +49,7 @@ async def test_requests_and_notifications_go_both_ways(
     child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.on("sum", lambda params: sum(params))
-    assert await bounded(child.peer.request("sum", [1, 2])) == 3
+    assert await wait_bounded(child.peer.request("sum", [1, 2])) == 3
     child.peer.notify("heard", {"a": 1})
     assert await fake.wait_for("heard") == {"a": 1}
     fake.notify("said", {"b": 2})
@@ -66,8 +66,8 @@ async def test_a_message_larger_than_a_pipe_arrives_whole(
 ) -> None:
     fake.on("length", len)
     fake.on("give", "b" * 3_000_000)
-    assert await bounded(child.peer.request("length", "a" * 3_000_000)) == 3_000_000
-    assert len(await bounded(child.peer.request("give"))) == 3_000_000
+    assert await wait_bounded(child.peer.request("length", "a" * 3_000_000)) == 3_000_000
+    assert len(await wait_bounded(child.peer.request("give"))) == 3_000_000
 
 
 async def test_a_cancelled_caller_cancels_the_request(child: FramedChild, fake: FakeLanguageServer) -> None:
@@ -86,7 +86,7 @@ async def test_its_environment_arguments_and_directory_are_exactly_those_given(
     child = await handlers.start(
         [*python(program), "a b", "$HOME"], {"ONE": "1", "LC_CTYPE": "C.UTF-8"}, directory=tmp_path
     )
-    await bounded(child.wait_until_ended())
+    await wait_bounded(child.wait_until_ended())
     assert handlers.log == [f"['a b', '$HOME'] ['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)}"]  # noqa: ASYNC240
 
 
@@ -145,7 +145,7 @@ async def test_a_program_that_stops_reading_is_ended_after_the_stall_time(
     # This exceeds the capacity of a pipe, so a blocking write would never return.
     child.peer.notify("huge", "x" * 10_000_000)
     assert await failure_of(task) == "it stopped reading what it was sent"
-    assert await bounded(child.wait_until_ended()) == "it stopped reading what it was sent"
+    assert await wait_bounded(child.wait_until_ended()) == "it stopped reading what it was sent"
     await fake.current.wait_until_ended()
 
 
@@ -157,7 +157,7 @@ async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, 
     while child._taken() == child._sent:
         child.peer.notify("small", "x" * 5000)
     assert await failure_of(task) == "it stopped reading what it was sent"
-    await bounded(child.wait_until_ended())
+    await wait_bounded(child.wait_until_ended())
 
 
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "stalled"])
@@ -191,7 +191,7 @@ async def test_a_program_that_reads_slowly_is_not_ended(handlers: Handlers, is_s
             break
         assert child._stall is not timer, "it is checked again"
     if not is_slow:
-        assert await bounded(child.wait_until_ended()) == "it stopped reading what it was sent"
+        assert await wait_bounded(child.wait_until_ended()) == "it stopped reading what it was sent"
     await child.stop(0)
 
 

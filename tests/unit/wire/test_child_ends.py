@@ -21,7 +21,7 @@ from tests.unit.wire.children import (
     PATIENCE_SECONDS,
     POSIX,
     Handlers,
-    bounded,
+    wait_bounded,
     failure_of,
     python,
     waiting_request,
@@ -44,7 +44,7 @@ async def test_kill_9_fails_waiting_requests_within_a_second_and_reports_the_sig
         fake.kill()
         assert await failure_of(task) == "it was killed by signal 9"
         took = time.monotonic() - killed
-        assert await bounded(child.wait_until_ended()) == "it was killed by signal 9"
+        assert await wait_bounded(child.wait_until_ended()) == "it was killed by signal 9"
         assert not child.running
         assert child.why == "it was killed by signal 9"
         with pytest.raises(PeerClosed, match="signal 9"):
@@ -88,7 +88,7 @@ async def test_unread_output_is_delivered_after_its_end(
         "os._exit(5)"
     )
     child = await handlers.start(python(program))
-    assert await bounded(child.wait_until_ended()) == "it ended with exit code 5"
+    assert await wait_bounded(child.wait_until_ended()) == "it ended with exit code 5"
     assert handlers.notifications == [("late", None)]
     assert child.last_words == "late words"
 
@@ -127,7 +127,7 @@ async def test_a_process_outside_the_group_delays_the_end_only_briefly(
     )
     child = await handlers.start(python(program))
     child.peer.notify("huge", "x" * 10_000_000)
-    assert await bounded(child.wait_until_ended()) == "it ended with exit code 5"
+    assert await wait_bounded(child.wait_until_ended()) == "it ended with exit code 5"
     for _ in range(3):
         await asyncio.sleep(0)
     try:
@@ -154,7 +154,7 @@ async def test_malformed_output_ends_it_at_once(
     task = await waiting_request(child, fake)
     fake.send_bytes(garbage)
     assert reason in await failure_of(task)
-    why = await bounded(child.wait_until_ended())
+    why = await wait_bounded(child.wait_until_ended())
     assert why.startswith("it sent something that is not a message (")
     assert reason in why
     await fake.current.wait_until_ended()
@@ -164,8 +164,8 @@ async def test_malformed_output_ends_it_at_once(
 async def test_a_program_that_closes_its_output_and_runs_on_is_ended(handlers: Handlers) -> None:
     child = await handlers.start(python("import os, time; os.close(1); time.sleep(60)"))
     with pytest.raises(PeerClosed, match="it closed its output"):
-        await bounded(child.peer.request("ask"))
-    assert await bounded(child.wait_until_ended()) == "it closed its output"
+        await wait_bounded(child.peer.request("ask"))
+    assert await wait_bounded(child.wait_until_ended()) == "it closed its output"
 
 
 async def test_a_program_that_closes_its_output_is_ended(
@@ -182,7 +182,7 @@ async def test_a_program_that_closes_its_output_is_ended(
     child = await handlers.start(python(program))
     await handlers.until_logged(1)
     try:
-        assert await bounded(child.wait_until_ended()) == "it closed its output"
+        assert await wait_bounded(child.wait_until_ended()) == "it closed its output"
     finally:
         os.kill(int(handlers.log[0]), signal.SIGKILL)
 
@@ -190,5 +190,5 @@ async def test_a_program_that_closes_its_output_is_ended(
 async def test_a_program_that_closes_its_input_and_runs_on_is_ended(handlers: Handlers) -> None:
     child = await handlers.start(python("import os, time; os.close(0); time.sleep(60)"))
     with pytest.raises(PeerClosed, match="it closed its input"):
-        await bounded(child.peer.request("ask"))
-    assert await bounded(child.wait_until_ended()) == "it closed its input"
+        await wait_bounded(child.peer.request("ask"))
+    assert await wait_bounded(child.wait_until_ended()) == "it closed its input"

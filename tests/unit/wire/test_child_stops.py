@@ -17,7 +17,7 @@ from tests.unit.wire.children import (
     PATIENCE_SECONDS,
     POSIX,
     Handlers,
-    bounded,
+    wait_bounded,
     failure_of,
     python,
     waiting_request,
@@ -33,7 +33,7 @@ async def test_stop_ends_its_input_and_waits_for_its_own_end(
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
     task = await waiting_request(child, fake)
-    await bounded(child.stop(10 * PATIENCE_SECONDS))
+    await wait_bounded(child.stop(10 * PATIENCE_SECONDS))
     assert await failure_of(task) == "it was stopped"
     assert fake.current.saw_eof
     await fake.current.wait_until_ended()
@@ -55,7 +55,7 @@ async def test_a_program_that_ignores_the_end_of_its_input_gets_sigterm(handlers
         child = await handlers.start(python(program))
         await handlers.until_logged(1)
         # Half of the time is for the cleanup, which may take longer on a busy machine.
-        await bounded(child.stop(4**attempt), 4**ATTEMPTS)
+        await wait_bounded(child.stop(4**attempt), 4**ATTEMPTS)
         if handlers.log == ["ready", "tidied"]:
             return
     raise AssertionError(handlers.log)
@@ -72,10 +72,10 @@ async def test_a_program_that_ignores_sigterm_is_killed_with_all_it_started(
         await fake.wait_for_start(count)
         grandchild = await fake.grandchild()
         began = time.monotonic()
-        await bounded(child.stop(0.4))
+        await wait_bounded(child.stop(0.4))
         took = time.monotonic() - began
         assert took >= 0.4
-        assert await bounded(child.wait_until_ended()) == "it was stopped"
+        assert await wait_bounded(child.wait_until_ended()) == "it was stopped"
         await fake.current.wait_until_ended()
         await grandchild.wait_until_ended()
         return took - 0.4
@@ -90,15 +90,15 @@ async def test_a_cancelled_stop_kills_it_at_once(fake: FakeLanguageServer, handl
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
             await child.stop(60)
-    assert await bounded(child.wait_until_ended()) == "it was stopped"
+    assert await wait_bounded(child.wait_until_ended()) == "it was stopped"
 
 
 async def test_stopping_a_dead_program_has_no_effect(child: FramedChild, fake: FakeLanguageServer) -> None:
     fake.exit(0)
-    await bounded(child.wait_until_ended())
-    await bounded(child.stop(60), 1)
+    await wait_bounded(child.wait_until_ended())
+    await wait_bounded(child.stop(60), 1)
     child.kill()
-    assert await bounded(child.wait_until_ended()) == "it ended with exit code 0"
+    assert await wait_bounded(child.wait_until_ended()) == "it ended with exit code 0"
 
 
 # -- the end of the parent

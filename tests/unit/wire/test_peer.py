@@ -35,7 +35,7 @@ def connected(**server: Any) -> tuple[Peer, Peer]:
     return client, other
 
 
-async def bounded(awaitable: Any) -> Any:
+async def wait_bounded(awaitable: Any) -> Any:
     return await asyncio.wait_for(awaitable, 20)
 
 
@@ -44,8 +44,8 @@ async def test_a_request_gets_its_result() -> None:
         return [method, params]
 
     client, _ = connected(on_request=echo)
-    assert await bounded(client.request("m", {"a": 1})) == ["m", {"a": 1}]
-    assert await bounded(client.request("m")) == ["m", None]
+    assert await wait_bounded(client.request("m", {"a": 1})) == ["m", {"a": 1}]
+    assert await wait_bounded(client.request("m")) == ["m", None]
 
 
 async def test_answers_may_come_in_any_order_after_a_notification_and_in_a_batch() -> None:
@@ -58,7 +58,7 @@ async def test_answers_may_come_in_any_order_after_a_notification_and_in_a_batch
         + frame({"jsonrpc": "2.0", "id": 99, "result": "unrequested"})
         + frame([{"jsonrpc": "2.0", "id": second, "result": 2}, {"jsonrpc": "2.0", "id": first, "result": 1}])
     )
-    assert (await bounded(one), await bounded(two), seen) == (1, 2, [("early", [1])])
+    assert (await wait_bounded(one), await wait_bounded(two), seen) == (1, 2, [("early", [1])])
 
 
 async def test_an_error_is_raised_with_code_and_data() -> None:
@@ -67,40 +67,40 @@ async def test_an_error_is_raised_with_code_and_data() -> None:
 
     client, _ = connected(on_request=fail)
     with pytest.raises(RpcError, match=r"No such model\.") as caught:
-        await bounded(client.request("m"))
+        await wait_bounded(client.request("m"))
     assert (caught.value.code, caught.value.data) == (1004, {"kind": "request"})
 
 
 async def test_without_a_handler_requests_are_refused() -> None:
     client, _ = connected()
     with pytest.raises(RpcError, match="not found: m") as caught:
-        await bounded(client.request("m"))
+        await wait_bounded(client.request("m"))
     assert caught.value.code == -32601
 
 
 async def test_a_defect_of_a_handler_is_logged_and_not_sent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def broken(method: str, params: Any) -> Any:
+    async def raise_key_error(method: str, params: Any) -> Any:
         raise KeyError("secret")
 
-    client, _ = connected(on_request=broken)
+    client, _ = connected(on_request=raise_key_error)
     with pytest.raises(RpcError) as caught:
-        await bounded(client.request("m"))
+        await wait_bounded(client.request("m"))
     assert (caught.value.code, caught.value.message, caught.value.data) == (-32603, "Internal error.", None)
     assert "secret" in caplog.text
 
 
 async def test_a_failing_notification_handler_does_not_stop_the_next_message() -> None:
-    def broken(method: str, params: Any) -> None:
+    def raise_key_error(method: str, params: Any) -> None:
         raise KeyError(method)
 
-    peer = Peer(Wire().write, on_notification=broken)
+    peer = Peer(Wire().write, on_notification=raise_key_error)
     request_id, future = peer.start_request("a")
     peer.feed(
         frame({"jsonrpc": "2.0", "method": "n"}) + frame({"jsonrpc": "2.0", "id": request_id, "result": 1})
     )
-    assert await bounded(future) == 1
+    assert await wait_bounded(future) == 1
 
 
 async def test_a_cancelled_caller_cancels_the_request_on_both_sides() -> None:
@@ -115,11 +115,11 @@ async def test_a_cancelled_caller_cancels_the_request_on_both_sides() -> None:
 
     client, _ = connected(on_request=slow)
     task = asyncio.create_task(client.request("m"))
-    await bounded(started.wait())
+    await wait_bounded(started.wait())
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await bounded(task)
-    await bounded(stopped.wait())
+        await wait_bounded(task)
+    await wait_bounded(stopped.wait())
 
 
 async def test_cancel_names_the_request_and_leaves_its_answer_awaited() -> None:
@@ -130,7 +130,7 @@ async def test_cancel_names_the_request_and_leaves_its_answer_awaited() -> None:
     assert wire.sent[1] == {"jsonrpc": "2.0", "method": "$/stop", "params": {"id": request_id}}
     peer.feed(frame({"jsonrpc": "2.0", "id": request_id, "error": {"code": -32800, "message": "Cancelled."}}))
     with pytest.raises(RpcError):
-        await bounded(future)
+        await wait_bounded(future)
     peer.cancel(request_id)
     assert len(wire.sent) == 2
 
@@ -143,7 +143,7 @@ async def test_close_fails_waiting_and_later_requests() -> None:
     peer.close("Again.")
     for waiting in (future, peer.request("b")):
         with pytest.raises(PeerClosed, match=r"The child died\."):
-            await bounded(waiting)
+            await wait_bounded(waiting)
     with pytest.raises(PeerClosed):
         peer.notify("n")
     peer.feed(frame({"jsonrpc": "2.0", "id": 5, "method": "m"}))
@@ -168,7 +168,7 @@ async def test_garbage_is_logged_and_skipped(caplog: pytest.LogCaptureFixture) -
     request_id, future = peer.start_request("a")
     with caplog.at_level(logging.WARNING):
         peer.feed(b"Warning!\n" + frame({"jsonrpc": "2.0", "id": request_id, "result": 1}))
-    assert await bounded(future) == 1
+    assert await wait_bounded(future) == 1
     assert "not a header" in caplog.text
     assert len(wire.sent) == 1
 
@@ -181,7 +181,7 @@ async def test_an_invalid_cancel_affects_no_other_message(params: Any) -> None:
         frame({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": params})
         + frame({"jsonrpc": "2.0", "id": request_id, "result": 1})
     )
-    assert await bounded(future) == 1
+    assert await wait_bounded(future) == 1
 
 
 async def test_the_end_of_the_connection_takes_effect_within_a_batch_too() -> None:
@@ -218,9 +218,9 @@ async def test_a_handler_that_outlives_the_connection_writes_nothing(outcome: st
     wire = Wire()
     peer = Peer(wire.write, on_request=stubborn)
     peer.feed(frame({"jsonrpc": "2.0", "id": 1, "method": "m"}))
-    await bounded(began.wait())
+    await wait_bounded(began.wait())
     peer.close("Gone.")
-    await bounded(ended.wait())
+    await wait_bounded(ended.wait())
     for _ in range(3):
         await asyncio.sleep(0)
 
