@@ -76,8 +76,8 @@ async def edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     assert {key: value for key, value in got.items() if key not in ("responseId", "rawStopReason")} == after
 
 
-async def edited(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
-    """Checked with its request."""
+async def check_edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    """Check that the page shows the request too, with which the result is compared."""
     assert any('"edit/start"' in text for text in fences(PROTOCOL, "json"))
 
 
@@ -112,7 +112,7 @@ CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
     '"chat/delta"': delta,
     '"responseId"': result,
     '"edit/start"': edit,
-    '"replacement"': edited,
+    '"replacement"': check_edit,
     '"token"': progress,
     '"settings"': settings,
     '"error"': error,

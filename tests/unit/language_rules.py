@@ -50,8 +50,8 @@ _NOT_PARTICIPLES = re.compile(
 )
 _ASYNC = {
     # Fixtures are named by their value.
-    ".py": re.compile(r"(?<!fixture\n)(?<!fixture\(\)\n)^[ \t]*async def (\w+)", re.MULTILINE),
-    ".ts": re.compile(r"\basync (?:function )?#?(\w+)\("),
+    ".py": re.compile(r"^(?P<fixture>@\S*fixture.*\n)?[ \t]*async def (?P<name>\w+)", re.MULTILINE),
+    ".ts": re.compile(r"\basync (?:function )?#?(?P<name>\w+)\("),
 }
 _TEST = re.compile(r"^[ \t]*(?:async )?def (test_\w+)", re.MULTILINE)
 LONGEST_TEST_NAME = 80
@@ -73,8 +73,8 @@ def faults_of_source(source: str, suffix: str) -> Iterator[tuple[int, str]]:
             yield _line(source, found), f"{advice}: {found[0]}"
     if suffix in _ASYNC:
         for found in _ASYNC[suffix].finditer(source):
-            if is_named_by_participle(found[1]):
-                yield _line(source, found), f"name the function by a verb: {found[1]}"
+            if is_named_by_participle(found["name"]) and not found.groupdict().get("fixture"):
+                yield _line(source, found), f"name the function by a verb: {found['name']}"
     for found in _TEST.finditer(source) if suffix == ".py" else ():
         if len(found[1]) > LONGEST_TEST_NAME or re.search(r"_(?:is|are|was|were)_no_(?!longer)", found[1]):
             yield _line(source, found), f"shorten the test's name, or negate its verb: {found[1]}"

@@ -76,7 +76,7 @@ function piece(text: string, finish: string | null = null): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 
-async function asked(): Promise<ServerResponse> {
+async function nextResponse(): Promise<ServerResponse> {
   await until(() => waiting.length > 0, 'the provider is asked');
   const response = waiting.shift();
   assert.ok(response);
@@ -87,7 +87,7 @@ function ofType<T extends Delta['type']>(deltas: Delta[], type: T): Extract<Delt
   return deltas.filter((delta): delta is Extract<Delta, { type: T }> => delta.type === type);
 }
 
-async function cancelledOf(turn: Promise<ChatResult>): Promise<DaemonError> {
+async function readCancellation(turn: Promise<ChatResult>): Promise<DaemonError> {
   const error: unknown = await turn.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -107,7 +107,7 @@ test('the models of the configuration are listed', { skip }, async () => {
 test('a turn streams its deltas, and then has its result', { skip }, async () => {
   const deltas: Delta[] = [];
   const turn = daemon.chat(PARAMS, (delta) => deltas.push(delta));
-  const response = await asked();
+  const response = await nextResponse();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(piece('Hel'));
   await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece comes');
@@ -125,12 +125,12 @@ test('a turn streams its deltas, and then has its result', { skip }, async () =>
 test('a turn is cancelled before its first token, and its provider too', { skip }, async () => {
   const source = new CancellationTokenSource();
   const turn = daemon.chat(PARAMS, () => undefined, source.token);
-  const response = await asked();
+  const response = await nextResponse();
   let closed = false;
   response.once('close', () => (closed = true));
   source.cancel();
 
-  await cancelledOf(turn);
+  await readCancellation(turn);
   await until(() => closed, 'the connection to the provider is closed');
 });
 
@@ -138,19 +138,19 @@ test('a turn that is cancelled in the middle keeps its partial answer', { skip }
   const source = new CancellationTokenSource();
   const deltas: Delta[] = [];
   const turn = daemon.chat(PARAMS, (delta) => deltas.push(delta), source.token);
-  const response = await asked();
+  const response = await nextResponse();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(piece('Once upon'));
   await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece comes');
   source.cancel();
 
-  assert.equal((await cancelledOf(turn)).data.partial?.text, 'Once upon');
+  assert.equal((await readCancellation(turn)).data.partial?.text, 'Once upon');
 });
 
 test('two turns at once have their own deltas', { skip }, async () => {
   const seen: [Delta[], Delta[]] = [[], []];
   const turns = seen.map((deltas) => daemon.chat(PARAMS, (delta) => deltas.push(delta)));
-  const responses = [await asked(), await asked()];
+  const responses = [await nextResponse(), await nextResponse()];
   responses.forEach((response, index) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(`${piece(`answer ${index}`, 'stop')}data: [DONE]\n\n`);
