@@ -332,7 +332,7 @@ def test_a_corrupt_record_of_the_installation_is_replaced(machine: Machine, cont
 
     code, lines = machine.install("--key", "1", "right")
 
-    assert (code, lines[-1]) == (0, "jumpseat 0.1.0 is installed."), (machine.root / "log").read_text()
+    assert (code, lines[-1]) == (0, "jumpseat 1.2.3 is installed."), (machine.root / "log").read_text()
     assert machine.environments == {machine.program.parents[1].name}
 
 

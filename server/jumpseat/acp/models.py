@@ -39,7 +39,7 @@ async def require_provider(registry: Registry) -> None:
     if not await list_ready_providers(registry):
         raise AuthenticationError(
             "No provider is ready.",
-            hint="Sign in, or run `jumpseat status` to see what each provider needs.",
+            hint="Sign in here. Run `jumpseat doctor` to see what each provider needs.",
         )
 
 

@@ -6,15 +6,16 @@ until it has read the whole text, so all other chats wait.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import accumulate
 
 MAX_DEPTH = 600
 """The most nested arrays and objects. Every processing step of a message supports this depth."""
 
-MAX_VALUES = 500_000
+MAX_VALUES = 350_000
 """The most values of a text. Keys count too, and empty arrays and objects count twice.
 
-The parser takes about 50 ms for so many values. A conversation of 40,000 messages has fewer.
+The parser holds the GIL for up to about 50 ms for so many values. A conversation of 25,000 messages has fewer.
 """
 
 MAX_DIGITS = 4300
@@ -53,11 +54,10 @@ class LimitCheck:
         Raises:
             TooLarge: the text so far is beyond a limit.
         """
-        # Without escapes, every other quotation mark ends a string.
-        text = (self._backslash + piece).replace(rb"\\", b"").replace(rb"\"", b"")
+        text = _remove_escapes(self._backslash + piece)
         self._backslash = text[-1:] if text.endswith(b"\\") else b""
         parts = text.split(b'"')
-        marks = b"".join(parts[self._in_string :: 2]).translate(None, _OTHER)
+        marks = _find_marks(parts[self._in_string :: 2])
         self._in_string ^= len(parts) % 2 == 0
         steps = memoryview(marks.translate(_STEPS, b",:")).cast("b")
         if max(accumulate(steps, initial=self._depth)) > MAX_DEPTH:
@@ -75,9 +75,26 @@ def check_limits(text: bytes) -> None:
 
     Raises:
         TooLarge: the text is beyond a limit.
+        ValueError: it is, and it is not JSON, because it does not close all its arrays and objects.
     """
     if len(text) <= MAX_VALUES and text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return
     check = LimitCheck()
-    for start in range(0, len(text), _PIECE_BYTES):
-        check.feed(text[start : start + _PIECE_BYTES])
+    try:
+        for start in range(0, len(text), _PIECE_BYTES):
+            check.feed(text[start : start + _PIECE_BYTES])
+    except TooLarge:
+        marks = _find_marks(_remove_escapes(text).split(b'"')[::2])
+        if marks.count(b"[") != marks.count(b"]") or marks.count(b"{") != marks.count(b"}"):
+            raise ValueError("the text does not close all its arrays and objects") from None
+        raise
+
+
+def _remove_escapes(text: bytes) -> bytes:
+    """Remove escaped quotation marks and backslashes, so that every other quotation mark ends a string."""
+    return text.replace(rb"\\", b"").replace(rb"\"", b"")
+
+
+def _find_marks(parts: Iterable[bytes]) -> bytes:
+    """Return the brackets, commas and colons in the parts of a text outside strings."""
+    return b"".join(parts).translate(None, _OTHER)

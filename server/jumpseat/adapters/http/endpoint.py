@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits, Replan
+from jumpseat.adapters.base import Adapter, Capabilities, Replan
 from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.base.replan import repeat_once
 from jumpseat.adapters.http.account import KeyAccount
@@ -86,8 +86,10 @@ class EndpointAdapter(Adapter):
         # A URL copied from the setup of another API may end with its version.
         self._base_url = self._base_url.removesuffix(self.needless_suffix)
         self._is_at_default = self._base_url == self.default_base_url and config.url is None
-        self.traits = ChatTraits(
-            user_begins=not (self.assistant_may_begin and self._is_at_default),
+        may_begin = self.assistant_may_begin and self._is_at_default
+        self.traits = replace(
+            self.traits,
+            user_begins=self.traits.user_begins and not may_begin,
             document_types=self.document_types,
         )
         self._requests = EndpointRequests(

@@ -101,6 +101,11 @@ async def test_a_cloud_model_gets_its_whole_context(server, http):
     assert sent["num_ctx"] == 262_144
 
 
+def test_the_traits_of_the_class_survive_the_constructor(server, http):
+    traits = adapter_for(server, http).traits
+    assert (traits.user_begins, traits.context_setting) == (False, "num_ctx")
+
+
 def test_ollamas_cloud_host_is_remote(http):
     adapter = adapter_for("https://ollama.com", http)
     assert adapter._is_cloud
