@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.copilot import ask, configure, copilot_daemon, next_notification, read_sign_in_prompt, sign_in, table
+from tests.copilot import (
+    ask,
+    configure,
+    copilot_daemon,
+    next_notification,
+    read_sign_in_prompt,
+    sign_in,
+    table,
+)
 from tests.emulator import CopilotEmulator
 
 pytestmark = pytest.mark.slow

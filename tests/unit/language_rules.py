@@ -37,17 +37,13 @@ _NOT_VERBS = re.compile(
     r"its|this|as|less|always|others|his|us|yes|plus|perhaps|across|besides|unless|previous"
     r"|various|access|process|status|class|address"
 )
-_DETERMINERS = re.compile(
-    r"a|an|the|its|their|our|your|all|these|those|no|each|every|some|any|in"
-)
+_DETERMINERS = re.compile(r"a|an|the|its|their|our|your|all|these|those|no|each|every|some|any|in")
 
 _PARTICIPLES = re.compile(
     r"kept|told|held|begun|sent|found|taken|given|known|shown|made|built|said|heard|drawn"
     r"|left|lost|met|written|done|gone|bought|chosen|broken|hidden|got|spent"
 )
-_NOT_PARTICIPLES = re.compile(
-    r"need|seed|speed|feed|embed|shed|exceed|proceed|succeed"
-)
+_NOT_PARTICIPLES = re.compile(r"need|seed|speed|feed|embed|shed|exceed|proceed|succeed")
 _ASYNC = {
     # Fixtures are named by their value.
     ".py": re.compile(r"^(?P<fixture>@\S*fixture.*\n)?[ \t]*async def (?P<name>\w+)", re.MULTILINE),
@@ -68,7 +64,8 @@ def faults_of_text(text: Text) -> Iterator[str]:
 
 def faults_of_source(source: str, suffix: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the description of each fault in a file's text and names."""
-    for pattern, advice in ((_NEGATED_NOUN, "negate the verb, not the noun"), (_TRANSLATED, "say it plainly")):
+    rules = ((_NEGATED_NOUN, "negate the verb, not the noun"), (_TRANSLATED, "say it plainly"))
+    for pattern, advice in rules:
         for found in pattern.finditer(source):
             yield _line(source, found), f"{advice}: {found[0]}"
     if suffix in _ASYNC:
@@ -92,7 +89,9 @@ def fault_of_subject(subject: str) -> str | None:
 def is_named_by_participle(name: str) -> bool:
     """Return whether a name in snake or camel case starts with a participle."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().strip("_").split("_")
-    return bool(_PARTICIPLES.fullmatch(words[0])) or (words[0].endswith("ed") and not _NOT_PARTICIPLES.fullmatch(words[0]))
+    if _PARTICIPLES.fullmatch(words[0]):
+        return True
+    return words[0].endswith("ed") and not _NOT_PARTICIPLES.fullmatch(words[0])
 
 
 def _has_no_verb(words: str) -> bool:

@@ -15,7 +15,8 @@ MAX_DEPTH = 600
 MAX_VALUES = 350_000
 """The most values of a text. Keys count too, and empty arrays and objects count twice.
 
-The parser holds the GIL for up to about 50 ms for so many values. A conversation of 25,000 messages has fewer.
+The parser holds the GIL for up to about 50 ms for so many values. A conversation of 25,000 messages has
+fewer.
 """
 
 MAX_DIGITS = 4300

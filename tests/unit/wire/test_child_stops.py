@@ -17,9 +17,9 @@ from tests.unit.wire.children import (
     PATIENCE_SECONDS,
     POSIX,
     Handlers,
-    wait_bounded,
     failure_of,
     python,
+    wait_bounded,
     waiting_request,
 )
 

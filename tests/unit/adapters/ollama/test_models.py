@@ -101,8 +101,8 @@ async def test_a_cloud_model_gets_its_whole_context(server, http):
     assert sent["num_ctx"] == 262_144
 
 
-def test_the_traits_of_the_class_survive_the_constructor(server, http):
-    traits = adapter_for(server, http).traits
+def test_the_traits_of_the_class_survive_the_constructor(http):
+    traits = adapter_for("http://127.0.0.1:9", http).traits
     assert (traits.user_begins, traits.context_setting) == (False, "num_ctx")
 
 
