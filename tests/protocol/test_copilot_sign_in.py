@@ -261,7 +261,7 @@ async def test_a_sign_in_reports_a_token_that_takes_precedence(home, emulator):
         status = await sign_in(daemon, emulator, "hubot")
 
     assert (status["source"], status["login"]) == ("config", "octocat")
-    assert "github_token in the configuration comes before it" in status["message"]
+    assert "github_token in the configuration takes precedence" in status["message"]
 
 
 @pytest.mark.requirement("8:no-token-leaks")
