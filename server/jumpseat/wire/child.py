@@ -110,7 +110,7 @@ class FramedChild(system_child.Child):
         """Start watching for a stall, because the program has not read everything."""
         self._cancel_stall()
         if self.running:
-            self._watch(self._taken())
+            self._watch(self._accepted_bytes())
 
     def resume_writing(self) -> None:
         """Stop watching, because the program has read everything."""
@@ -124,13 +124,13 @@ class FramedChild(system_child.Child):
             self._stall.cancel()
             self._stall = None
 
-    def _taken(self) -> int:
+    def _accepted_bytes(self) -> int:
         """Return the number of bytes that the program or the pipe has accepted so far."""
         assert self._stdin is not None  # noqa: S101 - only a started process is written to
         return self._sent - self._stdin.get_write_buffer_size()
 
     def _check_stall(self, taken_before: int) -> None:
-        taken = self._taken()
+        taken = self._accepted_bytes()
         if taken == taken_before:
             self.kill("it stopped reading what it was sent")
         else:

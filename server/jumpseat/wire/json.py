@@ -100,18 +100,18 @@ def write_json(value: Any) -> bytes:
     except PydanticSerializationError:
         pass
     with contextlib.suppress(TypeError, ValueError):
-        return _dumped(value)
+        return _dump(value)
     try:
-        return _dumped(_writable(value))
+        return _dump(_make_writable(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"A value could not be written as JSON: {error}") from error
 
 
-def _dumped(value: Any) -> bytes:
+def _dump(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _writable(value: Any) -> Any:
+def _make_writable(value: Any) -> Any:
     """Return the value with U+FFFD in place of characters that UTF-8 cannot encode, and null for NaN."""
     match value:
         case str():
@@ -120,8 +120,8 @@ def _writable(value: Any) -> Any:
         case float():
             return value if math.isfinite(value) else None
         case Mapping():
-            return {_writable(key): _writable(item) for key, item in value.items()}
+            return {_make_writable(key): _make_writable(item) for key, item in value.items()}
         case list() | tuple():
-            return [_writable(item) for item in value]
+            return [_make_writable(item) for item in value]
         case _:
             return value

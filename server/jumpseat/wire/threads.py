@@ -191,7 +191,7 @@ class ThreadedWriter:
             try:
                 self._write_all(memoryview(data))
             except OSError:
-                self._ending.call(self._lost)
+                self._ending.call(self._report_loss)
                 break
         self._ending.end(self._output)
 
@@ -209,6 +209,6 @@ class ThreadedWriter:
         if self._buffered <= self._limit:
             self._on_progress()
 
-    def _lost(self) -> None:
+    def _report_loss(self) -> None:
         if not self._closed:
             self._on_lost()

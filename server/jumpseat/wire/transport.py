@@ -155,19 +155,19 @@ class Transport:
             if not future.done():
                 future.set_result(None)
 
-    def _received(self, data: bytes) -> None:
+    def _handle_data(self, data: bytes) -> None:
         if not self._ended:
             self._on_data(data)
 
-    def _input_ended(self) -> None:
+    def _handle_end_of_input(self) -> None:
         if not self._ended:
             self._ended = True
             self._on_eof()
 
-    def _output_lost(self) -> None:
+    def _handle_lost_output(self) -> None:
         self._output_gone = True
         self._progress()
-        self._input_ended()
+        self._handle_end_of_input()
 
 
 def open_fds(
@@ -195,10 +195,10 @@ def open_fds(
             write_fd = os.dup(read_fd)
             unopened.add(write_fd)
         writer = PolledWriter if _can_poll(write_fd) else ThreadedWriter
-        transport._output = writer(loop, write_fd, transport._progress, transport._output_lost)
+        transport._output = writer(loop, write_fd, transport._progress, transport._handle_lost_output)
         unopened.discard(write_fd)
         reader = PolledReader if _can_poll(read_fd) else ThreadedReader
-        transport._input = reader(loop, read_fd, transport._received, transport._input_ended)
+        transport._input = reader(loop, read_fd, transport._handle_data, transport._handle_end_of_input)
     except OSError:
         transport.close()
         for fd in unopened:
