@@ -154,7 +154,7 @@ async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, 
     await fake.wait_for_start()
     task = await waiting_request(child, fake)
     await deaf(fake, handlers)
-    while child._taken() == child._sent:
+    while child._accepted_bytes() == child._sent:
         child.peer.notify("small", "x" * 5000)
     assert await failure_of(task) == "it stopped reading what it was sent"
     await wait_bounded(child.wait_until_ended())
@@ -178,11 +178,11 @@ async def test_a_program_that_reads_slowly_is_not_ended(handlers: Handlers, is_s
     await handlers.until_logged(1)
     child.peer.notify("huge", "x" * 4_000_000)
     for number in range(3):
-        before = child._taken()
+        before = child._accepted_bytes()
         if is_slow:
             os.kill(child.pid, signal.SIGUSR1)
             await handlers.until_logged(2 + number)
-            await until(lambda: child._taken() > before)  # noqa: B023 - called before the next round
+            await until(lambda: child._accepted_bytes() > before)  # noqa: B023 - called before the next round
         timer = child._stall
         assert child.running
         child._check_stall(before)
