@@ -54,7 +54,7 @@ def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(home, 
     provider.script(Reply.events(completion_stream(["Other."])))
     with running_emacs(home, package=package) as child:
         history(child, "Rename", " again")
-        child.said('The conversation is "Which colour is the sky? again" now.')
+        child.said('The conversation was renamed to "Which colour is the sky? again".')
         history(child, "Fork", words="sky")
         child.sees("Blue.")
         child.ask("And the sea?")

@@ -144,16 +144,16 @@ async def test_an_answer_in_another_encoding_is_a_protocol_error(http, upstream)
 
 def _body(text):
     choice = {"message": {"content": text}, "finish_reason": "stop"}
-    return Reply.json({"choices": [choice], "more": [[]] * 200_000})
+    return Reply.json({"choices": [choice], "more": [[]] * 150_000})
 
 
 def _event(text):
-    chunk = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}], "more": [[]] * 200_000}
+    chunk = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}], "more": [[]] * 150_000}
     return Reply.events([chunk, "[DONE]"])
 
 
 def _arguments(text):
-    arguments = json.dumps({"text": text, "more": [[]] * 200_000})
+    arguments = json.dumps({"text": text, "more": [[]] * 150_000})
     half = len(arguments) // 2
     calls = [
         {"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments[:half]}},
@@ -202,7 +202,7 @@ class _Watched(ChatCompletionsDecoder):
 
 
 async def test_other_tasks_run_while_a_long_list_is_read(http, upstream, turn_count):
-    rows = [{"id": f"m{number}", "object": "model"} for number in range(80_000)]
+    rows = [{"id": f"m{number}", "object": "model"} for number in range(60_000)]
     upstream.script(Reply.json({"data": rows}))
     call = HttpCall("GET", upstream.origin)
     assert await get_json(http, call, provider="acme") == {"data": rows}
