@@ -1,4 +1,4 @@
-"""Signs the user in with a code on a page."""
+"""Signs the user in with a code to enter on a web page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SignInFlow:
         loop = asyncio.get_running_loop()
         self.prompt: asyncio.Future[SignInPrompt] = loop.create_future()
         self.result: asyncio.Future[None] = loop.create_future()
-        # A sign-in that fails after its request was answered is reported by the next one.
+        # Retrieve the exception, or asyncio logs it. The next sign-in request reports it.
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
         self._client = client
         self._task: asyncio.Task[Any] | None = None
@@ -127,7 +127,7 @@ async def _elicit(client: AcpClient, flow: SignInFlow, prompt: SignInPrompt, req
 
 
 async def _open_browser(client: AcpClient, page: str) -> None:
-    """Open a page in the user's browser if there is a screen. The user has the address if that fails."""
+    """Open a page in the user's browser if there is a display; if that fails, the user has the address."""
     environment = client.environment
     if sys.platform == "linux" and not any(environment.get(name) for name in _DISPLAYS):
         return

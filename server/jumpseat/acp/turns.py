@@ -1,4 +1,4 @@
-"""Runs the turns of a conversation and reports their ends."""
+"""Runs the turns of a conversation, and reports its title and its usage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STOP_REASONS: Mapping[StopReason, str] = {
     "content_filter": "refusal",
     "cancelled": "cancelled",
 }
-"""The protocol's name for the reason why an answer ended."""
+"""The protocol's stop reason for each of ours."""
 
 
 async def run_question(
@@ -43,9 +43,8 @@ async def run_question(
     """Run a turn and return the protocol's stop reason.
 
     Args:
-        client: the client.
         conversation: the conversation, which receives the question and the answer.
-        entry: the request's entry.
+        entry: the request in flight.
         messages: the messages of the turn; the last is the question.
         model: the model of this turn only.
         system: the system prompt of this turn only.
@@ -74,7 +73,7 @@ async def run_question(
             response = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper)
     except ChatError as error:
         partial = error.partial
-        # Without any output, the next question replaces this one.
+        # If there is no output, leave the question out, so that the next one replaces it.
         if partial is not None and partial.content:
             conversation.messages = (*messages, partial.as_message())
         _use_branch(conversation, keeper)
@@ -92,7 +91,7 @@ def _use_branch(conversation: AcpConversation, keeper: Keeper | None) -> None:
 
 
 async def report_title(client: AcpClient, conversation: AcpConversation) -> None:
-    """Send the title and the time of the last change, if the conversation is kept."""
+    """Send the time of the last change of a kept conversation, and its title if that changed."""
     if not client.keeps:
         return
     try:

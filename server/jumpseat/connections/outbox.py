@@ -23,13 +23,13 @@ class FrameWriter(Protocol):
 
 
 class Outbox:
-    """Sends messages, some of which are already encoded."""
+    """The outgoing messages of a connection."""
 
     def __init__(self, writer: FrameWriter, frame: Callable[[bytes], bytes]) -> None:
         """
         Args:
             writer: the transport.
-            frame: returns the bytes that carry a message.
+            frame: adds the transport's framing to an encoded message.
         """
         self._writer = writer
         self._frame = frame

@@ -51,7 +51,7 @@ BEGINNING_SECONDS = 0.005
 """How long a turn counts as beginning if its provider does not answer. Beginning costs 1 to 2 ms of CPU."""
 
 BEGIN_SECONDS = 1.0
-"""The longest time that a change waits for the turns before it to begin."""
+"""The maximum time for which a change waits until the turns before it have begun."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class InFlight:
     """Set once later changes no longer affect the turn: it has sent its first event or ended."""
 
     on_answer: Callable[[], None] = lambda: None
-    """A callback for when the provider of a turn answers; may be called more than once."""
+    """A callback to run when the turn's provider answers; may be called more than once."""
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     previous_change: InFlight | None = None
@@ -106,7 +106,7 @@ class Session:
     """The client's commands, which replace those of the command line in hints; None to replace none."""
 
     overlay: Mapping[str, Any] | None = None
-    """The client's own configuration that was last accepted."""
+    """The client's configuration overlay that was last accepted."""
 
     configuration_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """A lock around reading a configuration, so that the latest one wins."""
@@ -127,13 +127,13 @@ class Session:
 
     tokens: TokenMemory = field(default_factory=TokenMemory)
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
-    """The latest conversations whose client was warned that they are not kept."""
+    """The latest conversations about which the client was warned that they are not kept."""
 
     workspace: Path | None = None
-    """The client's working directory, if `initialize` named one."""
+    """The client's workspace folder, if `initialize` named one."""
 
     keepers: WeakSet[Keeper] = field(default_factory=WeakSet)
-    """The keepers of the kept turns in flight."""
+    """The keepers of turns that are running or still being written."""
 
     _library: Reference[ConversationLibrary] | None = None
     _registry: Registry | None = None
@@ -146,7 +146,7 @@ class Session:
 
     @property
     def directory(self) -> Path:
-        """The first workspace folder, else the working directory."""
+        """The workspace folder, else the working directory."""
         return self.workspace or self.environment.directory
 
     @property
@@ -228,7 +228,7 @@ class Session:
         return entry
 
     def release(self, request_id: RequestId) -> InFlight | None:
-        """Remove a request that has its response."""
+        """Remove a request that has been answered, and return its entry; None if the id is unknown."""
         entry = self.in_flight.pop(request_id, None)
         if entry is not None:
             entry.begun.set()
@@ -273,9 +273,10 @@ class Session:
 
     @contextlib.asynccontextmanager
     async def begin_turn(self, entry: InFlight) -> AsyncIterator[None]:
-        """Wait until few turns are beginning. This turn then counts until its provider answers or it ends.
+        """Take one of `begin_slots`, and hold it until the turn's provider answers or the turn ends.
 
-        It counts for at most `BEGINNING_SECONDS`, so a slow provider does not delay other turns.
+        The slot is released after `BEGINNING_SECONDS` at the latest, so a slow provider does not delay
+        other turns.
         """
         await self.begin_slots.acquire()
         with contextlib.ExitStack() as place:
@@ -321,7 +322,7 @@ class Session:
             await self._registry.aclose()
         for entry in list(self.in_flight.values()):
             await entry.finished.wait()
-        # Cancel the tasks that turns have started meanwhile, at their end.
+        # Turns may have started more tasks as they ended.
         for task in self._background:
             task.cancel()
         if self._background:

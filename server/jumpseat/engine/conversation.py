@@ -50,7 +50,7 @@ class Conversation:
         Args:
             messages: the conversation, oldest first.
             origin: the provider and model of the request; None preserves the data of every model.
-            refusals: blocks that this model has refused; each is sent as it was accepted, or left out.
+            refusals: blocks that this model has refused; each is sent in a form that it accepts, or left out.
 
         Raises:
             InvalidRequestError: a block is in a message of the wrong role, or no call precedes a tool

@@ -32,15 +32,18 @@ from jumpseat.conversations.same_content import MessageWords, extract_words, is_
 from jumpseat.engine.refusals import Refusals
 
 MAX_ANSWERS = 1000
-"""The most answers to remember: enough for several long agent sessions in one editor."""
+"""The maximum number of answers to remember: enough for several long agent sessions in one editor."""
 
 MAX_BYTES = 32 << 20
-"""The most bytes of all answers; encrypted reasoning is rarely above 30 KiB, so both limits are similar."""
+"""The maximum total size of the answers.
+
+Encrypted reasoning rarely exceeds 30 KiB per answer, so both limits allow a similar number of answers.
+"""
 
 LONG_TEXT = 200
-"""The bytes without white space from which a text does not occur twice by chance."""
+"""The length, in bytes without white space, from which a text is assumed not to recur by chance."""
 
-# Matches the part of an id that is unique to a call; `call_1` and `functions.read_file:0` are common.
+# Matches the part of an id that is unique to a call; `call_1` and `functions.read_file:0` have none.
 _RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
 
 _BLOCK_OVERHEAD = 200
@@ -62,7 +65,7 @@ class _Place(NamedTuple):
     assistant_length: int = 0
 
     def advance(self, role: Role, words: MessageWords) -> _Place:
-        """Return the position after one more message; a message without text and calls does not change it."""
+        """Return the position after one more message; a message without text or calls does not change it."""
         digest = words.digest
         if not digest:
             return self
@@ -153,7 +156,7 @@ class BlockMemory:
         """Remember a complete or partial answer, if a client could lose any of its data.
 
         Args:
-            response: the answer; one without text and calls cannot be recognised and is not remembered.
+            response: the answer; one without text or calls cannot be recognised and is not remembered.
             messages: the conversation before the answer, as the client sent it.
         """
         content = tuple(response.content)
@@ -206,7 +209,7 @@ class BlockMemory:
                 if (whole := self._find_whole_answer(messages[number].content, places, number, origin))
                 is not None
             }
-            # A message without words is not a part of a divided answer.
+            # A message without words is not part of a split answer.
             parts = [number for number in run if places.words_at(number).digest] if len(run) > 1 else run
             if len(parts) > 1 and not found:
                 joined = tuple(chain.from_iterable(messages[number].content for number in run))

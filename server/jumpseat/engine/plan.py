@@ -1,6 +1,6 @@
 """Plans the request for an adapter from the client's request: checks, defaults and degradation.
 
-Each change causes a warning. A feature that cannot be dropped without a change of meaning (tools, images)
+Each change causes a warning. A feature that cannot be dropped without changing the meaning (tools, images)
 causes an error. Planning does not send requests.
 """
 
@@ -37,7 +37,7 @@ class Plan:
     request: ChatRequest
     warnings: Sequence[WarningEvent]
     fallback_max_tokens: int | None = None
-    """The lower limit of the answer that applies if the provider refuses the request's default limit."""
+    """The lower output limit to retry with if the provider refuses the request's default limit."""
 
 
 def plan_turn(
@@ -53,9 +53,6 @@ def plan_turn(
     """Plan a turn for one model.
 
     Args:
-        turn_request: the client's request.
-        target: the model.
-        capabilities: the provider's capabilities.
         rows: the rows of the provider's settings.
         default_settings: saved settings; the request's settings override them.
         default_max_tokens: the limit for requests without one.
@@ -63,7 +60,7 @@ def plan_turn(
 
     Raises:
         InvalidRequestError: a setting violates its row, or the conversation is invalid (see
-            `conversation`).
+            `Conversation`).
         RequestError: the request has tools, images or documents, which the model is known not to support.
     """
     problems = check_settings(dict(rows), dict(turn_request.settings))
@@ -104,7 +101,8 @@ def plan_turn(
         thinking=turn_request.thinking or defaults.get("thinking"),
         settings=map_to_body(settings, rows),
         conversation_id=turn_request.conversation_id,
-        # Use the client's own messages: a result that was added to them does not come from an agent.
+        # Use the client's own messages: a tool result that planning added must not mark the turn as an
+        # agent's.
         initiator=turn_request.initiator
         or ChatRequest(messages=turn_request.messages, model="").effective_initiator(),
     )
@@ -174,7 +172,7 @@ def _degrade(
     info = target.info
 
     def describe_lack(provider_has: bool, model_has: bool | None) -> str | None:
-        """Name the provider or model that is known to lack an ability; an unlisted ability is unknown."""
+        """Return the provider or model that is known to lack an ability; None if neither is."""
         if not provider_has:
             return f"The provider {target.provider}"
         return f"The model {target.model} of {target.provider}" if model_has is False else None

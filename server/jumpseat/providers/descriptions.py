@@ -21,7 +21,7 @@ PROBE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ProviderDescription:
-    """The description of a provider for clients."""
+    """A provider as clients see it."""
 
     id: str
     name: str
@@ -29,10 +29,10 @@ class ProviderDescription:
     is_default: bool
     configured: bool
     built_in: bool
-    """Whether it exists without configuration and the user has not configured it."""
+    """Whether it is built in and the user has not configured it."""
 
     auth_method: AuthMethod | None
-    """None if the provider's table is invalid."""
+    """None if the provider cannot be used, for example because its table is invalid."""
 
     auth: AuthStatus
     capabilities: Capabilities
@@ -46,7 +46,6 @@ async def describe_providers(
     """Describe every provider, usable or not.
 
     Args:
-        registry: the providers.
         default: the default provider's id.
         probe: whether to probe all providers that are not signed out, concurrently. A failure is reported in
             the provider's `auth.message`.

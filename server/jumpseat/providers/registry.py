@@ -75,7 +75,7 @@ class Registry:
         """
         tables, faults, default = self._tables, self.config.faults, _read_default(self.config)
         self.config = config
-        # Reuse an unchanged table, because it caches the values of its sources, as its adapter does.
+        # Reuse an unchanged table: its adapter still uses it, and it caches the values of its sources.
         self._tables = {
             provider: tables[provider] if tables.get(provider) == table else table
             for provider, table in merge_tables(config).items()
@@ -189,7 +189,7 @@ class Registry:
 
     def _handle_auth_change(self, status: AuthStatus) -> None:
         """Announce a change of a provider's sign-in."""
-        # Another account has access to other models.
+        # A different account may have access to different models.
         account = (status.state, status.login)
         if self._accounts.get(status.provider, account) != account:
             self.forget_models(status.provider)
@@ -222,7 +222,7 @@ class Registry:
     async def prepare(self, *providers: str) -> None:
         """Import the plug-ins of these providers in a thread, so that `adapter` does not block.
 
-        A failed import is raised later by `adapter`.
+        If an import fails, `adapter` raises its error later.
         """
         kinds = {self._tables[provider].kind for provider in providers if provider in self._tables}
         for kind in kinds - KINDS.keys():
@@ -253,7 +253,7 @@ class Registry:
         return Capabilities(**values), sources
 
     def settings_rows(self, provider: str) -> dict[str, SettingRow]:
-        """Return the provider's settings schema in the order of a form; configured rows take precedence."""
+        """Return the provider's settings schema in display order; configured rows take precedence."""
         table = self.table(provider)
         rows: Mapping[str, SettingRow] = {}
         if (spec := KINDS.get(table.kind)) is not None:
@@ -296,21 +296,21 @@ class Registry:
         return await self.account(provider).auth_status(refresh=refresh)
 
     def account(self, provider: str) -> Account:
-        """Return the provider's account, or one without a credential if the adapter does not have any.
+        """Return the provider's account, or an account without a credential if it has none.
 
         Raises:
-            ChatError: raised by `adapter`.
+            ChatError: see `adapter`.
         """
         adapter = self.adapter(provider)
         return adapter.account or Account(adapter.provider_name)
 
     def known_models(self, provider: str) -> list[ModelInfo] | None:
-        """Return the provider's last list; None before the first one."""
+        """Return the models that were last listed; None if they have not been listed yet."""
         rows = self._lists.rows(provider, self._adapters.get(provider))
         return None if rows is None else [row.info for row in rows.values()]
 
     def known_model(self, provider: str, model: str) -> KnownModel | None:
-        """Return the facts of a model without a request: its row in the last list, or other sources."""
+        """Return the facts about a model without a request: from the last list, else from other sources."""
         row = (self._lists.rows(provider, self._adapters.get(provider)) or {}).get(model)
         if row is not None:
             return row
