@@ -20,7 +20,7 @@ DRAIN_SECONDS = 0.5
 """The time limit for reading the rest of an answer after its end mark."""
 
 DRAIN_BYTES = 64 * 1024
-"""The size limit for that rest. If it is longer, opening a new connection is cheaper than reading it."""
+"""The size limit for reading the rest. Beyond it, opening a new connection is cheaper."""
 
 
 class Body:
@@ -33,13 +33,13 @@ class Body:
         Args:
             response: an open response with an unread body.
             provider: the configured provider's id, for errors.
-            error_of: maps a failure of the connection to our error.
+            error_of: converts a connection failure to a `ChatError`.
         """
         import httpx2
 
         self.status = response.status
         self.headers: Mapping[str, str] = httpx2.Headers(response.headers)
-        """The headers; names are looked up without regard to case."""
+        """The headers; names are case-insensitive."""
 
         self.connection: httpcore2.AsyncNetworkStream = response.extensions["network_stream"]
         self._provider = provider

@@ -27,7 +27,7 @@ class AsyncioBackend(httpcore2.AsyncNetworkBackend):
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, *_: Any, **unused: Any
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to a host; our pools set no other options.
+        """Connect to a host. Other options are ignored, because our pools do not set any.
 
         Raises:
             httpcore2.ConnectError: no address of the host can be reached.

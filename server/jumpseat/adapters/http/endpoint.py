@@ -48,13 +48,13 @@ class EndpointAdapter(Adapter):
     _route: Route
 
     default_base_url: ClassVar[str]
-    """The base URL without a configured `base_url`; set by subclasses, without a trailing slash."""
+    """The base URL if the table has no `base_url`; set by subclasses, without a trailing slash."""
 
     default_needs_key: ClassVar[bool] = False
     """Whether `default_base_url` refuses requests without a key."""
 
     default_timeout: ClassVar[float | None] = None
-    """The longest silence of a chat in seconds without a configured `timeout`; None for `IDLE_SECONDS`."""
+    """The longest silence in a chat, in seconds, if the table has no `timeout`; None for `IDLE_SECONDS`."""
 
     needless_suffix: ClassVar[str] = ""
     """A suffix to remove from a configured base URL."""
@@ -81,7 +81,7 @@ class EndpointAdapter(Adapter):
         self._provider = provider
         self._config = config
         self._http = http
-        # The URL is unresolved, with `${name}`. It is empty if the table has only the complete URL of a chat.
+        # This URL may still contain `${name}`. It is empty if the table has only the complete URL of a chat.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
         # A URL copied from the setup of another API may end with its version.
         self._base_url = self._base_url.removesuffix(self.needless_suffix)
@@ -179,7 +179,7 @@ class EndpointAdapter(Adapter):
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Like `list_models`, but reuse responses that any session received in the last minutes.
+        """Return the same as `list_models`, but reuse responses from the last minutes, of any session.
 
         Raises:
             ChatError: see `list_models`.
@@ -253,7 +253,6 @@ class EndpointAdapter(Adapter):
         """Encode the request for the route.
 
         Args:
-            request: the request.
             headers: the credential and the configured headers.
         """
         return await compute(is_long(request.messages), self._route.prepare, request)
@@ -266,7 +265,7 @@ class EndpointAdapter(Adapter):
             raise Replan("expired_credential", error) from error
 
     def _explain(self, error: ChatError, model: str | None = None) -> None:
-        """Add a hint that follows from the table."""
+        """Add a hint if the table explains the error."""
         key = self._config.api_key
         refused = isinstance(error, AuthenticationError) and not self._config.is_from_client
         if refused and key is not None and is_unset_variable(key, self._config.origin.environment):
@@ -313,7 +312,6 @@ class EndpointAdapter(Adapter):
 
         Args:
             name: the request's name within this adapter.
-            call: the request.
 
         Raises:
             ChatError: the request failed.

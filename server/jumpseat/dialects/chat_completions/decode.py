@@ -141,7 +141,7 @@ class ChatCompletionsDecoder:
         return self._finish_answer()
 
     def _raise_failure(self) -> None:
-        """Raise the failure that a chunk reported, after the events of that chunk were returned."""
+        """Raise a failure that was deferred until the events before it had been returned."""
         if self._failure is not None:
             raise self._failure
 

@@ -30,7 +30,8 @@ from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
 
-# A row names the kind of the item, its field, and the members with the part's number and the whole text.
+# Maps a kind of text event to the item's type, the field for the text, the event's member with the part's
+# number, and the member of its `done` event with the whole text.
 _TEXTS: dict[str, tuple[str, str, str, str]] = {
     "output_text": ("message", "text", "content_index", "text"),
     "refusal": ("message", "refusal", "content_index", "refusal"),
@@ -100,14 +101,14 @@ class ResponsesDecoder:
         return None if self._extras is None else self._extras.cost_in(container)
 
     def finish(self) -> list[StreamEvent]:
-        """Raise an error if the input has ended before the answer was complete."""
+        """Raise an error unless the answer is complete."""
         if self.complete:
             return []
         self._raise_failure()
         raise self._blocks.early_end_error()
 
     def _raise_failure(self) -> None:
-        """Raise the failure that an event reported, after the events that it produced were returned."""
+        """Raise a failure that was deferred until the events before it had been returned."""
         if self._failure is not None:
             raise self._failure
 
@@ -212,7 +213,7 @@ class ResponsesDecoder:
 
     def _skip_unreadable(self, name: str, data: str) -> list[StreamEvent]:
         """Skip an event that is not a JSON object."""
-        # If it is a delta, the event that ends its part repeats the text, so `lossy` items detect a loss.
+        # If it was a delta, the `done` event repeats its text. If `lossy` is set, the items check for gaps.
         if not self._items.lossy:
             self._items.lossy = True
             message = f"{self._provider} sent an event that is not a JSON object: {clean_message(data[:80])}"

@@ -48,15 +48,15 @@ KEPT_CONVERSATIONS = 32
 """The maximum number of conversations that chats may continue; the server keeps each in memory."""
 
 LOCAL_SECONDS = 10.0
-"""The time limit of a request that the server answers without GitHub."""
+"""The time limit of a request that the server answers without asking GitHub."""
 
 
 class NoConversations(Exception):  # noqa: N818 - a fact about the server, which the adapter acts on
-    """The server has no conversations."""
+    """The server does not have the methods for conversations."""
 
 
 class Conversations:
-    """A provider's chats through conversations.
+    """The conversations in the server that a provider's chats use.
 
     A chat that adds one user message to the end of a known conversation continues it. Any other chat starts a
     new conversation, with the earlier messages as its history.
@@ -131,14 +131,14 @@ class Conversations:
             raise self._explain_refusal(error, request, decoder) from error
 
     def handle_notification(self, method: str, params: Any) -> None:
-        """Handle a notification of the server: running chats emit a warning about a limit."""
+        """Handle a notification of the server. If it is about a limit, running chats emit a warning."""
         if (notice := notice_in(method, params)) is not None:
             self._limit_ends = notice.reset_at or self._limit_ends
             for decoder in self._running:
                 decoder.add_notice(notice)
 
     async def aclose(self) -> None:
-        """Cancel deletions of conversations that are in progress."""
+        """Cancel the deletions that are in progress."""
         for deletion in self._deletions:
             deletion.cancel()
         await asyncio.gather(*self._deletions, return_exceptions=True)
@@ -205,7 +205,7 @@ class Conversations:
         return decoder
 
     async def _prepare(self, connection: ServerConnection) -> None:
-        """Prepare a new server before its first conversation, and forget the previous server's."""
+        """Prepare a new server before its first conversation, and forget those of the previous one."""
         async with self._preparing:
             if self._connection is not connection:
                 self._known.clear()
