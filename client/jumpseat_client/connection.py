@@ -25,7 +25,7 @@ OnRequest: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 
 class DaemonConnection:
-    """A running daemon. Created by `open`."""
+    """A daemon, which `open` starts, and the connection to it."""
 
     def __init__(self, on_notification: OnNotification | None, on_request: OnRequest | None) -> None:
         self._on_notification = on_notification
@@ -94,7 +94,7 @@ class DaemonConnection:
             self._peer.close("The client was closed.")
 
     async def request(self, method: str, params: Mapping[str, Any] | None, timeout: float | None) -> Any:
-        """Send any request; raises the errors of `Client.request`."""
+        """Send a request; raises the errors of `Client.request`."""
         try:
             async with asyncio.timeout(timeout):
                 return await self._peer.request(method, params)
@@ -106,7 +106,7 @@ class DaemonConnection:
             raise self.to_client_error(error) from None
 
     def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
-        """Send any notification; raises the errors of `Client.notify`."""
+        """Send a notification; raises the errors of `Client.notify`."""
         try:
             self._peer.notify(method, params)
         except PeerClosed as error:

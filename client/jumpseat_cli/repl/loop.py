@@ -52,8 +52,8 @@ async def converse(
         keep: whether to keep the turns, and to store the input in the history.
         find_continued: returns the kept conversation to continue; None to start a new one.
         daemon_command: the daemon's command line.
-        shows_thinking: print the thinking instead of one line about it.
-        is_raw: print answers without rendering their Markdown.
+        shows_thinking: whether to print the thinking instead of one line about it.
+        is_raw: whether to print answers without rendering their Markdown.
 
     Raises:
         ClientError: the daemon cannot be used, or there is nothing to continue.

@@ -4,9 +4,9 @@ All its contents come from the conversations' files, and it is rebuilt if it is 
 version. Several daemons may use it simultaneously. A failure of the index is logged and does not lose any
 conversation: while its file cannot be used, an index in memory replaces it.
 
-Indexing many files takes long, so a list indexes for a moment, newest files first, and then answers with the
-conversations indexed so far. A thread indexes the rest in short transactions, between which lists and other
-daemons continue.
+Indexing many files takes a long time, so a list indexes for a moment, newest files first, and then answers
+with the conversations indexed so far. A thread indexes the rest in short transactions, so that lists and
+other daemons can use the index in between.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ LIST_SECONDS = 0.2
 """The time for which a list indexes files before it answers, if some are not indexed yet."""
 
 STEP_SECONDS = 0.1
-"""The time limit of a transaction of the thread."""
+"""The time limit of a transaction of the indexing thread."""
 
 PAUSE_SECONDS = 0.02
-"""The pause between two transactions of the thread."""
+"""The pause between two transactions of the indexing thread."""
 
 RETRY_SECONDS = 1.0
-"""The delay after which the thread retries after a failure."""
+"""The delay after which the indexing thread retries a failed transaction."""
 
 CLOSE_SECONDS = 1.0
 CLEAN_AT_CLOSE_SECONDS = 5.0
@@ -74,7 +74,7 @@ class ConversationIndex:
         """The inode of the open file."""
 
         self._memory: IndexTables | None = None
-        """The index in memory, which is used while the file cannot be."""
+        """The index in memory, which replaces an unusable file."""
 
         self._pending: deque[Change] = deque()
         self._stale: list[tuple[str, Stamp]] = []
@@ -111,7 +111,7 @@ class ConversationIndex:
         )
 
     def changes_since(self, known: int) -> tuple[list[str] | None, int]:
-        """Return the conversations that changed, as the function of the same name does.
+        """Return the conversations that changed; see `index_pages.changes_since`.
 
         Raises:
             StateError: the directory is not safe, or another process has locked the index.
@@ -157,7 +157,7 @@ class ConversationIndex:
     def _start_work(self) -> None:
         self._wake.set()
         if self._thread is None:
-            # Use one thread, so that writing the index does not delay turns.
+            # Write in a thread, so that turns do not wait for the index.
             self._thread = threading.Thread(target=self._work, name="conversation-index", daemon=True)
             self._thread.start()
 
@@ -236,7 +236,7 @@ class ConversationIndex:
             self._write_stale(tables, fill_seconds)
         except sqlite3.Error as error:
             if not is_locked(error):
-                raise  # The index is reopened and reads the files.
+                raise  # The caller reopens the index, which then reads the files.
         if self._pending or self._stale:
             self._start_work()
         return action(tables)
@@ -319,7 +319,7 @@ class ConversationIndex:
         return self._file
 
     def _synchronize(self, tables: IndexTables) -> None:
-        """Find the files that were changed by a process that could not index them."""
+        """Find the files that were changed or deleted without being indexed."""
         gone = tables.stamps()
         stale = [(id_, stamp) for id_, stamp in self._store.files() if gone.pop(id_, None) != stamp]
         self._stale = sorted(stale, key=lambda each: each[1])

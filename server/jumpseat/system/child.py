@@ -77,7 +77,7 @@ class Child(asyncio.SubprocessProtocol):
         self._line = bytearray()
         self._deadline: asyncio.TimerHandle | None = None
 
-    # -- overridden by users
+    # -- overridden by subclasses
 
     def on_output(self, data: bytes) -> None:
         """Handle a chunk of stdout."""
@@ -86,12 +86,12 @@ class Child(asyncio.SubprocessProtocol):
         """Handle a line of stderr, which has a maximum length and no line end or escape sequences."""
 
     def on_unusable(self, why: str) -> None:
-        """Handle that the process ended or is ending. Called once, with the value of `why`."""
+        """Handle a process that has ended or is being ended. Called once, with the value of `why`."""
 
     def on_end(self) -> None:
-        """Handle that the process ended and its output was read. Called once, after `on_unusable`."""
+        """Handle a process that has ended and whose output was read. Called once, after `on_unusable`."""
 
-    # -- used by users
+    # -- used by callers
 
     async def start(
         self,
@@ -210,7 +210,7 @@ class Child(asyncio.SubprocessProtocol):
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         self._exited = True
         self.return_code = self._transport.get_returncode()
-        # Kill a group that was being ended once more, because it may have started other processes meanwhile.
+        # If the group was already being ended, kill it again: it may have started other processes meanwhile.
         self._spares_group = self.running and not self._ends_its_group
         self._kill_group()
         self._set_deadline(LAST_OUTPUT_SECONDS, "")
